@@ -1,0 +1,78 @@
+"""Every exception that Assay raises on purpose.
+
+    AssayError
+    ├── UsageError            the call itself is wrong (a programmer's mistake)
+    ├── InputError            what was given cannot be used: a file, a column, a URL, a setting
+    │   ├── CaseFileError     a question set or prediction file, with its place
+    │   └── DatabaseError     a database that is absent, unreadable, or not what its URL says
+    ├── MissingDependency     an extra is not installed; says the command that installs it
+    ├── PluginError           an entry point that is registered twice or fails to load
+    ├── RunError              a stored run that is damaged, or that another process writes
+    └── Interrupted           stopped by the user; what was finished is kept and resumable
+
+Trouble of one case is data (`assay.model.Failure`), not an exception. Each message says what,
+the offending value, where, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class AssayError(Exception):
+    """The root: catch it to catch everything that Assay raises on purpose."""
+
+
+class UsageError(AssayError):
+    """The call itself is wrong: arguments that do not go together, a name that does not exist."""
+
+
+class InputError(AssayError):
+    """What was given cannot be used. The command line answers it with exit status 2."""
+
+
+class CaseFileError(InputError):
+    """A question set or prediction file cannot be read. The message opens with file, row and column."""
+
+    def __init__(self, message: str, *, path: str | None = None, place: str | None = None) -> None:
+        self.message = message
+        self.path = path
+        self.place = place
+        super().__init__(message, path, place)
+
+    def __str__(self) -> str:
+        where = ", ".join(part for part in (self.path, self.place) if part)
+        return f"{where}: {self.message}" if where else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_case_file_error, (self.message, self.path, self.place))
+
+
+def _case_file_error(message: str, path: str | None, place: str | None) -> CaseFileError:
+    return CaseFileError(message, path=path, place=place)
+
+
+class DatabaseError(InputError):
+    """A database is absent, unreadable, or not what its URL says."""
+
+
+class MissingDependency(AssayError):
+    """Something needs an optional package that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(package, extra)
+
+    def __str__(self) -> str:
+        return f"this needs the package {self.package!r}: run  pip install 'assay[{self.extra}]'"
+
+
+class PluginError(AssayError):
+    """An entry point is registered twice, or fails to load."""
+
+
+class RunError(AssayError):
+    """A stored run is damaged, is no run, or is being written by another process."""
+
+
+class Interrupted(AssayError):
+    """Stopped by the user. What was finished is kept: the same command goes on from there."""

@@ -1,0 +1,75 @@
+"""Questions with their gold, and what a system answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.model.failure import Failure
+
+ColumnRule = Literal["any", "strict"]
+"""``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOptions:
+    """How one case wants to be judged, where it differs from the run's settings.
+
+    None means: as the run says.
+    """
+
+    columns: ColumnRule | None = None
+    ordered: bool | None = None
+    """True: row order counts whatever gold's text says; False: it never counts."""
+    condition_columns: tuple[tuple[int, ...], ...] = ()
+    """Spider 2.0-lite: per gold, the zero-based gold columns that must be found. Empty: all of them."""
+    ignore_order: bool = True
+    """Spider 2.0-lite: compare its column vectors sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One question with its gold."""
+
+    id: str
+    question: str
+    database: str | None = None
+    """The database's name within the benchmark (``db_id``), put into ``{db_id}`` of a URL template."""
+    golds: tuple[str, ...] = ()
+    """The accepted gold queries, in the file's order. Any one that matches makes an answer correct."""
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    context: str | None = None
+    """What the question set says beside the question (BIRD's evidence, Denodo's additional context)."""
+    options: CaseOptions = field(default_factory=CaseOptions)
+    origin: str | None = None
+    """Where it was read, for messages: ``dev.jsonl, line 17``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUsage:
+    """Tokens that the system under test said it used. None: it did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What the system answered to one case.
+
+    ``query`` None means that it gave no query; ``failure`` then says why. An answer that is
+    present but blank is kept as it came.
+    """
+
+    case_id: str
+    query: str | None = None
+    raw: str | None = None
+    """The answer as it came, where it differs from ``query``."""
+    timings_s: tuple[tuple[str, float], ...] = ()
+    """Seconds by the system's own names, such as ``("llm_time", 1.2)``."""
+    tokens: TokenUsage | None = None
+    cost_usd: float | None = None
+    failure: Failure | None = None
+    origin: str | None = None

@@ -1,0 +1,92 @@
+"""How two results relate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model.case import ColumnRule
+from assay.model.result import Row
+
+NearMissKind = Literal[
+    "superset_columns",
+    "subset_columns",
+    "missing_rows",
+    "extra_rows",
+    "duplicates_only",
+    "order_only",
+    "column_order_only",
+    "type_only",
+    "rounding_only",
+    "case_or_whitespace_only",
+    "scaled",
+    "sign",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearMiss:
+    """One way in which an answer that is wrong comes close to gold."""
+
+    kind: NearMissKind
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonOptions:
+    """What counts as a difference between two results. The defaults are those of `match`."""
+
+    columns: ColumnRule = "any"
+    relative_tolerance: float = 1e-9
+    """Applies only where a float takes part; integers and decimals compare exactly."""
+    absolute_tolerance: float = 1e-12
+    boolean_is_integer: bool = False
+    """True for engines without a boolean type of their own, where True is 1 and False is 0."""
+    near_misses: bool = True
+    sample_rows: int = 20
+    """How many missing, extra and aligned rows to keep as evidence, each."""
+
+
+RowState = Literal["matched", "missing", "extra"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedRow:
+    """One line of the aligned difference: gold's row beside the predicted one.
+
+    ``predicted`` has its columns in gold's order, by the comparison's column mapping. ``missing``
+    has no predicted row, ``extra`` no gold row.
+    """
+
+    state: RowState
+    gold: Row | None = None
+    predicted: Row | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How a predicted result relates to gold's.
+
+    ``column_mapping[i]`` is the predicted column that stands for gold's column i, or None where
+    gold's column i has no counterpart. It is the proof of a match, and of a mismatch the best
+    mapping that was found. The row counts are exact; ``aligned`` is a sample.
+    """
+
+    equal: bool
+    column_mapping: tuple[int | None, ...] = ()
+    ordered: bool = False
+    """Whether row order counted."""
+    gold_row_count: int = 0
+    predicted_row_count: int = 0
+    matched_rows: int = 0
+    missing_rows: int = 0
+    extra_rows: int = 0
+    aligned: tuple[AlignedRow, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
+    vacuous: bool = False
+    """Both results are empty: equal, and saying nothing."""
+    ambiguous: bool = False
+    """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
+    decided: bool = True
+    """False where the search for a column permutation ran out of its budget; ``equal`` is then False."""
+    reason: str = ""

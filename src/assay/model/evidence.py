@@ -1,0 +1,185 @@
+"""All that is known of one case, and of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.model.case import Case, Prediction
+from assay.model.comparison import Comparison
+from assay.model.result import Execution, Limits
+from assay.model.verdict import Outcome, Score, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that is known of one case: what a run stores and a report shows.
+
+    The executions carry no rows; the comparison carries a sample of them.
+    """
+
+    case: Case
+    prediction: Prediction
+    verdict: Verdict
+    scores: tuple[Score, ...] = ()
+    comparison: Comparison | None = None
+    gold_executions: tuple[Execution, ...] = ()
+    predicted_execution: Execution | None = None
+    cause: str | None = None
+    """The named cause of a wrong answer, where a diagnosis gave one."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Short for ``verdict.outcome``."""
+        return self.verdict.outcome
+
+    def score(self, metric: str) -> Score | None:
+        """The score of that metric, or None where the run did not ask for it."""
+        return next((score for score in self.scores if score.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A mean of per-case values with everything needed to judge it.
+
+    ``value`` is numerator / n, and None where n is 0. ``low`` and ``high`` bound it at
+    ``confidence``: Wilson's interval for 0/1 values, a bootstrap otherwise. ``unscored`` cases are
+    in none of these numbers.
+    """
+
+    n: int
+    numerator: float
+    unscored: int
+    value: float | None
+    low: float | None
+    high: float | None
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSummary:
+    """One metric over one group of cases."""
+
+    metric: str
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The metrics over the cases that share a tag, difficulty or database.
+
+    ``kind`` is ``all``, ``difficulty``, ``database`` or ``tag``; ``name`` the shared value, None
+    where the cases have none.
+    """
+
+    kind: str
+    name: str | None
+    cases: int
+    metrics: tuple[MetricSummary, ...]
+
+    def rate(self, metric: str) -> Rate | None:
+        """That metric's rate, or None where the run did not ask for it."""
+        return next((summary.rate for summary in self.metrics if summary.metric == metric), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """Where two yes/no metrics say different things of the same cases.
+
+    ``both`` and ``neither`` count agreeing cases; ``only_first`` and ``only_second`` name the
+    cases on which just one of the two says yes, in the run's order. Cases that either leaves
+    unscored count nowhere.
+    """
+
+    first: str
+    second: str
+    both: int
+    neither: int
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
+
+    name: str
+    count: int
+    case_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregates:
+    """The numbers of a run, computed once; reports only draw them."""
+
+    cases: int
+    correct: int
+    incorrect: int
+    unscored: int
+    unanswered: int
+    overall: Group
+    by_difficulty: tuple[Group, ...]
+    by_database: tuple[Group, ...]
+    by_tag: tuple[Group, ...]
+    disagreements: tuple[Disagreement, ...]
+    flags: tuple[Count, ...]
+    near_misses: tuple[Count, ...]
+    failures: tuple[Count, ...]
+    """Counted by ``blame: kind``, for instance ``gold: error``."""
+    causes: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What identifies one input of a run: a file or a database, and the hash of its content."""
+
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """The settings of a run, free of secrets: two runs with equal settings did the same work."""
+
+    cases: str
+    """The question set as the user named it."""
+    predictions: str
+    database: str
+    """The database URL or template, passwords masked."""
+    metrics: tuple[str, ...]
+    limits: Limits
+    columns: str = "any"
+    relative_tolerance: float = 1e-9
+    absolute_tolerance: float = 1e-12
+    workers: int = 2
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What a run was made with and on: enough to tell why two runs differ."""
+
+    assay_version: str
+    python_version: str
+    platform: str
+    engine_versions: tuple[Fingerprint, ...] = ()
+    """Engine name and version, such as ``sqlite`` and ``3.40.1``."""
+    inputs: tuple[Fingerprint, ...] = ()
+    """Case file, prediction file and databases, by content."""
+    started_at: str | None = None
+    """ISO 8601 in UTC."""
+    wall_time_s: float | None = None
+    unmatched_predictions: tuple[str, ...] = ()
+    """Ids of predictions that fit no case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Every Evidence of one evaluation, with its settings, provenance and aggregates.
+
+    ``evidence`` is in the question set's order.
+    """
+
+    settings: RunSettings
+    provenance: Provenance
+    evidence: tuple[Evidence, ...]
+    aggregates: Aggregates

@@ -1,0 +1,44 @@
+"""What went wrong, where, and whose fault it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
+"""Where in the life of a case something failed, in the order in which a case passes them."""
+
+Blame = Literal["system", "gold", "engine", "judge", "setup"]
+"""Who has to act: the system under test, the author of the gold query, the database engine,
+this product's own judging, or whoever set up the run."""
+
+FailureKind = Literal[
+    "unanswered",
+    "no_query",
+    "several_statements",
+    "writes",
+    "refused",
+    "error",
+    "timeout",
+    "out_of_memory",
+    "crashed",
+    "truncated",
+    "no_gold",
+    "unreadable_database",
+    "unscorable",
+    "ask_failed",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The trouble of one case, as data: it is stored, counted and shown, never raised.
+
+    A broken gold query is never the system's failure: ``blame`` says whose it is.
+    """
+
+    stage: Stage
+    kind: FailureKind
+    blame: Blame
+    message: str
+    """One sentence a user can act on. Free of credentials."""

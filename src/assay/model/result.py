@@ -1,0 +1,93 @@
+"""Results of queries, and what an engine made of a query."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from assay.model.failure import Failure
+
+Cell: TypeAlias = object
+"""One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
+
+Row: TypeAlias = tuple[Cell, ...]
+
+ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The columns and rows that a query returned, immutable.
+
+    Rows are plain tuples of one length, in the order in which they came; duplicate and empty
+    column names are kept as they came. ``columns`` is empty where a source gives no names with
+    an empty result.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[Cell]], *, columns: Sequence[str] | None = None) -> Result:
+        """A Result from any rows; columns are named ``c0``, ``c1``, ... where no names are given."""
+        kept = tuple(row if type(row) is tuple else tuple(row) for row in rows)
+        if columns is None:
+            columns = tuple(f"c{i}" for i in range(len(kept[0]))) if kept else ()
+        return cls(columns=tuple(columns), rows=kept)
+
+    @property
+    def column_count(self) -> int:
+        """Number of columns: of the first row, else of the names."""
+        return len(self.rows[0]) if self.rows else len(self.columns)
+
+    def fingerprint(self) -> str:
+        """A short hash of names, types, values and row order: equal results have equal fingerprints."""
+        digest = hashlib.blake2b(digest_size=12)
+        digest.update(repr(self.columns).encode("utf-8", "surrogatepass"))
+        for row in self.rows:
+            digest.update(repr(row).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What an engine made of one query.
+
+    ``rows`` and ``empty`` hold a whole Result; ``truncated`` one that a cap cut (``failure`` says
+    which cap); the others none, and ``failure`` says why. ``result`` is None too where only the
+    evidence was kept.
+    """
+
+    query: str
+    status: ExecutionStatus
+    result: Result | None = None
+    failure: Failure | None = None
+    wall_time_s: float | None = None
+    row_count: int | None = None
+    """Rows returned; None where none were (``error``, ``timeout``, ``refused``)."""
+    columns: tuple[str, ...] = ()
+    undecodable_text: bool = False
+    """Some text was not valid UTF-8: its bad bytes stand in the result as surrogate escapes."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the query ran to its end, rows or not."""
+        return self.status in ("rows", "empty")
+
+    def without_rows(self) -> Execution:
+        """The same evidence without the rows."""
+        return self if self.result is None else replace(self, result=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Caps under which every query runs, gold's and the prediction's alike."""
+
+    timeout_s: float = 30.0
+    max_rows: int = 1_000_000
+    max_result_bytes: int = 512 * 1024 * 1024
+    """Estimated size of one result in this process."""
+    max_memory_bytes: int = 2 * 1024 * 1024 * 1024
+    """What the engine itself may allocate while it runs one query."""

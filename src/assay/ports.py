@@ -1,0 +1,185 @@
+"""What one room needs of another, as Protocols. Whoever implements one imports nothing but this and the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from assay.model import (
+    Case,
+    Comparison,
+    DatabaseUrl,
+    Execution,
+    Limits,
+    Prediction,
+    Run,
+    Score,
+)
+
+
+class Engine(Protocol):
+    """Executes queries on one database, read-only and under limits.
+
+    An engine lives in one worker process and is used by one thread. It never raises for what a
+    query does: every trouble of a query comes back as an Execution with a Failure.
+    """
+
+    name: str
+    """The scheme it is registered under, such as ``sqlite``."""
+    dialect: str
+    """sqlglot's name of its SQL dialect."""
+    has_boolean_type: bool
+    """False where True is 1 and False is 0 in its results."""
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Engine:
+        """Open a database read-only. Raises `assay.errors.DatabaseError` where it cannot be read."""
+        ...
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits given at opening. Never raises for what the query does."""
+        ...
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """The other databases of the same schema kept beside this one (Spider's test suite), sorted."""
+        ...
+
+    def close(self) -> None:
+        """Release the database. Closing twice is harmless."""
+        ...
+
+
+class EngineClass(Protocol):
+    """What an `assay.engines` entry point loads to: the class of an Engine."""
+
+    name: str
+    dialect: str
+    has_boolean_type: bool
+
+    def open(self, url: DatabaseUrl, limits: Limits) -> Engine:
+        """As `Engine.open`."""
+        ...
+
+    def check(self, url: DatabaseUrl) -> None:
+        """Raise `assay.errors.DatabaseError` where the database cannot be read, cheaply and in any process."""
+        ...
+
+    def version(self) -> str:
+        """The database library's or server's version, for the run's provenance."""
+        ...
+
+    def fingerprint(self, url: DatabaseUrl) -> str:
+        """A hash of the database's content, or of what stands for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """One more query that a metric needs executed, beside gold and prediction as they are.
+
+    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too.
+    """
+
+    query: str
+    scope: Literal["own", "siblings"] = "own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executions:
+    """What was executed for one case, rows included.
+
+    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None where there was no query
+    to run. ``requested`` holds, per request, one Execution for each database of its scope, the
+    case's own first.
+    """
+
+    golds: tuple[Execution, ...] = ()
+    predicted: Execution | None = None
+    requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
+
+
+class Metric(Protocol):
+    """A pure function from what happened to a score: rescoring needs no database."""
+
+    name: str
+    label: str
+    """What reports call it."""
+    binary: bool
+    """Whether its values are 0 and 1 only."""
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        """What it needs executed beside gold and prediction as they are. Usually nothing."""
+        ...
+
+    def score(
+        self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
+    ) -> Score:
+        """Score one case. ``comparison`` is that of the verdict; None where there was nothing to compare."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldNames:
+    """The names of a file's columns or keys, where they are not among the known aliases. None: an alias."""
+
+    id: str | None = None
+    question: str | None = None
+    gold: str | None = None
+    database: str | None = None
+    difficulty: str | None = None
+    tags: str | None = None
+    context: str | None = None
+    prediction: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedPredictions:
+    """Predictions as a file gave them, before they meet their cases.
+
+    ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th
+    case, and ``case_id`` of each holds its zero-based position.
+    """
+
+    predictions: tuple[Prediction, ...]
+    by_position: bool = False
+
+
+class CaseFormat(Protocol):
+    """Reads question sets and prediction files of one layout."""
+
+    name: str
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this file or folder looks like this layout: by suffix, and a look inside where suffixes are shared."""
+        ...
+
+    def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
+        """Read a question set. Raises `assay.errors.CaseFileError` with file, row and column."""
+        ...
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read a prediction file. Raises `assay.errors.CaseFileError` with file, row and column."""
+        ...
+
+
+class Reporter(Protocol):
+    """Draws a run's numbers in one format. It computes nothing of its own."""
+
+    name: str
+    suffix: str
+
+    def render(self, run: Run) -> bytes:
+        """The whole report."""
+        ...
+
+
+class System(Protocol):
+    """A system under test that answers questions live."""
+
+    name: str
+
+    def answer(self, case: Case) -> Prediction:
+        """Ask one question. Trouble of one question comes back as a Prediction with a Failure."""
+        ...
