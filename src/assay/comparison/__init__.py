@@ -1,0 +1,6 @@
+"""Are two results the same answer? Cells, columns, rows, order, ties: pure, and the heart of the product."""
+
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
+
+__all__ = ["Answer", "Segment", "compare"]

@@ -1,0 +1,83 @@
+"""What gold says the answer is: which rows, and how far their order counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.errors import UsageError
+from assay.model import Result, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Consecutive places of the answer whose rows may come in any order.
+
+    The next ``take`` rows of an answer must be drawn from ``rows``, each at most as often as it
+    stands there. ``take`` below ``len(rows)`` means that a LIMIT cut through rows that tie.
+    """
+
+    rows: tuple[Row, ...]
+    take: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.take <= len(self.rows):
+            raise UsageError(f"a segment of {len(self.rows)} rows cannot give {self.take}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """All answers that gold's own text allows, as a sequence of segments.
+
+    One segment that takes all its rows is a bag; one segment a row is a strict list.
+    """
+
+    result: Result
+    """What gold returned when it ran: one of the allowed answers."""
+    segments: tuple[Segment, ...]
+    ordered: bool
+
+    @classmethod
+    def bag(cls, result: Result) -> Answer:
+        """Row order does not count."""
+        return cls(result=result, segments=(Segment(rows=result.rows, take=len(result.rows)),), ordered=False)
+
+    @classmethod
+    def strict(cls, result: Result) -> Answer:
+        """Every row in its place."""
+        return cls(result=result, segments=tuple(Segment(rows=(row,), take=1) for row in result.rows), ordered=True)
+
+    @classmethod
+    def ranked(
+        cls, result: Result, rows: Sequence[Row], ranks: Sequence[object], *, offset: int, ordered: bool
+    ) -> Answer | None:
+        """The answer cut out of all of gold's rows by its LIMIT and OFFSET.
+
+        ``rows`` are gold's rows without its LIMIT, in gold's order, at least as far as the tie at
+        the cut reaches; rows with equal consecutive ``ranks`` tie. None where these rows do not
+        allow what gold itself returned: then they cannot be trusted.
+        """
+        end = offset + len(result.rows)
+        if len(rows) < end:
+            return None
+        segments: list[Segment] = []
+        start = 0
+        while start < end:
+            stop = start + 1
+            while stop < len(rows) and ranks[stop] == ranks[start]:
+                stop += 1
+            take = min(stop, end) - max(start, offset)
+            if take > 0:
+                segments.append(Segment(rows=tuple(rows[start:stop]), take=take))
+            start = stop
+        return cls(result=result, segments=tuple(segments), ordered=ordered)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether gold does not determine its rows: some segment offers different rows than it takes.
+
+        A tie among rows that are all equal is no ambiguity: whichever is taken, the answer is the same.
+        """
+        return any(
+            segment.take < len(segment.rows) and len(set(map(repr, segment.rows))) > 1 for segment in self.segments
+        )

@@ -1,0 +1,290 @@
+"""Are two results the same answer? The heart of the product: pure, exact, and never factorial."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from assay.comparison.answer import Answer
+from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.near import near_misses
+from assay.comparison.permutation import (
+    BudgetSpent,
+    Mapping,
+    NoPlaces,
+    Side,
+    contained_rows,
+    find_contained_mapping,
+    find_mapping,
+    greedy_mapping,
+    key_rows,
+    same_rows,
+)
+from assay.comparison.tolerance import Clusters, cluster_numbers, pair_rows
+from assay.model import AlignedRow, Comparison, ComparisonOptions, Result, Row
+
+_NEAR_MISS_CELLS = 200_000
+"""Beyond so many cells on both sides together, near misses are not looked for."""
+_GREEDY_CELLS = 4_000_000
+"""Beyond so many, a mismatch is shown by position."""
+_MATCHED_SAMPLE = 5
+
+
+def compare(predicted: Result, gold: Answer | Result, options: ComparisonOptions | None = None) -> Comparison:
+    """Compare a predicted result with gold's answer.
+
+    A plain Result for gold is taken as a bag: row order does not count. The rules are those of
+    the verdict (docs/verdict.md); nothing is sorted, copied to text or rounded on the way.
+    """
+    options = options or ComparisonOptions()
+    answer = gold if isinstance(gold, Answer) else Answer.bag(gold)
+    if not answer.result.rows and not predicted.rows:
+        return _both_empty(answer, predicted)
+    widths_agree = answer.result.column_count == predicted.column_count
+    if widths_agree and len(answer.result.rows) == len(predicted.rows):
+        try:
+            mapping = _equal_mapping(answer, predicted, options)
+        except BudgetSpent:
+            return _undecided(answer, predicted)
+        if mapping is not None:
+            return _equal(answer, predicted, mapping, options)
+    return _Difference(answer, predicted, options).describe()
+
+
+def _both_empty(answer: Answer, predicted: Result) -> Comparison:
+    ours, theirs = answer.result.column_count, predicted.column_count
+    # Some sources give no column names with an empty result: then there is nothing to disagree on.
+    equal = ours == theirs or not (ours and theirs)
+    reason = "both results are empty" if equal else f"both are empty, of {theirs} columns where gold has {ours}"
+    mapping = tuple(range(ours)) if equal else ()
+    return Comparison(equal=equal, column_mapping=mapping, ordered=answer.ordered, vacuous=equal, reason=reason)
+
+
+def _undecided(answer: Answer, predicted: Result) -> Comparison:
+    return Comparison(
+        equal=False,
+        decided=False,
+        ordered=answer.ordered,
+        gold_row_count=len(answer.result.rows),
+        predicted_row_count=len(predicted.rows),
+        ambiguous=answer.ambiguous,
+        reason="the columns are too symmetric to find out within the budget whether a permutation makes the rows equal",
+    )
+
+
+def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions) -> Mapping | None:
+    width = predicted.column_count
+    if _equal_as_they_are(answer, predicted, options):
+        return tuple(range(width))
+    takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
+    gold, theirs = _sides(answer, predicted, options)
+    mapping = _find(gold, theirs, options, None) if takes_all else _find_contained(gold, theirs, options)
+    if mapping is not None:
+        return mapping
+    clusters = cluster_numbers([*gold.columns, *theirs.columns], options)
+    if clusters is None:
+        return None
+    if takes_all:
+        return _find(gold, theirs, options, clusters)
+    return _find_contained(_clustered(gold, clusters), _clustered(theirs, clusters), options)
+
+
+def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOptions) -> bool:
+    """The fast way: the very tuples, hashed or compared by the interpreter, columns in gold's order."""
+    ours, theirs = answer.result.rows, predicted.rows
+    if answer.ordered or len(ours) == 1:
+        if ours != theirs:
+            return False
+        return options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs))
+    try:
+        # A look at three rows spares the set where the columns are in another order.
+        if any(row not in ours for row in theirs[:3]):
+            return False
+        distinct = set(ours)
+        if not options.boolean_is_integer and not comparable_as_they_are(cell_types(ours) | cell_types(theirs)):
+            return False
+        if len(distinct) == len(ours):
+            # As many predicted rows as gold rows, and gold has no duplicates: if taking the
+            # predicted ones away leaves nothing, each gold row was there once.
+            distinct.difference_update(theirs)
+            return not distinct
+        return dict.__eq__(Counter(ours), Counter(theirs))
+    except TypeError:  # a cell that does not hash: the keys will
+        return False
+
+
+def _sides(answer: Answer, predicted: Result, options: ComparisonOptions) -> tuple[Side, Side]:
+    rows: Sequence[Row]
+    places: Sequence[int]
+    their_places: Sequence[int]
+    if len(answer.segments) == 1:
+        rows = answer.segments[0].rows
+        places, their_places = NoPlaces(len(rows)), NoPlaces(len(predicted.rows))
+    else:
+        rows = [row for segment in answer.segments for row in segment.rows]
+        places = tuple(place for place, segment in enumerate(answer.segments) for _ in segment.rows)
+        their_places = tuple(place for place, segment in enumerate(answer.segments) for _ in range(segment.take))
+    boolean = options.boolean_is_integer
+    width = predicted.column_count
+    ours, as_they_are = to_columns(rows, width, boolean_is_integer=boolean)
+    theirs, _ = to_columns(predicted.rows, width, boolean_is_integer=boolean)
+    keyed = cast("Sequence[tuple[Key, ...]]", rows) if as_they_are and len(answer.segments) == 1 else None
+    return Side(columns=ours, places=places, rows=keyed), Side(columns=theirs, places=their_places)
+
+
+def _clustered(side: Side, clusters: Clusters) -> Side:
+    return Side(columns=clusters.apply(side.columns), places=side.places)
+
+
+def _find(gold: Side, predicted: Side, options: ComparisonOptions, clusters: Clusters | None) -> Mapping | None:
+    ours, theirs = (gold, predicted) if clusters is None else (_clustered(gold, clusters), _clustered(predicted, clusters))
+
+    def accept(mapping: Mapping) -> bool:
+        if not same_rows(ours, theirs, mapping):
+            return False
+        if clusters is None or not clusters.loose:
+            return True
+        return pair_rows(
+            list(zip(gold.places, *gold.columns, strict=True)),
+            list(zip(predicted.places, *(predicted.columns[column] for column in mapping), strict=True)),
+            clusters,
+            options,
+        )
+
+    if options.columns == "strict":
+        identity = tuple(range(len(gold.columns)))
+        return identity if accept(identity) else None
+    return find_mapping(ours, theirs, verify=accept)
+
+
+def _find_contained(gold: Side, predicted: Side, options: ComparisonOptions) -> Mapping | None:
+    if options.columns == "strict":
+        identity = tuple(range(len(gold.columns)))
+        return identity if contained_rows(gold, predicted, identity) else None
+    return find_contained_mapping(gold, predicted)
+
+
+def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: ComparisonOptions) -> Comparison:
+    count = len(predicted.rows)
+    sample = min(_MATCHED_SAMPLE, options.sample_rows)
+    ambiguous = answer.ambiguous
+    # Of an ambiguous gold the prediction's own choice is shown, in gold's column order.
+    shown = predicted.rows if ambiguous else answer.result.rows
+    if ambiguous:
+        shown = tuple(tuple(row[column] for column in mapping) for row in shown[:sample])
+    order = "" if mapping == tuple(range(len(mapping))) else ", its columns in another order"
+    reason = f"all {count:,} rows match{order}" if count != 1 else f"the one row matches{order}"
+    return Comparison(
+        equal=True,
+        column_mapping=mapping,
+        ordered=answer.ordered,
+        gold_row_count=len(answer.result.rows),
+        predicted_row_count=count,
+        matched_rows=count,
+        aligned=tuple(AlignedRow(state="matched", gold=row) for row in shown[:sample]),
+        ambiguous=ambiguous,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Describes how two results differ that are not the same answer."""
+
+    answer: Answer
+    predicted: Result
+    options: ComparisonOptions
+
+    def describe(self) -> Comparison:
+        gold, predicted = self.answer.result, self.predicted
+        boolean = self.options.boolean_is_integer
+        ours, _ = to_columns(gold.rows, gold.column_count, boolean_is_integer=boolean)
+        theirs, _ = to_columns(predicted.rows, predicted.column_count, boolean_is_integer=boolean)
+        cells = len(gold.rows) * len(ours) + len(predicted.rows) * len(theirs)
+        clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= _GREEDY_CELLS else None
+        if clusters is not None:
+            ours, theirs = clusters.apply(ours), clusters.apply(theirs)
+        mapping = self._mapping(ours, theirs, cells)
+        missing, extra, aligned = self._align(ours, theirs, mapping)
+        counts = (len(gold.rows), len(predicted.rows))
+        close = ()
+        if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
+            close = near_misses(ours, theirs, rows=counts, options=self.options, ordered=self.answer.ordered)
+        return Comparison(
+            equal=False,
+            column_mapping=mapping,
+            ordered=self.answer.ordered,
+            gold_row_count=counts[0],
+            predicted_row_count=counts[1],
+            matched_rows=counts[0] - missing,
+            missing_rows=missing,
+            extra_rows=extra,
+            aligned=aligned,
+            near_misses=close,
+            ambiguous=self.answer.ambiguous,
+            reason=self._reason(missing, extra, tuple(miss.detail for miss in close)),
+        )
+
+    def _mapping(self, ours: list[Column], theirs: list[Column], cells: int) -> tuple[int | None, ...]:
+        if self.options.columns == "strict" or cells > _GREEDY_CELLS:
+            return tuple(column if column < len(theirs) else None for column in range(len(ours)))
+        return greedy_mapping(ours, theirs)
+
+    def _align(
+        self, ours: list[Column], theirs: list[Column], mapping: tuple[int | None, ...]
+    ) -> tuple[int, int, tuple[AlignedRow, ...]]:
+        """Missing and extra row counts over the mapped columns, with a sample of the rows on each side."""
+        pairs = [(column, option) for column, option in enumerate(mapping) if option is not None]
+        gold, predicted = self.answer.result.rows, self.predicted.rows
+        if not pairs:
+            missing_places, extra_places = range(len(gold)), range(len(predicted))
+            matched_places: list[int] = []
+        else:
+            our_rows = key_rows([ours[column] for column, _ in pairs])
+            their_rows = key_rows([theirs[option] for _, option in pairs])
+            missing_places, matched_places = _left_over(our_rows, Counter(their_rows))
+            extra_places, _ = _left_over(their_rows, Counter(our_rows))
+        limit = self.options.sample_rows
+        aligned = [
+            AlignedRow(state="matched", gold=gold[place]) for place in matched_places[: min(_MATCHED_SAMPLE, limit)]
+        ]
+        aligned += [AlignedRow(state="missing", gold=gold[place]) for place in missing_places[:limit]]
+        aligned += [AlignedRow(state="extra", predicted=self._mapped(predicted[p], mapping)) for p in extra_places[:limit]]
+        return len(missing_places), len(extra_places), tuple(aligned)
+
+    def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
+        """The row with its columns in gold's order, those without a counterpart behind them."""
+        rest = [cell for column, cell in enumerate(row) if column not in mapping]
+        return (*(row[column] for column in mapping if column is not None), *rest)
+
+    def _reason(self, missing: int, extra: int, close: tuple[str, ...]) -> str:
+        gold, predicted = self.answer.result, self.predicted
+        hint = f" ({close[0]})" if close else ""
+        ours, theirs = gold.column_count, predicted.column_count
+        # An empty result of a source that names no columns says nothing about columns.
+        if ours != theirs and ours and theirs:
+            return f"the prediction returns {_count(theirs, 'column')} where gold has {ours}{hint}"
+        if len(gold.rows) != len(predicted.rows):
+            return f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
+        if missing == 0 and extra == 0 and self.answer.ordered:
+            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
+        return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _left_over(rows: Sequence[tuple[object, ...]], others: Counter[tuple[object, ...]]) -> tuple[list[int], list[int]]:
+    """Places of the rows that find no partner among the others, and of those that do."""
+    lone: list[int] = []
+    paired: list[int] = []
+    for place, row in enumerate(rows):
+        if others[row] > 0:
+            others[row] -= 1
+            paired.append(place)
+        else:
+            lone.append(place)
+    return lone, paired

@@ -1,0 +1,150 @@
+"""Equality of floats within a tolerance, made transitive where that can be done without a lie.
+
+"Within 1e-9" is not transitive, so bags cannot simply be hashed by it. All numbers of both results
+are therefore sorted and chained into clusters of neighbours within tolerance. Where every two
+members of a cluster are equal by the rule (nearly always), the cluster stands for one value, and
+comparing clusters is comparing within tolerance, exactly. Else the cluster is *loose*: equal
+clusters are then only necessary, and rows are matched one to one (`pair_rows`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+
+from assay.comparison.cells import Column, Key
+from assay.model import ComparisonOptions
+
+_NUMBERS = (int, float, Decimal)
+
+
+def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
+    """Whether two keys are the same number: exactly, or within tolerance where a float takes part."""
+    if first == second:
+        return True
+    if not (isinstance(first, float) or isinstance(second, float)):
+        return False
+    return isinstance(first, _NUMBERS) and isinstance(second, _NUMBERS) and _close(first, second, options)
+
+
+def _close(first: int | float | Decimal, second: int | float | Decimal, options: ComparisonOptions) -> bool:
+    try:
+        one, two = float(first), float(second)
+    except OverflowError:
+        return False
+    if not (isfinite(one) and isfinite(two)):
+        return one == two
+    scale = max(abs(one), abs(two))
+    return abs(one - two) <= max(options.absolute_tolerance, options.relative_tolerance * scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clusters:
+    """Which numbers stand for which. ``loose`` keys need `pair_rows` to decide."""
+
+    representative: dict[Key, Key]
+    loose: bool
+
+    def apply(self, columns: Iterable[Column]) -> list[Column]:
+        """The columns with each number replaced by what stands for its cluster."""
+        find = self.representative.get
+        return [[find(key, key) for key in column] for column in columns]
+
+
+def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Clusters | None:
+    """Cluster all numbers of these columns. None where no two different numbers are within tolerance."""
+    distinct: set[Key] = set()
+    for column in columns:
+        distinct.update(column)
+    numbers = [key for key in distinct if isinstance(key, _NUMBERS) and _is_finite(key)]
+    if not any(isinstance(key, float) for key in numbers):
+        return None
+    numbers.sort()
+    representative: dict[Key, Key] = {}
+    loose = False
+    chain: list[int | float | Decimal] = numbers[:1]
+    for number in [*numbers[1:], None]:
+        if number is not None and _close(chain[-1], number, options):
+            chain.append(number)
+            continue
+        if len(chain) > 1:
+            loose = loose or not _mutually_equal(chain, options)
+            representative.update((member, chain[0]) for member in chain)
+        if number is not None:
+            chain = [number]
+    return Clusters(representative=representative, loose=loose) if representative else None
+
+
+def _is_finite(number: int | float | Decimal) -> bool:
+    return number.is_finite() if isinstance(number, Decimal) else not isinstance(number, float) or isfinite(number)
+
+
+def _mutually_equal(chain: Sequence[int | float | Decimal], options: ComparisonOptions) -> bool:
+    exact = sum(not isinstance(number, float) for number in chain)
+    return exact <= 1 and _close(chain[0], chain[-1], options)
+
+
+def pair_rows(
+    gold: Sequence[tuple[Key, ...]], predicted: Sequence[tuple[Key, ...]], clusters: Clusters, options: ComparisonOptions
+) -> bool:
+    """Whether the rows can be paired one to one with every pair equal within tolerance.
+
+    Rows can only pair inside the group of rows with equal clusters, so each group is matched on
+    its own by augmenting paths (Kuhn's algorithm).
+    """
+    groups: dict[tuple[Key, ...], tuple[list[tuple[Key, ...]], list[tuple[Key, ...]]]] = defaultdict(lambda: ([], []))
+    find = clusters.representative.get
+    for side, rows in enumerate((gold, predicted)):
+        for row in rows:
+            groups[tuple(find(key, key) for key in row)][side].append(row)
+    return all(_group_pairs(ours, theirs, options) for ours, theirs in groups.values())
+
+
+def _group_pairs(
+    gold: list[tuple[Key, ...]], predicted: list[tuple[Key, ...]], options: ComparisonOptions
+) -> bool:
+    if len(gold) != len(predicted):
+        return False
+    partners = [
+        [
+            index
+            for index, theirs in enumerate(predicted)
+            if all(numbers_equal(a, b, options) for a, b in zip(ours, theirs, strict=True))
+        ]
+        for ours in gold
+    ]
+    taken: dict[int, int] = {}
+    return all(_augment(row, partners, taken) for row in range(len(gold)))
+
+
+def _augment(start: int, partners: list[list[int]], taken: dict[int, int]) -> bool:
+    """Find a partner for one more gold row, moving earlier ones where needed (iterative: no recursion limit)."""
+    came_from: dict[int, int] = {}
+    queue = [start]
+    while queue:
+        row = queue.pop()
+        for candidate in partners[row]:
+            if candidate in came_from:
+                continue
+            came_from[candidate] = row
+            owner = taken.get(candidate)
+            if owner is not None:
+                queue.append(owner)
+                continue
+            _reassign(candidate, start, came_from, taken)
+            return True
+    return False
+
+
+def _reassign(candidate: int, start: int, came_from: dict[int, int], taken: dict[int, int]) -> None:
+    held = {row: column for column, row in taken.items()}
+    while True:
+        row = came_from[candidate]
+        previous = held.get(row)
+        taken[candidate] = row
+        if row == start or previous is None:
+            return
+        candidate = previous

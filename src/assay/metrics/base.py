@@ -1,0 +1,66 @@
+"""What all metrics share: the shape of a score, and how several golds and failures count."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from assay.model import Case, Comparison, Execution, Failure, Prediction, Result, Score
+from assay.ports import Executions, QueryRequest
+
+
+class ResultMetric(ABC):
+    """A metric over the two results alone.
+
+    Of several golds the best score counts. An answer that fails, or that is absent, scores 0: that is
+    what the system gave. A gold that fails gives no score, since nobody's answer could be right.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    binary: ClassVar[bool] = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
+        """Nothing beside gold and prediction as they are."""
+        return ()
+
+    def score(
+        self,
+        case: Case,
+        prediction: Prediction,  # noqa: ARG002 - the port's
+        executions: Executions,
+        comparison: Comparison | None,  # noqa: ARG002 - the port's
+    ) -> Score:
+        """The best score over the golds that ran."""
+        golds = [(index, gold.result) for index, gold in enumerate(executions.golds) if gold.succeeded and gold.result]
+        if not golds:
+            return unscored(self.name, gold_failure(executions.golds))
+        predicted = executions.predicted
+        if predicted is not None and predicted.status == "truncated":
+            return unscored(self.name, predicted.failure)
+        if predicted is None or predicted.result is None:
+            return Score(metric=self.name, value=self.of_failed(case, predicted, [gold for _, gold in golds]))
+        return Score(
+            metric=self.name,
+            value=max(self.of_results(case, index, gold, predicted) for index, gold in golds if gold is not None),
+        )
+
+    def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result | None]) -> float:  # noqa: ARG002
+        """The score of an answer without a result."""
+        return 0.0
+
+    @abstractmethod
+    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
+        """The score of one result against one gold."""
+
+
+def gold_failure(golds: Sequence[Execution]) -> Failure:
+    """Why no gold gave a result."""
+    failure = next((gold.failure for gold in golds if gold.failure is not None), None)
+    return failure or Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+
+
+def unscored(metric: str, failure: Failure | None) -> Score:
+    """No value, and why."""
+    return Score(metric=metric, value=None, failure=failure)

@@ -1,0 +1,64 @@
+"""The headline: is the answer right, by the verdict's own comparison?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from assay.metrics.base import gold_failure, unscored
+from assay.model import Case, Comparison, Failure, Prediction, Score
+from assay.ports import Executions, QueryRequest
+
+
+class Match:
+    """Execution accuracy by the sound comparison of docs/verdict.md: 1 correct, 0 incorrect.
+
+    None where gold fails, or where the comparison could not decide.
+    """
+
+    name: ClassVar[str] = "match"
+    label: ClassVar[str] = "Execution accuracy (match)"
+    binary: ClassVar[bool] = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
+        """Nothing beside gold and prediction as they are."""
+        return ()
+
+    def score(
+        self,
+        case: Case,  # noqa: ARG002 - the port's
+        prediction: Prediction,  # noqa: ARG002 - the port's
+        executions: Executions,
+        comparison: Comparison | None,
+    ) -> Score:
+        """1 where the comparison holds."""
+        if not any(gold.succeeded for gold in executions.golds):
+            return unscored(self.name, gold_failure(executions.golds))
+        if comparison is None:
+            return Score(metric=self.name, value=0.0)
+        if not comparison.decided:
+            return unscored(self.name, undecided(comparison))
+        return Score(metric=self.name, value=float(comparison.equal))
+
+
+class NonEmptyMatch(Match):
+    """`match` over the cases that say something: None where both results are empty."""
+
+    name: ClassVar[str] = "non_empty_match"
+    label: ClassVar[str] = "Execution accuracy, non-empty"
+
+    def score(
+        self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
+    ) -> Score:
+        """As `match`, without the vacuous."""
+        if comparison is not None and comparison.equal and comparison.vacuous:
+            message = "both results are empty: equal, but saying nothing"
+            return unscored(
+                self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message)
+            )
+        return super().score(case, prediction, executions, comparison)
+
+
+def undecided(comparison: Comparison) -> Failure:
+    """Why a comparison gives no verdict."""
+    return Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)

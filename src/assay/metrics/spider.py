@@ -1,0 +1,154 @@
+"""Spider's execution accuracy, as the test suite's script computes it, quirks included.
+
+Source: eval_exec_match of taoyds/test-suite-sql-eval with its default of dropping DISTINCT.
+The quirks: `value` in a prediction becomes `1`; DISTINCT is dropped everywhere by sqlparse's
+tokens, which also cut the text after its first statement; row order counts wherever gold's text
+holds "order by"; a first filter sorts each row by its cells' text, so that 1, 1.5 is not 1.0, 1.5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
+from assay.metrics.base import gold_failure, unscored
+from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
+from assay.ports import Executions, QueryRequest
+
+_CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
+
+
+class SpiderEx:
+    """1 where, under some permutation of columns, the results are equal on every database file of the folder.
+
+    The queries are not those of the answer but rewritten ones, so they are executed for this metric alone.
+    """
+
+    name: ClassVar[str] = "spider_ex"
+    label: ClassVar[str] = "Spider execution accuracy"
+    binary: ClassVar[bool] = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        """Golds and prediction rewritten the script's way, on every database file."""
+        queries = [rewritten for gold in case.golds if (rewritten := _rewrite(gold)) is not None]
+        predicted = _rewrite_prediction(prediction)
+        if predicted is None:
+            return ()
+        return [QueryRequest(query=query, scope="siblings") for query in (*queries, predicted)]
+
+    def score(
+        self,
+        case: Case,
+        prediction: Prediction,
+        executions: Executions,
+        comparison: Comparison | None,  # noqa: ARG002 - the port's
+    ) -> Score:
+        """1 where some gold agrees on every database; None where every gold fails on some database."""
+        if not any(gold.succeeded for gold in executions.golds):
+            return unscored(self.name, gold_failure(executions.golds))
+        predicted_query = _rewrite_prediction(prediction)
+        if predicted_query is None:
+            return Score(metric=self.name, value=0.0)
+        predicted = executions.requested[QueryRequest(query=predicted_query, scope="siblings")]
+        if cut := next((execution for execution in predicted if execution.status == "truncated"), None):
+            return unscored(self.name, cut.failure)
+        failure: Failure | None = None
+        scores: list[bool] = []
+        for gold in case.golds:
+            query = _rewrite(gold)
+            golds = executions.requested[QueryRequest(query=query, scope="siblings")] if query is not None else ()
+            broken = next((execution for execution in golds if not execution.succeeded), None)
+            if query is None or broken is not None:
+                failure = failure or (broken.failure if broken else None)
+                continue
+            ordered = "order by" in query.lower()
+            try:
+                scores.append(all(_agree(one, two, ordered) for one, two in zip(golds, predicted, strict=True)))
+            except BudgetSpent:
+                message = "the columns are too symmetric to find a permutation within the budget"
+                failure = Failure(stage="compare", kind="unscorable", blame="judge", message=message)
+        if not scores:
+            return unscored(self.name, failure or gold_failure(executions.golds))
+        return Score(metric=self.name, value=float(any(scores)))
+
+
+def _rewrite_prediction(prediction: Prediction) -> str | None:
+    return None if prediction.query is None else _rewrite(prediction.query.replace("value", "1"))
+
+
+@lru_cache(maxsize=8192)
+def _rewrite(query: str) -> str | None:
+    """The text that the script executes; None where its tokenizer gives up, which scores 0."""
+    query = query.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+    lowered = query.lower()
+    if "distinct" in lowered or ";" in query or not query.strip():
+        without = _without_distinct(query)
+        if without is None:
+            return None
+        query = without
+    return _CURRENT_YEAR.sub("2020", query) if "curdate" in lowered else query
+
+
+def _without_distinct(query: str) -> str | None:
+    # The same tokenizer as the script's: its idea of a token and of a statement is part of the metric.
+    import sqlparse
+    from sqlparse.exceptions import SQLParseError
+
+    try:
+        statements = sqlparse.parse(query)
+    except (SQLParseError, RecursionError):
+        return None
+    if not statements:
+        return None
+    return "".join(token.value for token in statements[0].flatten() if token.value.lower() != "distinct")
+
+
+def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private
+    nothing_to_run = predicted.failure is not None and predicted.failure.kind == "no_query"
+    if not predicted.succeeded and not nothing_to_run:
+        return False
+    ours = gold.result.rows if gold.result else ()
+    theirs = predicted.result.rows if predicted.result else ()
+    if gold.undecodable_text or predicted.undecodable_text:
+        ours, theirs = _decoded(ours), _decoded(theirs)
+    return results_equal(ours, theirs, ordered=ordered)
+
+
+def _decoded(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Bad bytes dropped, as the script's text factory drops them."""
+    return tuple(
+        tuple(
+            cell.encode("utf-8", "surrogateescape").decode("utf-8", "ignore") if isinstance(cell, str) else cell
+            for cell in row
+        )
+        for row in rows
+    )
+
+
+def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: bool) -> bool:
+    """The script's `result_eq`, with its column permutations searched for instead of enumerated."""
+    if not gold and not predicted:
+        return True
+    if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    if gold is predicted:
+        return True
+    ours, theirs = list(map(_unordered, gold)), list(map(_unordered, predicted))
+    if ours != theirs if ordered else set(ours) != set(theirs):
+        return False
+    width = len(gold[0])
+    if width == 1:
+        return list(gold) == list(predicted) if ordered else Counter(gold) == Counter(predicted)
+    places: Sequence[int] = range(len(gold)) if ordered else NoPlaces(len(gold))
+    sides = [Side(columns=list(zip(*rows, strict=True)), places=places) for rows in (gold, predicted)]
+    return find_mapping(sides[0], sides[1]) is not None
+
+
+def _unordered(row: Row) -> Row:
+    return tuple(sorted(row, key=lambda cell: str(cell) + str(type(cell))))
+
+

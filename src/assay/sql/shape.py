@@ -1,0 +1,145 @@
+"""What a query's outermost level asks for: row order, a cut, luck.
+
+Parsed with sqlglot, never found by searching the text; a search only spares the parsing of
+queries in which the words do not occur at all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
+_LUCK = re.compile(
+    r"\b(random|rand|randomblob|newid|uuid|gen_random_uuid|uuid_generate_v4|now|today|getdate|sysdate|clock_timestamp"
+    r"|current_date|current_time|current_timestamp|localtime|localtimestamp|curdate|curtime"
+    r"|date|time|datetime|julianday|unixepoch|strftime|tablesample|using\s+sample)\b",
+    re.IGNORECASE,
+)
+_LUCKY_FUNCTIONS = frozenset(
+    {
+        "random",
+        "rand",
+        "randomblob",
+        "newid",
+        "uuid",
+        "generateuuid",
+        "gen_random_uuid",
+        "uuid_generate_v4",
+        "now",
+        "today",
+        "getdate",
+        "sysdate",
+        "clock_timestamp",
+        "curdate",
+        "curtime",
+        "localtime",
+        "localtimestamp",
+        "currentdate",
+        "currenttime",
+        "currenttimestamp",
+        "currentdatetime",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "statement_timestamp",
+        "transaction_timestamp",
+    }
+)
+_CLOCK_FUNCTIONS = frozenset(
+    {"date", "time", "datetime", "julianday", "unixepoch", "strftime", "tsordsadd", "timetostr", "anonymous", "tsordstodate"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryShape:
+    """The outermost level of one query.
+
+    ``parsed`` False means that sqlglot could not read it though it had to: ``ordered`` and
+    ``limited`` then only say that the words occur.
+    """
+
+    parsed: bool = True
+    ordered: bool = False
+    """The outermost query has ORDER BY."""
+    limited: bool = False
+    """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
+    nondeterministic: bool = False
+    """It calls the clock or a random number generator anywhere."""
+
+
+@lru_cache(maxsize=8192)
+def read_shape(query: str, dialect: str) -> QueryShape:
+    """Read the shape of one query. Never raises: what cannot be parsed says so."""
+    cut_or_order = _WORTH_PARSING.search(query)
+    if not cut_or_order and not _LUCK.search(query):
+        return QueryShape()
+    tree = parse_query(query, dialect)
+    if tree is None:
+        words = {word.lower() for word in _WORTH_PARSING.findall(query)}
+        return QueryShape(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
+    top = outermost(tree)
+    return QueryShape(
+        ordered=bool(top.args.get("order")),
+        limited=any(top.args.get(cut) for cut in ("limit", "offset")),
+        nondeterministic=_is_nondeterministic(tree),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _parse(query: str, dialect: str) -> exp.Expression | None:
+    from sqlglot import exp, parse
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = [tree for tree in parse(query, read=dialect) if tree is not None and not isinstance(tree, exp.Semicolon)]
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        return None
+    return trees[0]
+
+
+def parse_query(query: str, dialect: str) -> exp.Expression | None:
+    """The tree of one SELECT, set operation or VALUES; None where it cannot be read or is something else.
+
+    The tree is shared: copy it before changing it.
+    """
+    return _parse(query, dialect)
+
+
+def outermost(tree: exp.Expression) -> exp.Expression:
+    """The query whose ORDER BY and LIMIT are those of the whole: parentheses round everything are looked through."""
+    from sqlglot import exp
+
+    while isinstance(tree, exp.Subquery) and not any(tree.args.get(part) for part in ("order", "limit", "offset")):
+        tree = tree.this
+    return tree
+
+
+def _is_nondeterministic(tree: exp.Expression) -> bool:
+    from sqlglot import exp
+
+    for node in tree.walk():
+        if isinstance(node, exp.TableSample):
+            return True
+        if isinstance(node, exp.Func):
+            name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+            if name in _LUCKY_FUNCTIONS:
+                return True
+            if _reads_clock(node, name):
+                return True
+    return False
+
+
+def _reads_clock(node: exp.Expression, name: str) -> bool:
+    """SQLite's date functions read the clock where they are given 'now', or no time at all."""
+    from sqlglot import exp
+
+    literals = [found.name.lower() for found in node.find_all(exp.Literal) if found.is_string]
+    return "now" in literals and (name in _CLOCK_FUNCTIONS or isinstance(node, exp.Func))
