@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from typing import ClassVar
 
 from assay.comparison.cells import Key, key_of
+from assay.comparison.tolerance import cluster_numbers
 from assay.metrics.base import ResultMetric
 from assay.metrics.match import Match
-from assay.model import Case, Comparison, Execution, Prediction, Result, Row, Score
+from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
 from assay.ports import Executions
 
 
@@ -48,7 +50,8 @@ class SameRowCount(ResultMetric):
 class PercentSubset(ResultMetric):
     """Mean share of gold's row found in the predicted row of the same index, both as sets.
 
-    A row that only one side has scores 0; both empty score 1. Range 0 to 1.
+    A row that only one side has scores 0; both empty score 1. Range 0 to 1. Cells are equal as
+    `match` has them, tolerance included, so that equal rows score 1.
     """
 
     name: ClassVar[str] = "percent_subset"
@@ -57,22 +60,21 @@ class PercentSubset(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """The mean over row indexes."""
-        theirs = predicted.result.rows if predicted.result else ()
-        rows = max(len(gold.rows), len(theirs))
+        ours, theirs = _keyed(gold, predicted)
+        rows = max(len(ours), len(theirs))
         if rows == 0:
             return 1.0
-        return sum(_row_share(ours, other) for ours, other in zip(gold.rows, theirs, strict=False)) / rows
+        return sum(_row_share(set(one), set(two)) for one, two in zip(ours, theirs, strict=False)) / rows
 
 
-def _row_share(gold: Row, predicted: Row) -> float:
-    ours, theirs = set(map(_key, gold)), set(map(_key, predicted))
-    return len(ours & theirs) / len(ours) if ours else 1.0
+def _row_share(gold: set[Key], predicted: set[Key]) -> float:
+    return len(gold & predicted) / len(gold) if gold else 1.0
 
 
 class PercentOverlap(ResultMetric):
     """Cells in common over all cells, both results taken as bags of cells, rows ignored.
 
-    Both empty score 1. Range 0 to 1.
+    Both empty score 1. Range 0 to 1. Cells are equal as `match` has them, tolerance included.
     """
 
     name: ClassVar[str] = "percent_overlap"
@@ -81,12 +83,18 @@ class PercentOverlap(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Jaccard's index of two bags."""
-        theirs = predicted.result.rows if predicted.result else ()
-        ours_bag = Counter(map(_key, chain.from_iterable(gold.rows)))
-        theirs_bag = Counter(map(_key, chain.from_iterable(theirs)))
-        union = sum((ours_bag | theirs_bag).values())
-        return sum((ours_bag & theirs_bag).values()) / union if union else 1.0
+        ours, theirs = (Counter(chain.from_iterable(rows)) for rows in _keyed(gold, predicted))
+        if ours == theirs:
+            return 1.0
+        union = sum((ours | theirs).values())
+        return sum((ours & theirs).values()) / union
 
 
-def _key(cell: object) -> Key:
-    return key_of(cell, boolean_is_integer=True)
+def _keyed(gold: Result, predicted: Execution) -> tuple[Sequence[Sequence[Key]], Sequence[Sequence[Key]]]:
+    """The rows of both results as keys, such that equal cells have equal keys."""
+    rows = (gold.rows, predicted.result.rows if predicted.result else ())
+    if rows[0] == rows[1]:
+        return rows  # type: ignore[return-value]  # equal as they are, whatever they hold
+    ours, theirs = ([[key_of(cell, boolean_is_integer=True) for cell in row] for row in side] for side in rows)
+    clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
+    return (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)

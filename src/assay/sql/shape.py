@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
 _LUCK = re.compile(
     r"\b(random|rand|randomblob|newid|uuid|gen_random_uuid|uuid_generate_v4|now|today|getdate|sysdate|clock_timestamp"
-    r"|current_date|current_time|current_timestamp|localtime|localtimestamp|curdate|curtime"
-    r"|date|time|datetime|julianday|unixepoch|strftime|tablesample|using\s+sample)\b",
+    r"|curdate|curtime|statement_timestamp|transaction_timestamp)\s*\("
+    r"|\b(current_date|current_time|current_timestamp|localtime|localtimestamp|tablesample|using\s+sample)\b"
+    r"|'now'|\b(date|time|datetime|julianday|unixepoch)\s*\(\s*\)",
     re.IGNORECASE,
 )
 _LUCKY_FUNCTIONS = frozenset(
@@ -51,9 +52,8 @@ _LUCKY_FUNCTIONS = frozenset(
         "transaction_timestamp",
     }
 )
-_CLOCK_FUNCTIONS = frozenset(
-    {"date", "time", "datetime", "julianday", "unixepoch", "strftime", "tsordsadd", "timetostr", "anonymous", "tsordstodate"}
-)
+_CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoch"})
+"""SQLite's functions that read the clock when called with nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,5 +141,6 @@ def _reads_clock(node: exp.Expression, name: str) -> bool:
     """SQLite's date functions read the clock where they are given 'now', or no time at all."""
     from sqlglot import exp
 
-    literals = [found.name.lower() for found in node.find_all(exp.Literal) if found.is_string]
-    return "now" in literals and (name in _CLOCK_FUNCTIONS or isinstance(node, exp.Func))
+    if name in _CLOCK_FUNCTIONS and not any(node.iter_expressions()):
+        return True
+    return any(literal.is_string and literal.name.lower() == "now" for literal in node.find_all(exp.Literal))

@@ -1,0 +1,159 @@
+"""Evidence as one line of JSON and back, without losing a cell's type."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from math import isfinite
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from assay.errors import RunError
+from assay.model import AlignedRow, Cell, Evidence, Row
+
+_Value = TypeVar("_Value")
+_TAG = "$"
+_MAX_INT, _MIN_INT = 2**63 - 1, -(2**63)
+
+_READERS: dict[str, Callable[[Any], Cell]] = {
+    "int": int,
+    "float": float,
+    "decimal": Decimal,
+    "bytes": b64decode,
+    "text": lambda value: b64decode(value).decode("utf-8", "surrogatepass"),
+    "timestamp": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "interval": lambda value: timedelta(microseconds=value),
+    "uuid": UUID,
+    "list": lambda value: [unpack_cell(cell) for cell in value],
+    "map": lambda value: {unpack_cell(name): unpack_cell(cell) for name, cell in value},
+    "other": str,
+}
+
+
+def pack_cell(cell: Cell) -> object:
+    """A cell as JSON can hold it: as it is, or tagged with its type, such as ``{"$": "decimal", "v": "1.10"}``."""
+    plain, tagged = None, ("", None)
+    match cell:
+        case None | bool():
+            plain = cell
+        case int():
+            plain, tagged = (cell, tagged) if _MIN_INT <= cell <= _MAX_INT else (None, ("int", str(cell)))
+        case float():
+            plain, tagged = (cell, tagged) if isfinite(cell) else (None, ("float", repr(cell)))
+        case str():
+            plain, tagged = (cell, tagged) if _encodable(cell) else (None, ("text", _base64(cell)))
+        case _:
+            tagged = _tag(cell)
+    return {_TAG: tagged[0], "v": tagged[1]} if tagged[0] else plain
+
+
+def _tag(cell: Cell) -> tuple[str, object]:  # one branch a type
+    match cell:
+        case Decimal():
+            return "decimal", str(cell)
+        case bytes() | bytearray() | memoryview():
+            return "bytes", b64encode(bytes(cell)).decode("ascii")
+        case datetime():
+            return "timestamp", cell.isoformat()
+        case date():
+            return "date", cell.isoformat()
+        case time():
+            return "time", cell.isoformat()
+        case timedelta():
+            return "interval", cell // timedelta(microseconds=1)
+        case UUID():
+            return "uuid", str(cell)
+        case list() | tuple():
+            return "list", [pack_cell(item) for item in cell]
+        case dict():
+            return "map", [[pack_cell(name), pack_cell(value)] for name, value in cell.items()]
+        case _:
+            return "other", str(cell)
+
+
+def unpack_cell(packed: Any) -> Cell:
+    """The cell that `pack_cell` packed. Types that it does not know come back as their text."""
+    if not isinstance(packed, dict):
+        return packed
+    return _READERS[packed[_TAG]](packed["v"])
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii")
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> msgspec.json.Encoder:
+    return msgspec.json.Encoder(order="deterministic")
+
+
+@lru_cache(maxsize=8)
+def _decoder(kind: type[_Value]) -> msgspec.json.Decoder[_Value]:
+    return msgspec.json.Decoder(kind)
+
+
+def encode_evidence(evidence: Evidence) -> bytes:
+    """One line of JSON, without the line's end."""
+    return encode_value(_with_rows(evidence, lambda row: tuple(map(pack_cell, row))))
+
+
+def decode_evidence(line: bytes) -> Evidence:
+    """The evidence of one line. Raises RunError where it is no such line."""
+    return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(unpack_cell, row)))
+
+
+def encode_value(value: object) -> bytes:
+    """Any value of the vocabulary as JSON; text that is no valid Unicode has its broken parts escaped."""
+    try:
+        return _encoder().encode(value)
+    except UnicodeEncodeError:
+        return _encoder().encode(_valid_text(msgspec.to_builtins(value)))
+
+
+def decode_value(data: bytes, kind: type[_Value]) -> _Value:
+    """A value of the vocabulary from JSON. Raises RunError where the JSON does not hold one."""
+    try:
+        return _decoder(kind).decode(data)
+    except (msgspec.DecodeError, KeyError, ValueError) as error:
+        raise RunError(f"{data[:60]!r} is no stored {kind.__name__}: {error}") from error
+
+
+def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
+    comparison = evidence.comparison
+    if comparison is None or not comparison.aligned:
+        return evidence
+    aligned = tuple(
+        AlignedRow(
+            state=line.state,
+            gold=None if line.gold is None else change(line.gold),
+            predicted=None if line.predicted is None else change(line.predicted),
+        )
+        for line in comparison.aligned
+    )
+    return replace(evidence, comparison=replace(comparison, aligned=aligned))
+
+
+def _valid_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, (list, tuple)):
+        return [_valid_text(item) for item in value]
+    if isinstance(value, dict):
+        return {_valid_text(name): _valid_text(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,310 @@
+"""Judge one case: execute, compare, score. Runs in a worker, where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from assay.comparison import Answer, compare
+from assay.model import (
+    Case,
+    Comparison,
+    ComparisonOptions,
+    DatabaseUrl,
+    Evidence,
+    Execution,
+    Failure,
+    Flag,
+    Prediction,
+    Result,
+    Score,
+    Verdict,
+)
+from assay.ports import Executions, Metric, QueryRequest
+from assay.sql import read_shape, tie_probe
+
+
+class QueryExecutor(Protocol):
+    """What judging needs of the worker's executor."""
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query."""
+        ...
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """The databases of the same schema beside this one."""
+        ...
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """False where True is 1 and False is 0 in results from there."""
+        ...
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judged case, with the rows that its evidence no longer carries."""
+
+    evidence: Evidence
+    executions: Executions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gold:
+    """What one gold query says the answer is."""
+
+    answer: Answer
+    strict_order: bool = False
+
+
+class CaseJudge:
+    """Judges cases on one executor. Answers of gold queries are worked out once and kept."""
+
+    def __init__(self, executor: QueryExecutor, metrics: Sequence[Metric], options: ComparisonOptions) -> None:
+        self._executor = executor
+        self._metrics = tuple(metrics)
+        self._options = options
+        self._answers: dict[tuple[str, str], _Gold] = {}
+
+    def judge(
+        self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
+    ) -> Judged:
+        """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
+        golds = tuple(_blame_gold(self._executor.execute(url, gold)) for gold in case.golds)
+        predicted = None if prediction.query is None else self._executor.execute(url, prediction.query)
+        comparison, index, strict_order = self._compare(case, url, golds, predicted)
+        flags = self._flags(case, prediction, url, golds, predicted, comparison)
+        if strict_order:
+            flags |= {"strict_order"}
+        verdict = replace(_verdict(case, prediction, golds, predicted, comparison, index), flags=flags)
+        executions = Executions(
+            golds=golds,
+            predicted=predicted,
+            requested=self._requested(case, prediction, url, golds, requests),
+        )
+        evidence = Evidence(
+            case=case,
+            prediction=prediction,
+            verdict=verdict,
+            scores=tuple(score_one(metric, case, prediction, executions, comparison) for metric in self._metrics),
+            comparison=comparison,
+            gold_executions=tuple(gold.without_rows() for gold in golds),
+            predicted_execution=predicted.without_rows() if predicted else None,
+        )
+        return Judged(evidence=evidence, executions=executions)
+
+    def _compare(
+        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+    ) -> tuple[Comparison | None, int | None, bool]:
+        """The comparison with the gold that fits best, its index, and whether order was taken strictly."""
+        best: tuple[Comparison, int, bool] | None = None
+        if predicted is None or predicted.result is None:
+            return None, None, False
+        for index, execution in enumerate(golds):
+            if not execution.succeeded or execution.result is None:
+                continue
+            if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
+                continue  # what was cut off might have matched
+            comparison, strict_order = self._compare_one(case, url, execution, predicted.result)
+            if predicted.status == "truncated" and comparison.equal:
+                comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
+            if best is None or _closeness(comparison) > _closeness(best[0]):
+                best = (comparison, index, strict_order)
+        return best or (None, None, False)
+
+    def _compare_one(
+        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result
+    ) -> tuple[Comparison, bool]:
+        gold = execution.result
+        if gold is None:
+            raise ValueError("only an execution with a result can be compared with")
+        options = replace(
+            self._options,
+            columns=case.options.columns or self._options.columns,
+            boolean_is_integer=not self._executor.has_boolean_type(url),
+        )
+        if case.options.ordered is not None:
+            answer = Answer.strict(gold) if case.options.ordered else Answer.bag(gold)
+            return compare(predicted, answer, options), False
+        shape = read_shape(execution.query, self._executor.dialect(url))
+        if shape.ordered and not shape.limited and predicted.rows == gold.rows:
+            # The same rows in the same order: which of them tie does not matter.
+            return compare(predicted, Answer.strict(gold), options), not shape.parsed
+        known = self._gold(url, execution, gold)
+        return compare(predicted, known.answer, options), known.strict_order
+
+    def _gold(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
+        key = (url.text, execution.query)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = self._work_out(url, execution, gold)
+        return known
+
+    def _work_out(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
+        dialect = self._executor.dialect(url)
+        shape = read_shape(execution.query, dialect)
+        if not shape.ordered and not shape.limited:
+            return _Gold(answer=Answer.bag(gold))
+        if shape.parsed and not (shape.limited and not gold.rows):
+            answer = self._answer_with_ties(url, execution, gold, ordered=shape.ordered, limited=shape.limited)
+            if answer is not None:
+                return _Gold(answer=answer)
+        if not shape.ordered:
+            return _Gold(answer=Answer.bag(gold))
+        return _Gold(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
+
+    def _answer_with_ties(
+        self, url: DatabaseUrl, execution: Execution, gold: Result, *, ordered: bool, limited: bool
+    ) -> Answer | None:
+        """Gold's answer with its ties seen; None where they cannot be, or where what is seen is not to be trusted."""
+        dialect = self._executor.dialect(url)
+        whole = tie_probe(execution.query, dialect)
+        if whole is None:
+            return None
+        end = whole.offset + len(gold.rows)
+        # Under a LIMIT, one row past the cut usually shows that nothing ties there.
+        short = tie_probe(execution.query, dialect, fetch=end + 1) if limited else None
+        for probe in (short, whole) if short is not None else (whole,):
+            seen = self._executor.execute(url, probe.query).result
+            if seen is None:
+                return None
+            rows, ranks = _rows_and_ranks(seen, probe.ranked, probe.key_columns)
+            if probe is short and len(rows) > end and ranks[end] == ranks[end - 1]:
+                continue  # the cut falls into a tie: see all of it
+            answer = Answer.ranked(gold, rows, ranks, offset=probe.offset, ordered=ordered)
+            # The probe must allow what gold itself returned, or it says nothing.
+            trusted = answer is not None and compare(gold, answer, _CHECK).equal
+            return answer if trusted else None
+        return None
+
+    def _flags(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+        comparison: Comparison | None,
+    ) -> frozenset[Flag]:
+        flags: set[Flag] = set()
+        if comparison is not None and comparison.vacuous:
+            flags.add("vacuous")
+        if comparison.ambiguous if comparison is not None else self._any_ambiguous(url, golds):
+            flags.add("ambiguous_gold")
+        dialect = self._executor.dialect(url)
+        queries = [*case.golds, *([prediction.query] if prediction.query else [])]
+        if any(read_shape(query, dialect).nondeterministic for query in queries):
+            flags.add("nondeterministic")
+        executions = [*golds, *([predicted] if predicted else [])]
+        if any(execution.status == "truncated" for execution in executions):
+            flags.add("truncated")
+        if any(execution.status == "timeout" for execution in executions):
+            flags.add("timeout")
+        return frozenset(flags)
+
+    def _any_ambiguous(self, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
+        """Whether gold is ambiguous is a fact of the case, also where the answer could not be compared."""
+        dialect = self._executor.dialect(url)
+        return any(
+            gold.succeeded
+            and gold.result is not None
+            and read_shape(gold.query, dialect).limited
+            and self._gold(url, gold, gold.result).answer.ambiguous
+            for gold in golds
+        )
+
+    def _requested(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        requests: Sequence[QueryRequest],
+    ) -> dict[QueryRequest, tuple[Execution, ...]]:
+        if not any(gold.succeeded for gold in golds):
+            return {}
+        wanted = [request for metric in self._metrics for request in metric.requests(case, prediction)]
+        found: dict[QueryRequest, tuple[Execution, ...]] = {}
+        for request in (*wanted, *requests):
+            if request not in found:
+                urls = (url, *self._executor.siblings(url)) if request.scope == "siblings" else (url,)
+                found[request] = tuple(self._executor.execute(each, request.query) for each in urls)
+        return found
+
+
+_CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
+
+
+def _rows_and_ranks(
+    seen: Result, ranked: bool, key_columns: Sequence[int]  # noqa: FBT001 - private
+) -> tuple[list[tuple[object, ...]], list[object]]:
+    if ranked:
+        return [row[:-1] for row in seen.rows], [row[-1] for row in seen.rows]
+    return list(seen.rows), [tuple(row[column] for column in key_columns) for row in seen.rows]
+
+
+def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
+    in_place = comparison.column_mapping == tuple(range(len(comparison.column_mapping)))
+    return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)
+
+
+def _blame_gold(execution: Execution) -> Execution:
+    failure = execution.failure
+    if failure is None:
+        return execution
+    setup = failure.kind in ("unreadable_database", "truncated")
+    return replace(execution, failure=replace(failure, blame="setup" if setup else "gold"))
+
+
+def _verdict(
+    case: Case,
+    prediction: Prediction,
+    golds: Sequence[Execution],
+    predicted: Execution | None,
+    comparison: Comparison | None,
+    index: int | None,
+) -> Verdict:
+    if not any(gold.succeeded for gold in golds):
+        failure = next((gold.failure for gold in golds if gold.failure), None)
+        if failure is None:
+            failure = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+        return Verdict(outcome="unscored", reason=f"gold gives no answer: {failure.message}", failure=failure)
+    if predicted is None:
+        failure = prediction.failure or unanswered()
+        return Verdict(outcome="incorrect", reason=f"no query to judge: {failure.message}", failure=failure)
+    if comparison is None:
+        failure = predicted.failure
+        if predicted.status == "truncated" or failure is None:
+            message = "a cap cut the prediction's result before it could be compared: raise the caps"
+            failure = Failure(stage="execute", kind="truncated", blame="setup", message=message)
+            return Verdict(outcome="unscored", reason=message, failure=failure)
+        return Verdict(outcome="incorrect", reason=f"the prediction fails: {failure.message}", failure=failure)
+    if not comparison.decided:
+        failure = Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
+        return Verdict(outcome="unscored", reason=comparison.reason, failure=failure, gold_index=index)
+    if comparison.equal:
+        return Verdict(
+            outcome="correct", reason=comparison.reason, strength="matched_on_one_database", gold_index=index
+        )
+    return Verdict(outcome="incorrect", reason=comparison.reason, strength="refuted", gold_index=index)
+
+
+def unanswered() -> Failure:
+    """The failure of a case that no prediction answers."""
+    return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
+
+
+def score_one(
+    metric: Metric, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
+) -> Score:
+    """A metric's score; an exception in it becomes a score without a value."""
+    try:
+        return metric.score(case, prediction, executions, comparison)
+    except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
+        message = f"the metric {metric.name!r} failed with {type(error).__name__}: {error}"
+        failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
+        return Score(metric=metric.name, value=None, failure=failure)

@@ -1,0 +1,104 @@
+"""Which case goes where: batches by database, such that the same query never runs in two workers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TypeAlias
+
+from assay.errors import InputError
+from assay.model import Case, DatabaseUrl, Prediction
+from assay.runs.codec import encode_value
+
+_BATCHES_PER_WORKER = 8
+"""Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One case to judge."""
+
+    index: int
+    """Zero-based place in the question set."""
+    case: Case
+    prediction: Prediction
+    url: DatabaseUrl
+
+
+Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
+"""From a case's database name to the URL of its database. Raises InputError where there is none."""
+
+
+def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
+    """Put each case together with its answer and its database. Raises InputError, naming the case, where it has none."""
+    urls: dict[str | None, DatabaseUrl] = {}
+    for case in cases:
+        if case.database not in urls:
+            try:
+                urls[case.database] = locate(case.database)
+            except InputError as error:
+                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
+    return [
+        Work(index=index, case=case, prediction=prediction, url=urls[case.database])
+        for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
+    ]
+
+
+def digest_of(work: Work) -> str:
+    """A hash of all that decides a case's evidence beside the run's settings: its content, not its place."""
+    digest = blake2b(digest_size=12)
+    # Where a case stood in its file is no part of it.
+    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), work.url.text):
+        digest.update(encode_value(value))
+    return digest.hexdigest()
+
+
+def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
+    """Batches of work, largest first, each on one database.
+
+    Cases on one database that share a query stay together, since each worker runs a query once.
+    """
+    by_database: dict[str, list[Work]] = defaultdict(list)
+    for work in works:
+        by_database[work.url.text].append(work)
+    size = max(1, len(works) // (workers * _BATCHES_PER_WORKER))
+    batches: list[list[Work]] = []
+    for group in by_database.values():
+        if len(group) <= size:
+            batches.append(group)
+            continue
+        batches.extend(_fill(sorted(_connected(group), key=len, reverse=True), size))
+    return sorted(batches, key=len, reverse=True)
+
+
+def _fill(components: Iterable[list[Work]], size: int) -> list[list[Work]]:
+    batches: list[list[Work]] = []
+    for component in components:
+        if batches and len(batches[-1]) + len(component) <= size:
+            batches[-1].extend(component)
+        else:
+            batches.append(list(component))
+    return batches
+
+
+def _connected(group: Sequence[Work]) -> list[list[Work]]:
+    """The group's cases in components that share no query with one another (union-find over query texts)."""
+    parent = list(range(len(group)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    owner: dict[str, int] = {}
+    for place, work in enumerate(group):
+        for query in (*work.case.golds, work.prediction.query):
+            if query is not None:
+                parent[root(place)] = root(owner.setdefault(query, place))
+    components: dict[int, list[Work]] = defaultdict(list)
+    for place, work in enumerate(group):
+        components[root(place)].append(work)
+    return list(components.values())

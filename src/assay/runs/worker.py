@@ -1,0 +1,84 @@
+"""The worker's side of a run: what each worker process sets up, and what it does with one case."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.engines.executor import Executor
+from assay.errors import PluginError
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.ports import Executions, Metric, QueryRequest
+from assay.runs.codec import encode_evidence
+from assay.runs.judging import CaseJudge
+
+SETUP = "assay.runs.worker:set_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """What every worker of a run needs to know."""
+
+    engines: dict[str, str]
+    """URL scheme to ``module:Class``."""
+    metrics: tuple[str, ...]
+    """``module:Class`` of each metric, in the run's order."""
+    options: ComparisonOptions
+    limits: Limits
+    cache_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseTask:
+    """One case to judge in a worker."""
+
+    case: Case
+    prediction: Prediction
+    url: DatabaseUrl
+    requests: tuple[QueryRequest, ...] = ()
+    """What metrics outside the worker need executed."""
+    keep_rows: bool = False
+    """Send the rows back too, for metrics outside the worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOutcome:
+    """A judged case on its way back: its evidence as a line of JSON, and the rows where asked for."""
+
+    evidence: bytes
+    executions: Executions | None = None
+
+
+def set_up(settings: WorkerSettings) -> Callable[[CaseTask], CaseOutcome]:
+    """Set up one worker: its engines open when first needed."""
+    _quieten_parser()
+    executor = Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
+    metrics = [load_metric(reference) for reference in settings.metrics]
+    judge = CaseJudge(executor, metrics, settings.options)
+
+    def judge_task(task: CaseTask) -> CaseOutcome:
+        judged = judge.judge(task.case, task.prediction, task.url, task.requests)
+        executions = judged.executions if task.keep_rows else None
+        return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=executions)
+
+    return judge_task
+
+
+def load_metric(reference: str) -> Metric:
+    """An instance of the metric class that ``module:Class`` names. Raises PluginError where that fails."""
+    module_name, _, name = reference.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"the metric {reference!r} cannot be loaded: {error}") from error
+    metric: Metric = found()
+    return metric
+
+
+def _quieten_parser() -> None:
+    """sqlglot logs each query it only half understands; here that is no news, and it would spoil the progress."""
+    import logging
+
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
