@@ -1,0 +1,245 @@
+"""What the documents show is true: examples run, links lead somewhere, names and numbers are those of the code.
+
+A fenced block marked ``python`` is executed (as a doctest where it holds ``>>>``), one marked ``console``
+has its lines after ``$ `` run by a shell and must exit 0. The blocks of one document run in their order
+in one temporary folder that holds ``shop.sqlite``, ``cases.jsonl`` and ``predictions.jsonl`` of the
+bundled sample. A comment on the line before a block changes that:
+
+    <!-- example: exit 2 -->            each command must exit with that status
+    <!-- example: needs spider-dev -->  runs only where that folder of shared data is at hand
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from assay import demo
+from assay.model import FailureKind, Flag, Limits, NearMissKind
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHARED = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data"))
+FENCE = re.compile(
+    r"^(?:<!-- example: (?P<directive>[^\n]*?) -->\n)?^```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S
+)
+VERB = r"[a-z][a-z0-9-]*"
+NO_VERBS = {"is", "judges", "says", "reads", "does", "knows", "itself", "and", "or", "as", "to"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One fenced block."""
+
+    place: str
+    language: str
+    body: str
+    directive: str
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _examples(document: Path) -> Iterator[Example]:
+    text = document.read_text(encoding="utf-8")
+    for block in FENCE.finditer(text):
+        line = text.count("\n", 0, block.start("body"))
+        yield Example(
+            place=f"{_relative(document)}:{line}",
+            language=block["language"],
+            body=block["body"],
+            directive=block["directive"] or "",
+        )
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
+    return {**os.environ, **plain, "PYTHONPATH": path, "PATH": tools}
+
+
+def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run one command line; ``assay`` is this very interpreter's, whatever the machine has installed."""
+    command = re.sub(r"^assay\b", lambda _: f"{shlex.quote(sys.executable)} -m assay", command)
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def _commands(body: str) -> list[str]:
+    joined = re.sub(r"\\\n\s*", " ", body)
+    return [line[2:].strip() for line in joined.splitlines() if line.startswith("$ ")]
+
+
+def _run_python(example: Example, names: dict[str, object]) -> None:
+    if ">>>" in example.body:
+        test = doctest.DocTestParser().get_doctest(example.body, names, example.place, example.place, 0)
+        report: list[str] = []
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        doctest.DocTestRunner(optionflags=options).run(test, out=report.append, clear_globs=False)
+        names.update(test.globs)
+        assert not report, "".join(report)
+    else:
+        exec(compile(example.body, example.place, "exec"), names)
+
+
+def _run_console(example: Example, folder: Path) -> None:
+    status = int(example.directive.removeprefix("exit ")) if example.directive.startswith("exit ") else 0
+    commands = _commands(example.body)
+    assert commands, f"{example.place}: a console block without a line that starts with '$ '"
+    for command in commands:
+        done = _run(command, folder)
+        shown = f"{example.place}: {command}\nexit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == status, shown
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
+def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo.build_database(tmp_path)
+    shutil.copy(demo.cases_path(), tmp_path)
+    shutil.copy(demo.predictions_path(), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    skipped: list[str] = []
+    for example in _examples(document):
+        if needed := re.fullmatch(r"needs ([\w.-]+)", example.directive):
+            data = SHARED / needed[1]
+            if not data.is_dir():
+                skipped.append(f"{example.place} needs the shared data {needed[1]}")
+                continue
+            if not (tmp_path / needed[1]).exists():
+                (tmp_path / needed[1]).symlink_to(data, target_is_directory=True)
+        else:
+            assert not example.directive or re.fullmatch(r"exit \d+", example.directive), example.directive
+        if example.language == "python":
+            _run_python(example, names)
+        elif example.language == "console":
+            _run_console(example, tmp_path)
+    if skipped:
+        pytest.skip("; ".join(skipped))
+
+
+def _slug(heading: str) -> str:
+    """A heading's anchor as code hosts make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def _anchors(document: Path) -> set[str]:
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    return {_slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (document.parent / path).resolve() if path else document
+        assert found.exists(), f"{_relative(document)} links to {target}, which does not exist"
+        assert not anchor or anchor in _anchors(found), f"{_relative(document)} links to {target}: no such heading"
+
+
+def _named_verbs_and_options() -> list[tuple[str, str]]:
+    """Every ``assay VERB`` written as code in a document, with each of its options; '' stands for the verb itself."""
+    found: set[tuple[str, str]] = set()
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        code = [re.sub(r"\\\n\s*", " ", example.body) for example in _examples(document)]
+        code += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+        for line in "\n".join(code).splitlines():
+            for command in re.split(r"&&|;|\|", line.removeprefix("$ ")):
+                match = re.match(rf"\s*assay ({VERB})(?=\s|$)(.*)", command)
+                if match and match[1] not in NO_VERBS:
+                    found.add((match[1], ""))
+                    found.update((match[1], option) for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", match[2]))
+    return sorted(found)
+
+
+@cache
+def _help(*verb: str) -> subprocess.CompletedProcess[str]:
+    return _run(shlex.join(["assay", *verb, "--help"]), ROOT)
+
+
+@pytest.mark.parametrize(("verb", "option"), _named_verbs_and_options())
+def test_verbs_and_options_named_in_documents_exist(verb: str, option: str) -> None:
+    shown = _help(verb)
+    assert shown.returncode == 0, f"assay {verb} --help: {shown.stderr}"
+    assert not option or re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", shown.stdout), shown.stdout
+
+
+def test_every_verb_is_documented() -> None:
+    shown = _help()
+    assert shown.returncode == 0, shown.stderr
+    _, _, commands = shown.stdout.partition("Commands")
+    verbs = set(re.findall(rf"^[\s│|]*({VERB})\s{{2,}}\S", commands, re.M))
+    assert verbs, shown.stdout
+    assert verbs <= {verb for verb, _ in _named_verbs_and_options()}, "a verb is missing from README.md and docs/"
+
+
+def _text(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_every_metric_is_documented_under_its_own_heading() -> None:
+    metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
+    headings = set(re.findall(r"^#+ `(\w+)`", _text("metrics.md"), re.M))
+    assert headings == metrics
+
+
+def test_every_flag_near_miss_and_failure_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", _text("verdict.md")))
+    for vocabulary in (Flag, NearMissKind, FailureKind):
+        assert set(get_args(vocabulary)) <= documented
+
+
+def test_every_format_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", _text("formats.md")))
+    formats = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.cases"}
+    assert formats <= documented
+
+
+def test_limits_in_the_documents_are_those_of_the_code() -> None:
+    limits = Limits()
+    for document in (_text("limits.md"), (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert f"{limits.timeout_s:g} s" in document
+        assert f"{limits.max_rows:,} rows" in document
+        assert f"{limits.max_result_bytes // 2**20} MiB" in document
+        assert f"{limits.max_memory_bytes // 2**30} GiB" in document
+
+
+def test_decisions_are_dated() -> None:
+    headings = re.findall(r"^## (.*)$", _text("decisions.md"), re.M)
+    assert headings
+    for heading in headings:
+        assert re.match(r"\d{4}-\d{2}-\d{2} · \S", heading), heading
+
+
+def test_nothing_promises_a_package_index_or_a_machine_path() -> None:
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", line) for line in pins)
+    assert not any("/" in line and "scripts/pin" not in line for line in pins)

@@ -1,0 +1,109 @@
+"""The package as a whole: light to import, its names sorted, its plugins all there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, distribution
+
+import pytest
+
+import assay
+
+HEAVY = (
+    "calamine",
+    "duckdb",
+    "jinja2",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "python_calamine",
+    "rich",
+    "ruamel",
+    "sqlglot",
+    "sqlparse",
+    "typer",
+)
+GROUPS = {
+    "assay.cases": ("recognises", "cases", "predictions"),
+    "assay.engines": ("open", "check", "version", "fingerprint", "execute", "siblings", "close"),
+    "assay.metrics": ("requests", "score"),
+    "assay.reports": ("render",),
+}
+
+
+def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONPATH": path}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=plain, timeout=60, check=False)
+
+
+def _entry_points() -> list[EntryPoint]:
+    return [entry for entry in distribution("assay").entry_points if entry.group.startswith("assay.")]
+
+
+def test_importing_assay_loads_nothing_heavy() -> None:
+    script = "import sys, json; old = set(sys.modules); import assay; print(json.dumps([*{*sys.modules} - old]))"
+    done = _python("-c", script)
+    assert done.returncode == 0, done.stderr
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
+    assert loaded.isdisjoint(HEAVY), f"import assay loads {sorted(loaded.intersection(HEAVY))}"
+
+
+def test_importing_assay_prints_nothing_and_configures_nothing() -> None:
+    script = "import logging, warnings; import assay; print(len(logging.getLogger().handlers))"
+    done = _python("-W", "error", "-c", script)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_public_names_are_sorted_and_resolve() -> None:
+    assert list(assay.__all__) == sorted(assay.__all__)
+    assert len(set(assay.__all__)) == len(assay.__all__)
+    for name in assay.__all__:
+        assert getattr(assay, name) is not None, name
+        assert name in dir(assay), f"dir(assay) hides {name}"
+
+
+def test_the_promised_names_are_public() -> None:
+    assert {"__version__", "compare", "evaluate", "judge", "load_run"} <= set(assay.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = assay.nonsense  # type: ignore[attr-defined]
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert assay.__version__ == distribution("assay").version
+
+
+def test_help_names_the_verbs_and_shows_an_example() -> None:
+    done = _python("-m", "assay", "--help")
+    assert done.returncode == 0, done.stderr
+    for verb in ("demo", "run"):
+        assert re.search(rf"^\W*{verb}\b", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_an_unknown_verb_is_unusable_input() -> None:
+    done = _python("-m", "assay", "rnu")
+    assert done.returncode == 2
+    assert "rnu" in done.stderr
+
+
+@pytest.mark.parametrize("entry", _entry_points(), ids=lambda entry: f"{entry.group}:{entry.name}")
+def test_every_registered_plugin_loads_and_bears_its_name(entry: EntryPoint) -> None:
+    loaded = entry.load()
+    for member in GROUPS[entry.group]:
+        assert callable(getattr(loaded, member, None)), f"{entry.value} lacks {member}()"
+    assert loaded.name == entry.name
+
+
+def test_every_group_has_plugins_and_no_name_twice() -> None:
+    names = [(entry.group, entry.name) for entry in _entry_points()]
+    assert len(names) == len(set(names))
+    assert {group for group, _ in names} >= set(GROUPS)
