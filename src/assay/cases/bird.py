@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assay.cases import lines
 from assay.cases.fields import POSITION
-from assay.cases.json_text import json_table, parse_json
 from assay.cases.layout import BIRD_MARK, json_layout
 from assay.cases.reading import read_cases, unanswered
 from assay.cases.records import kind_of
@@ -38,6 +37,8 @@ class BirdFormat:
         BIRD's mini-dev holds two questions twice, word for word: each keeps its place, since
         predictions go by position, and the id of the second is ``137#2``.
         """
+        from assay.cases.json_text import json_table
+
         if path.suffix.lower() in lines.SUFFIXES:
             return tuple(lines.gold_lines(path))
         return _tell_repeats_apart(read_cases(json_table(path), fields))
@@ -48,6 +49,8 @@ class BirdFormat:
         A value without BIRD's mark is all query; one that is no text (BIRD's scripts write a number
         where a model failed) is no answer. ``fields.id`` other than `POSITION` says that the keys are ids.
         """
+        from assay.cases.json_text import parse_json
+
         if path.suffix.lower() in lines.SUFFIXES:
             return lines.predicted_lines(path)
         document = parse_json(path, read_text(path))

@@ -103,12 +103,12 @@ def normal(name: str) -> str:
     return _SEPARATORS.sub("", name).casefold()
 
 
-def closest(name: str, names: Iterable[str]) -> str | None:
-    """The one of ``names`` that ``name`` is most likely a misspelling of, if any is near enough."""
+def closest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The one of ``names`` that ``name`` is most likely a misspelling of, if any is as near as ``cutoff`` (0 to 1)."""
     from difflib import get_close_matches
 
     by_normal = {normal(candidate): candidate for candidate in reversed(list(names))}
-    near = get_close_matches(normal(name), by_normal, n=1, cutoff=0.6)
+    near = get_close_matches(normal(name), by_normal, n=1, cutoff=cutoff)
     return by_normal[near[0]] if near else None
 
 
@@ -152,7 +152,7 @@ def columns_of(
 def missing_column(field: Field, columns: Sequence[str], *, path: str) -> CaseFileError:
     """The error of a file without a column for a field that it must have."""
     known = [name for tier in ALIASES[field] for name in tier]
-    near = next((column for column in columns if closest(column, known)), None)
+    near = next((column for column in columns if closest(column, known, cutoff=0.75)), None)
     guess = f'; is it "{near}"?' if near else "."
     return CaseFileError(
         f"no column holds {describe(field)} (such as {listed(known[:1] + [tier[0] for tier in ALIASES[field][1:]])}): "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +37,8 @@ def json_layout(path: Path) -> Layout:
 
 def _first_keys(text: str) -> set[str]:
     """The keys of the object that a text starts with; empty where it is none, or is cut off."""
+    import json
+
     try:
         first, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -56,15 +55,14 @@ _COST = "costusd"
 _NO_OPTIONS = CaseOptions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader(Generic[T]):
-    """Reads one field of each record of a table."""
+    """Reads one field of each record of a table, from ``columns``: none where the file does not have it."""
 
-    path: str
-    field: Field
-    columns: tuple[str, ...]
-    """The columns that hold it; none where the file does not have it."""
-    convert: Callable[[object], T]
+    def __init__(self, path: str, field: Field, columns: tuple[str, ...], convert: Callable[[object], T]) -> None:
+        self.path = path
+        self.field = field
+        self.columns = columns
+        self.convert = convert
 
     def read(self, record: Record) -> T:
         """The field's value. Raises CaseFileError with its place where it cannot be one."""
@@ -74,6 +72,13 @@ class _Reader(Generic[T]):
             return self.convert(self._agreed(record))
         except UnusableValue as error:
             raise _placed(error, self.path, record, *self.columns) from error
+
+    def read_key(self, record: Record) -> T:
+        """As `read`, of the record's key."""
+        try:
+            return self.convert(record.key)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
 
     def _agreed(self, record: Record) -> object:
         found: object = None
@@ -140,7 +145,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     if not queries.columns:
         raise missing_column("prediction", table.columns, path=str(table.path))
     identify = _identifier(table, fields)
-    extras = _Extras.of(table)
+    extras = _Extras(table)
     file = table.path.name
     predictions = []
     for number, record in enumerate(table.records):
@@ -191,7 +196,7 @@ def _reader(
                 "rename all but the right one",
                 path=path,
             )
-    return _Reader(path=path, field=field, columns=columns, convert=convert)
+    return _Reader(path, field, columns, convert)
 
 
 def _holds_objects(table: Table, column: str) -> bool:
@@ -212,7 +217,7 @@ def _identifier(table: Table, fields: FieldNames) -> Callable[[Record], str] | N
     if fields.id == POSITION:
         return None
     if fields.id is None and any(record.key is not None for record in table.records):
-        return lambda record: (record.key or "").strip()
+        return _Reader(str(table.path), "id", (), _id).read_key
     reader = _reader(table, "id", fields.id, _id)
     return reader.read if reader.columns else None
 
@@ -224,26 +229,16 @@ def _id(value: object) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Extras:
     """The columns beside a prediction that plainly name seconds, tokens or cost."""
 
-    path: str
-    seconds: tuple[str, ...]
-    token_columns: tuple[tuple[str, str], ...]
-    token_objects: tuple[str, ...]
-    costs: tuple[str, ...]
-
-    @classmethod
-    def of(cls, table: Table) -> _Extras:
+    def __init__(self, table: Table) -> None:
         named = [(column, normal(column)) for column in table.columns]
-        return cls(
-            path=str(table.path),
-            seconds=tuple(column for column, name in named if name in _SECONDS),
-            token_columns=tuple((column, _TOKENS[name]) for column, name in named if name in _TOKENS),
-            token_objects=tuple(column for column, name in named if name in _TOKEN_OBJECTS),
-            costs=tuple(column for column, name in named if name == _COST),
-        )
+        self.path = str(table.path)
+        self.seconds = [column for column, name in named if name in _SECONDS]
+        self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
+        self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
+        self.costs = [column for column, name in named if name == _COST]
 
     def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
         if not self.seconds:

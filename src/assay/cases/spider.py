@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assay.cases import lines
 from assay.cases.fields import POSITION
-from assay.cases.json_text import json_table
 from assay.cases.layout import json_layout
 from assay.cases.reading import read_cases, read_predictions
 from assay.model import Case
@@ -33,6 +32,8 @@ class SpiderFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
         """Read dev.json or gold lines. Raises CaseFileError with file, row and column."""
+        from assay.cases.json_text import json_table
+
         if path.suffix.lower() != ".json":
             return tuple(lines.gold_lines(path))
         named = replace(
@@ -46,6 +47,8 @@ class SpiderFormat:
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read prediction lines: what stands before the first tab of each; or predictions in JSON."""
+        from assay.cases.json_text import json_table
+
         if path.suffix.lower() != ".json":
             return lines.predicted_lines(path)
         return read_predictions(json_table(path), fields)

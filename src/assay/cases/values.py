@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from decimal import Decimal
-from uuid import UUID
+from typing import SupportsFloat
 
 from assay.cases.records import kind_of, shortened
 
@@ -56,13 +55,23 @@ def name_of(value: object, what: str) -> str | None:
         return value.strip() or None
     if is_absent(value):
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, UUID)):
-        raise UnusableValue(f"{what} is {kind_of(value)}: expected text or a number")
+    if type(value) is int:
+        return str(value)
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
+    return _rare_name(value, what)
+
+
+def _rare_name(value: object, what: str) -> str:
+    """A name of a type that only Parquet has."""
+    from decimal import Decimal
+    from uuid import UUID
+
     if isinstance(value, Decimal):
         return str(int(value)) if value.is_finite() and value == value.to_integral_value() else str(value)
-    return str(value)
+    if isinstance(value, UUID):
+        return str(value)
+    raise UnusableValue(f"{what} is {kind_of(value)}: expected text or a number")
 
 
 def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
@@ -115,13 +124,13 @@ def number_of(value: object, what: str) -> float | None:
             raise UnusableValue(f"{what} is {kind_of(value)}: expected a number") from None
     if is_absent(value):
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
         raise UnusableValue(f"{what} is {kind_of(value)}: expected a number")
     try:
         number = float(value)
     except OverflowError:
-        number = math.inf
-    if not math.isfinite(number) or number < 0:
+        number = float("inf")
+    if not 0 <= number < float("inf"):
         raise UnusableValue(f"{what} is {kind_of(value)}: expected a finite number that is not negative")
     return number
 
