@@ -1,0 +1,161 @@
+"""Which column holds what: the names that question sets and prediction files use for the same thing.
+
+Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, ``gold-sql`` and
+``goldSql`` are one name. Each field has *tiers* of names, the most specific first:
+
+- the first tier of which the file has a column is the one read; columns of later tiers are not looked at
+  (``gold_sql`` beside ``query``: ``gold_sql`` is the gold);
+- two columns of one tier must agree wherever both are filled, else the file is ambiguous and an error
+  says so (``sql`` beside ``response`` in a prediction file);
+- a column whose values are objects is never a query (Spider's parsed ``sql`` beside its ``query``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal
+
+from assay.errors import CaseFileError
+
+Field = Literal["id", "question", "gold", "database", "difficulty", "tags", "context", "prediction"]
+
+POSITION = "@position"
+"""Given as the name of the id field: take the zero-based row number as the id, whatever ids the file has."""
+
+ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
+    "id": (
+        ("case_id",),
+        ("question_id", "qid"),
+        ("id",),
+        ("instance_id", "example_id", "sample_id", "task_id", "query_id", "uid"),
+        ("index", "idx"),
+    ),
+    "question": (
+        ("question", "question_text"),
+        ("nl_question", "natural_language_question", "user_question", "nl", "nl_query", "utterance"),
+        ("prompt", "input", "user_input"),
+        ("query",),
+    ),
+    "gold": (
+        ("gold_sql", "gold_sqls", "gold_vql", "gold_query", "gold_queries", "gold", "golds"),
+        (
+            *("reference_sql", "reference_vql", "reference_query", "reference_queries", "reference", "references"),
+            *("ground_truth_sql", "ground_truth_vql", "ground_truth_query", "ground_truth"),
+            *("expected_sql", "expected_vql", "expected_query", "target_sql", "target_query"),
+            *("solution", "solutions"),
+        ),
+        ("sql_query", "sql", "vql", "sql_queries"),
+        ("query", "queries"),
+    ),
+    "database": (
+        ("db_id", "database_id"),
+        ("db_name", "database_name", "database", "db"),
+    ),
+    "difficulty": (
+        ("difficulty", "difficulty_level"),
+        ("hardness",),
+        ("level",),
+    ),
+    "tags": (
+        ("tags", "tag"),
+        ("query_category", "categories", "category"),
+    ),
+    "context": (
+        ("evidence",),
+        ("additional_context",),
+        ("context",),
+        ("external_knowledge",),
+        ("hint", "hints"),
+        ("instructions",),
+        ("full_instructions",),
+    ),
+    "prediction": (
+        (
+            *("predicted_sql", "predicted_vql", "predicted_query", "predicted", "prediction"),
+            *("pred_sql", "pred_vql", "pred_query", "pred"),
+        ),
+        ("generated_sql", "generated_vql", "generated_query", "generated", "sql_generated", "vql_generated"),
+        ("completion",),
+        ("sql_query",),
+        ("sql", "vql", "query", "response", "answer", "output"),
+    ),
+}
+
+_WHAT: Mapping[Field, str] = {
+    "id": "the id",
+    "question": "the question",
+    "gold": "the gold query",
+    "database": "the database's name",
+    "difficulty": "the difficulty",
+    "tags": "the tags",
+    "context": "the context",
+    "prediction": "the predicted query",
+}
+
+_SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+@lru_cache(maxsize=1024)
+def normal(name: str) -> str:
+    """A column's name as it is compared: without case, spaces, underscores and hyphens."""
+    return _SEPARATORS.sub("", name).casefold()
+
+
+def closest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The one of ``names`` that ``name`` is most likely a misspelling of, if any is as near as ``cutoff`` (0 to 1)."""
+    from difflib import get_close_matches
+
+    by_normal = {normal(candidate): candidate for candidate in reversed(list(names))}
+    near = get_close_matches(normal(name), by_normal, n=1, cutoff=cutoff)
+    return by_normal[near[0]] if near else None
+
+
+def listed(names: Sequence[str], *, most: int = 12) -> str:
+    """Names in quotes for a message, cut where there are too many to read."""
+    shown = ", ".join(f'"{name}"' for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def describe(field: Field) -> str:
+    """What messages call a field."""
+    return _WHAT[field]
+
+
+def columns_of(
+    field: Field, named: str | None, columns: Sequence[str], *, path: str, without: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The columns that hold a field; more than one only where they share a tier; none where the file has none.
+
+    ``named`` is a column's exact name as the user gave it: absent, it is an error that offers the closest one.
+    Columns in ``without`` are another field's already.
+    """
+    if named is not None:
+        if named in columns:
+            return (named,)
+        near = closest(named, columns)
+        hint = f'; did you mean "{near}"?' if near else ""
+        raise CaseFileError(
+            f'no column is called "{named}", which was named as {describe(field)}: '
+            f"there is {listed(columns) or 'no column'}{hint}",
+            path=path,
+        )
+    for tier in ALIASES[field]:
+        wanted = {normal(name) for name in tier}
+        found = tuple(column for column in columns if normal(column) in wanted and column not in without)
+        if found:
+            return found
+    return ()
+
+
+def missing_column(field: Field, columns: Sequence[str], *, path: str) -> CaseFileError:
+    """The error of a file without a column for a field that it must have."""
+    known = [name for tier in ALIASES[field] for name in tier]
+    near = next((column for column in columns if closest(column, known, cutoff=0.75)), None)
+    guess = f'; is it "{near}"?' if near else "."
+    return CaseFileError(
+        f"no column holds {describe(field)} (such as {listed(known[:1] + [tier[0] for tier in ALIASES[field][1:]])}): "
+        f"there is {listed(columns) or 'no column'}{guess} Name the column that holds {describe(field)}, or rename it",
+        path=path,
+    )

@@ -1,0 +1,287 @@
+"""From records to cases and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Generic, TypeVar
+
+from assay.cases.fields import POSITION, Field, columns_of, describe, missing_column, normal
+from assay.cases.records import Record, Table
+from assay.cases.values import (
+    UnusableValue,
+    context_of,
+    count_of,
+    golds_of,
+    is_absent,
+    name_of,
+    number_of,
+    tags_of,
+    text_of,
+)
+from assay.errors import CaseFileError
+from assay.model import Case, CaseOptions, Failure, Prediction, TokenUsage
+from assay.ports import FieldNames, LoadedPredictions
+
+T = TypeVar("T")
+
+_SECONDS = frozenset(
+    normal(name)
+    for name in (
+        "latency_s",
+        "time_s",
+        "duration_s",
+        "elapsed_s",
+        "total_execution_time",
+        "llm_time",
+        "sql_execution_time",
+        "vector_store_search_time",
+    )
+)
+"""Columns of seconds. Others that speak of time do not say their unit, and are not read."""
+
+_TOKENS: Mapping[str, str] = {
+    "inputtokens": "input",
+    "prompttokens": "input",
+    "outputtokens": "output",
+    "completiontokens": "output",
+    "totaltokens": "total",
+}
+_TOKENS_WITHIN: Mapping[str, str] = {**_TOKENS, "input": "input", "output": "output", "total": "total"}
+_TOKEN_OBJECTS = frozenset({"tokens", "usage"})
+_COST = "costusd"
+
+# Cases without options of their own share one frozen value.
+_NO_OPTIONS = CaseOptions()
+
+
+class _Reader(Generic[T]):
+    """Reads one field of each record of a table, from ``columns``: none where the file does not have it."""
+
+    def __init__(self, path: str, field: Field, columns: tuple[str, ...], convert: Callable[[object], T]) -> None:
+        self.path = path
+        self.field = field
+        self.columns = columns
+        self.convert = convert
+
+    def read(self, record: Record) -> T:
+        """The field's value. Raises CaseFileError with its place where it cannot be one."""
+        try:
+            if len(self.columns) == 1:
+                return self.convert(record.values.get(self.columns[0]))
+            return self.convert(self._agreed(record))
+        except UnusableValue as error:
+            raise _placed(error, self.path, record, *self.columns) from error
+
+    def read_key(self, record: Record) -> T:
+        """As `read`, of the record's key."""
+        try:
+            return self.convert(record.key)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record) from error
+
+    def _agreed(self, record: Record) -> object:
+        found: object = None
+        at = ""
+        for column in self.columns:
+            value = record.values.get(column)
+            if is_absent(value) or value == "":
+                continue
+            if found is None:
+                found, at = value, column
+            elif value != found:
+                raise UnusableValue(
+                    f'"{at}" and "{column}" both could hold {describe(self.field)}, and they differ here: '
+                    f"name the one that holds {describe(self.field)}"
+                )
+        return found
+
+
+def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
+    """The cases of a question set, in the file's order.
+
+    Where the file has no ids, a case's id is its zero-based row number, blank rows not counted.
+    Raises CaseFileError with file, row and column: no question or gold column, a blank question or
+    id, a value of the wrong type.
+    """
+    records = [record for record in table.records if not record.blank]
+    _require(records, table, "question")
+    golds = _reader(table, "gold", fields.gold, partial(golds_of, in_text=table.golds_in_text))
+    questions = _reader(table, "question", fields.question, _question, without=golds.columns)
+    for columns, field in ((questions.columns, questions.field), (golds.columns, golds.field)):
+        if not columns:
+            raise missing_column(field, table.columns, path=str(table.path))
+    identify = _identifier(table, fields)
+    databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
+    difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
+    tags = _reader(table, "tags", fields.tags, tags_of)
+    contexts = _reader(table, "context", fields.context, context_of)
+    file = table.path.name
+    return tuple(
+        Case(
+            id=identify(record) if identify else str(number),
+            question=questions.read(record),
+            golds=golds.read(record),
+            database=databases.read(record),
+            difficulty=difficulties.read(record),
+            tags=tags.read(record),
+            context=contexts.read(record),
+            options=_NO_OPTIONS,
+            origin=f"{file}, {record.place}",
+        )
+        for number, record in enumerate(records)
+    )
+
+
+def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
+    """The predictions of a file, in its order; by position where it has no ids.
+
+    A prediction that is null, absent, or blank where the format cannot tell these apart, is one
+    without a query whose failure says so. A blank row holds its position, and counts for nothing
+    where there are ids. Raises CaseFileError with file, row and column.
+    """
+    _require(table.records, table, "prediction")
+    queries = _reader(table, "prediction", fields.prediction, partial(text_of, what="the predicted query"))
+    if not queries.columns:
+        raise missing_column("prediction", table.columns, path=str(table.path))
+    identify = _identifier(table, fields)
+    extras = _Extras(table)
+    file = table.path.name
+    predictions = []
+    for number, record in enumerate(table.records):
+        if record.blank and identify:
+            continue
+        query = queries.read(record)
+        if query == "" and table.blank_is_absent:
+            query = None
+        predictions.append(
+            Prediction(
+                case_id=identify(record) if identify else str(number),
+                query=query,
+                timings_s=extras.timings(record),
+                tokens=extras.tokens(record),
+                cost_usd=extras.cost(record),
+                failure=None if query is not None else unanswered(f"{file}, {record.place}, holds no query"),
+                origin=f"{file}, {record.place}",
+            )
+        )
+    return LoadedPredictions(predictions=tuple(predictions), by_position=identify is None)
+
+
+def unanswered(message: str) -> Failure:
+    """The failure of a case to which the system gave no query."""
+    return Failure(stage="ask", kind="unanswered", blame="system", message=message)
+
+
+def _require(records: Sequence[Record], table: Table, field: Field) -> None:
+    if not records:
+        raise CaseFileError(
+            f"holds no row with {describe(field)}: there is nothing to evaluate; was it written completely?",
+            path=str(table.path),
+        )
+
+
+def _reader(
+    table: Table, field: Field, named: str | None, convert: Callable[[object], T], *, without: Sequence[str] = ()
+) -> _Reader[T]:
+    path = str(table.path)
+    available = table.columns
+    if named is None and field in ("gold", "prediction"):
+        available = tuple(column for column in available if not _holds_objects(table, column))
+    columns = columns_of(field, named, available, path=path, without=without)
+    for column in columns:
+        if column in table.repeated:
+            raise CaseFileError(
+                f'the header names the column "{column}" more than once, and it holds {describe(field)}: '
+                "rename all but the right one",
+                path=path,
+            )
+    return _Reader(path, field, columns, convert)
+
+
+def _holds_objects(table: Table, column: str) -> bool:
+    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: no query is one."""
+    first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
+    return isinstance(first, dict)
+
+
+def _question(value: object) -> str:
+    text = text_of(value, "the question")
+    if text is None or not text.strip():
+        raise UnusableValue("the question is blank: write one, or leave the row out")
+    return text
+
+
+def _identifier(table: Table, fields: FieldNames) -> Callable[[Record], str] | None:
+    """What reads a record's id; None where the file has no ids, or where the position was asked for."""
+    if fields.id == POSITION:
+        return None
+    if fields.id is None and any(record.key is not None for record in table.records):
+        return _Reader(str(table.path), "id", (), _id).read_key
+    reader = _reader(table, "id", fields.id, _id)
+    return reader.read if reader.columns else None
+
+
+def _id(value: object) -> str:
+    name = name_of(value, "the id")
+    if name is None:
+        raise UnusableValue("the id is blank, and other rows have one: write one, or take out the column")
+    return name
+
+
+class _Extras:
+    """The columns beside a prediction that plainly name seconds, tokens or cost."""
+
+    def __init__(self, table: Table) -> None:
+        named = [(column, normal(column)) for column in table.columns]
+        self.path = str(table.path)
+        self.seconds = [column for column, name in named if name in _SECONDS]
+        self.token_columns = [(column, _TOKENS[name]) for column, name in named if name in _TOKENS]
+        self.token_objects = [column for column, name in named if name in _TOKEN_OBJECTS]
+        self.costs = [column for column, name in named if name == _COST]
+
+    def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
+        if not self.seconds:
+            return ()
+        read = ((column, self._read(record, column, number_of)) for column in self.seconds)
+        return tuple((column, seconds) for column, seconds in read if seconds is not None)
+
+    def tokens(self, record: Record) -> TokenUsage | None:
+        if not self.token_columns and not self.token_objects:
+            return None
+        counts: dict[str, int] = {}
+        for column in self.token_objects:
+            within = record.values.get(column)
+            if not isinstance(within, dict):
+                continue
+            for name, value in within.items():
+                part = _TOKENS_WITHIN.get(normal(str(name)))
+                count = self._count(record, column, value) if part else None
+                if part and count is not None:
+                    counts[part] = count
+        for column, part in self.token_columns:
+            count = self._read(record, column, count_of)
+            if count is not None:
+                counts[part] = count
+        return TokenUsage(**counts) if counts else None
+
+    def cost(self, record: Record) -> float | None:
+        return next((self._read(record, column, number_of) for column in self.costs), None)
+
+    def _read(self, record: Record, column: str, convert: Callable[[object, str], T]) -> T:
+        try:
+            return convert(record.values.get(column), column)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record, column) from error
+
+    def _count(self, record: Record, column: str, value: object) -> int | None:
+        try:
+            return count_of(value, column)
+        except UnusableValue as error:
+            raise _placed(error, self.path, record, column) from error
+
+
+def _placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
+    """An unusable value with its file, row and column; a column that the message names already is left out."""
+    place = f'{record.place}, column "{columns[0]}"' if len(columns) == 1 else record.place
+    return CaseFileError(error.message, path=path, place=place)

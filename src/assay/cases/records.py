@@ -1,0 +1,126 @@
+"""Records: what every reader makes of a file before cases or predictions are read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.cases.fields import ALIASES, normal
+from assay.errors import CaseFileError
+
+PLAIN = "prediction"
+"""The column that a bare text becomes: in a list of texts, or in an object from ids to texts."""
+
+_WRAPPERS = ("cases", "questions", "predictions", "results", "data", "examples", "items", "records")
+"""Keys under which a document may keep its list of records, where it is an object with nothing else to read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One row of a file: its values by column, and where it stands, such as ``line 17``."""
+
+    place: str
+    values: Mapping[str, object]
+    key: str | None = None
+    """Its key, where the file is an object from ids to records."""
+    blank: bool = False
+    """A row without any value. A question set skips it; among predictions without ids it holds its position."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A file as records, blank rows at its end left out."""
+
+    path: Path
+    records: tuple[Record, ...]
+    columns: tuple[str, ...]
+    """Every column that the file names, in the order of first appearance."""
+    repeated: frozenset[str] = frozenset()
+    """Columns of which the header names more than one: reading one of these would be a guess."""
+    golds_in_text: bool = False
+    """Whether several golds stand in one text, separated by a line of dashes (formats without lists)."""
+    blank_is_absent: bool = False
+    """Whether the format writes an absent value as a blank one (CSV)."""
+
+    @classmethod
+    def of(cls, path: Path, records: Sequence[Record]) -> Table:
+        """A table of a format without a header: its columns are those of its records."""
+        columns = dict.fromkeys(name for record in records for name in record.values)
+        return cls(path=path, records=tuple(records), columns=tuple(columns))
+
+
+def without_end(records: list[Record]) -> tuple[Record, ...]:
+    """The records without the blank ones after the last that is not blank."""
+    while records and records[-1].blank:
+        records.pop()
+    return tuple(records)
+
+
+def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """A header's columns without outer spaces, and those that it names twice. A column without a name is not read."""
+    stripped = tuple(name.strip() for name in names)
+    return stripped, frozenset(name for name in stripped if name and stripped.count(name) > 1)
+
+
+def document_table(path: Path, document: object, places: Sequence[str] | Mapping[str, str] | None = None) -> Table:
+    """The records of a JSON or YAML document.
+
+    It may be a list of objects or of texts, an object from ids to objects or texts, an object that
+    holds one such list under a name like ``cases`` (what stands beside it is not read), or one
+    record alone. ``places`` says where each entry of the list or object stands, where the parser knows.
+    """
+    if isinstance(document, dict):
+        wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]
+        if len(wrapped) == 1:
+            return document_table(path, document[wrapped[0]])
+        if _is_one_record(document):
+            return Table.of(path, [Record(place="item 1", values=document)])
+        records = []
+        for key, value in document.items():
+            place = places.get(key) if isinstance(places, Mapping) else None
+            records.append(record_of(path, place or f'key "{key}"', value, key=key))
+        return Table.of(path, records)
+    if isinstance(document, list):
+        records = []
+        for number, value in enumerate(document):
+            place = places[number] if isinstance(places, Sequence) else f"item {number + 1}"
+            records.append(record_of(path, place, value))
+        return Table.of(path, records)
+    raise CaseFileError(f"holds {kind_of(document)}: expected a list of objects or an object by id", path=str(path))
+
+
+def record_of(path: Path, place: str, value: object, *, key: str | None = None) -> Record:
+    """One record from one value of a document: an object, or a bare text (null: no answer)."""
+    if isinstance(value, dict):
+        return Record(place=place, values=value, key=key)
+    if value is None or isinstance(value, str):
+        return Record(place=place, values={PLAIN: value}, key=key)
+    raise CaseFileError(f"holds {kind_of(value)}: expected an object or a text", path=str(path), place=place)
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for messages, in the words of a file and not of Python."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return "the truth value " + str(value).lower()
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, str):
+        return f"the text {shortened(value)}"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return f"the value {shortened(str(value))}"
+
+
+def shortened(text: str, *, most: int = 60) -> str:
+    """A text for a message: quoted, and cut where it is long."""
+    return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def _is_one_record(document: Mapping[str, object]) -> bool:
+    main = {normal(name) for tier in (*ALIASES["question"][:2], *ALIASES["prediction"][:2]) for name in tier}
+    return any(normal(key) in main for key in document)

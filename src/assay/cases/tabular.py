@@ -1,0 +1,106 @@
+"""Question sets and predictions in the formats that hold any table: JSON Lines, JSON, CSV, Excel, Parquet, YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from assay.cases.reading import read_cases, read_predictions
+from assay.cases.records import Table
+from assay.model import Case
+from assay.ports import FieldNames, LoadedPredictions
+
+
+class _TableFormat:
+    """A format whose files are records, told by their suffix. Each reads its file into a Table."""
+
+    name: str
+    suffixes: ClassVar[frozenset[str]]
+
+    def recognises(self, path: Path) -> bool:
+        """Whether the file has one of the format's suffixes."""
+        return path.suffix.lower() in self.suffixes and not path.is_dir()
+
+    def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
+        """Read a question set. Raises CaseFileError with file, row and column."""
+        return read_cases(self.table(path), fields)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read a prediction file. Raises CaseFileError with file, row and column."""
+        return read_predictions(self.table(path), fields)
+
+    def table(self, path: Path) -> Table:
+        """The file's records. Raises CaseFileError."""
+        raise NotImplementedError
+
+
+class JsonLinesFormat(_TableFormat):
+    """One JSON object a line; for predictions also one text (or null) a line."""
+
+    name = "jsonl"
+    suffixes = frozenset({".jsonl", ".ndjson"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.json_text import json_lines_table
+
+        return json_lines_table(path)
+
+
+class JsonFormat(_TableFormat):
+    """One JSON document: a list of objects or an object from ids to objects; for predictions also texts for these."""
+
+    name = "json"
+    suffixes = frozenset({".json"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.json_text import json_table
+
+        return json_table(path)
+
+
+class CsvFormat(_TableFormat):
+    """Rows of text under a header, separated by commas, semicolons or tabs."""
+
+    name = "csv"
+    suffixes = frozenset({".csv", ".tsv"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.delimited import delimited_table
+
+        return delimited_table(path)
+
+
+class ExcelFormat(_TableFormat):
+    """The first visible sheet of a workbook, under a header row."""
+
+    name = "xlsx"
+    suffixes = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.excel import excel_table
+
+        return excel_table(path)
+
+
+class ParquetFormat(_TableFormat):
+    """A Parquet file; lists may hold several golds or tags."""
+
+    name = "parquet"
+    suffixes = frozenset({".parquet", ".pq"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.parquet import parquet_table
+
+        return parquet_table(path)
+
+
+class YamlFormat(_TableFormat):
+    """A YAML 1.2 document of the same shapes as JSON."""
+
+    name = "yaml"
+    suffixes = frozenset({".yaml", ".yml"})
+
+    def table(self, path: Path) -> Table:
+        from assay.cases.yaml_text import yaml_table
+
+        return yaml_table(path)

@@ -1,0 +1,145 @@
+"""Values of records: texts, ids, lists, numbers. What cannot be one says so."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import SupportsFloat
+
+from assay.cases.records import kind_of, shortened
+
+_DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)
+_TAG_SEPARATORS = re.compile(r"[,;]")
+
+
+class UnusableValue(Exception):
+    """A value that cannot be what its column says; the caller adds file, row and column."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(message)
+
+
+def is_absent(value: object) -> bool:
+    """Whether a value stands for no value: null, or the NaN that some writers put in its place."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def text_of(value: object, what: str) -> str | None:
+    """A text as it stands; None where it is absent. A number is no text."""
+    if type(value) is str:
+        if not value.isascii():
+            check_characters(value)
+        return value
+    if is_absent(value):
+        return None
+    raise UnusableValue(f"{what} is {kind_of(value)}: expected text")
+
+
+def check_characters(text: str) -> None:
+    """Raise where a text holds half of a surrogate pair, which no file or database can take."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UnusableValue(
+            f"{shortened(text)} holds {text[error.start]!r}, half of a surrogate pair: write the character whole"
+        ) from error
+
+
+def name_of(value: object, what: str) -> str | None:
+    """An id or another name as text: 0 gives ``0``, 1.0 gives ``1``; outer spaces are dropped; blank gives None."""
+    if type(value) is str:
+        if not value.isascii():
+            check_characters(value)
+        return value.strip() or None
+    if is_absent(value):
+        return None
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return _rare_name(value, what)
+
+
+def _rare_name(value: object, what: str) -> str:
+    """A name of a type that only Parquet has."""
+    from decimal import Decimal
+    from uuid import UUID
+
+    if isinstance(value, Decimal):
+        return str(int(value)) if value.is_finite() and value == value.to_integral_value() else str(value)
+    if isinstance(value, UUID):
+        return str(value)
+    raise UnusableValue(f"{what} is {kind_of(value)}: expected text or a number")
+
+
+def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
+    """The accepted gold queries: one text or a list of texts; blank ones are none.
+
+    Where ``in_text``, a line of three or more dashes within a text separates queries.
+    """
+    if type(value) is str and not in_text:
+        text_of(value, "gold")
+        return (value,) if value.strip() else ()
+    entries = value if isinstance(value, (list, tuple)) else (value,)
+    golds: list[str] = []
+    for entry in entries:
+        text = text_of(entry, "gold")
+        if text is None:
+            continue
+        parts = _DASHES.split(text) if in_text and "---" in text else [text]
+        if len(parts) > 1:
+            parts = [part.strip("\r\n") for part in parts]
+        golds.extend(part for part in parts if part.strip())
+    return tuple(golds)
+
+
+def tags_of(value: object) -> tuple[str, ...]:
+    """Tags: a list of texts, or one text with commas or semicolons between them."""
+    entries: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
+    if isinstance(value, str):
+        entries = _TAG_SEPARATORS.split(value)
+    names = (name_of(entry, "a tag") for entry in entries)
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def context_of(value: object) -> str | None:
+    """The text beside the question; a list of texts becomes lines; blank is None."""
+    if isinstance(value, (list, tuple)):
+        lines = [text_of(entry, "context") for entry in value]
+        value = "\n".join(line for line in lines if line)
+    text = text_of(value, "context")
+    return text if text and text.strip() else None
+
+
+def number_of(value: object, what: str) -> float | None:
+    """A number that is not negative; text that reads as one counts (CSV); blank is None."""
+    if isinstance(value, str):
+        if not value.strip():
+            return None
+        try:
+            value = float(value)
+        except ValueError:
+            raise UnusableValue(f"{what} is {kind_of(value)}: expected a number") from None
+    if is_absent(value):
+        return None
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+        raise UnusableValue(f"{what} is {kind_of(value)}: expected a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if not 0 <= number < float("inf"):
+        raise UnusableValue(f"{what} is {kind_of(value)}: expected a finite number that is not negative")
+    return number
+
+
+def count_of(value: object, what: str) -> int | None:
+    """A whole number that is not negative; blank is None."""
+    number = number_of(value, what)
+    if number is None:
+        return None
+    if not number.is_integer():
+        raise UnusableValue(f"{what} is {kind_of(value)}: expected a whole number")
+    return int(number)

@@ -1,0 +1,146 @@
+"""Every built-in format, writers for real files in each of them, and the shared data where it is at hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.cases.bird import BirdFormat
+from assay.cases.spider import SpiderFormat
+from assay.cases.tabular import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
+from assay.ports import CaseFormat
+
+Rows = Sequence[Mapping[str, object]]
+Writer = Callable[[Path, Rows], Path]
+
+
+@pytest.fixture(scope="session")
+def formats() -> list[CaseFormat]:
+    # The generic ones first: the order in which they are registered must not matter.
+    return [
+        JsonLinesFormat(),
+        JsonFormat(),
+        CsvFormat(),
+        ExcelFormat(),
+        ParquetFormat(),
+        YamlFormat(),
+        SpiderFormat(),
+        BirdFormat(),
+    ]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write a file of this name and content into a fresh folder."""
+
+    def writer(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return writer
+
+
+def columns_of(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def write_jsonl(path: Path, rows: Rows) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_json(path: Path, rows: Rows) -> Path:
+    path.write_text(json.dumps(rows, ensure_ascii=False, indent=1), encoding="utf-8")
+    return path
+
+
+def in_one_text(value: object) -> object:
+    return "\n---\n".join(value) if isinstance(value, list) else value
+
+
+def write_csv(path: Path, rows: Rows) -> Path:
+    text = io.StringIO(newline="")
+    names = columns_of(rows)
+    writer = csv.writer(text, delimiter="\t" if path.suffix == ".tsv" else ",")
+    writer.writerow(names)
+    writer.writerows([in_one_text(row.get(name)) for name in names] for row in rows)
+    path.write_bytes(text.getvalue().encode())
+    return path
+
+
+def write_xlsx(path: Path, rows: Rows) -> Path:
+    import xlsxwriter
+
+    names = columns_of(rows)
+    with xlsxwriter.Workbook(path) as workbook:
+        sheet = workbook.add_worksheet()
+        for number, row in enumerate([dict(zip(names, names, strict=True)), *rows]):
+            for column, name in enumerate(names):
+                value = in_one_text(row.get(name))
+                if isinstance(value, str):
+                    sheet.write_string(number, column, value)
+                elif value is not None:
+                    sheet.write(number, column, value)
+    return path
+
+
+def write_parquet(path: Path, rows: Rows) -> Path:
+    import duckdb
+
+    names = columns_of(rows)
+    with duckdb.connect() as connection:
+        types = []
+        for name in names:
+            values = [row.get(name) for row in rows]
+            kind = "BIGINT" if any(isinstance(value, int) for value in values) else "VARCHAR"
+            types.append(f'"{name}" {kind}' + ("[]" if any(isinstance(value, list) for value in values) else ""))
+        connection.execute(f"CREATE TABLE t ({', '.join(types)})")
+        lists = [name for name, kind in zip(names, types, strict=True) if kind.endswith("[]")]
+        for row in rows:
+            values = [
+                [row[name]] if name in lists and isinstance(row.get(name), str) else row.get(name) for name in names
+            ]
+            connection.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", values)
+        connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def write_yaml(path: Path, rows: Rows) -> Path:
+    from ruamel.yaml import YAML
+
+    with path.open("w", encoding="utf-8") as file:
+        YAML(typ="safe", pure=True).dump(list(rows), file)
+    return path
+
+
+WRITERS: Mapping[str, Writer] = {
+    ".jsonl": write_jsonl,
+    ".json": write_json,
+    ".csv": write_csv,
+    ".tsv": write_csv,
+    ".xlsx": write_xlsx,
+    ".parquet": write_parquet,
+    ".yaml": write_yaml,
+}
+
+
+@pytest.fixture
+def writers() -> Mapping[str, Writer]:
+    return WRITERS
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The public data sets that are kept beside the repository, or where ASSAY_SHARED_DATA says."""
+    named = os.environ.get("ASSAY_SHARED_DATA")
+    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the shared data is not at {folder}: set ASSAY_SHARED_DATA")
+    return folder

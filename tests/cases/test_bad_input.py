@@ -1,0 +1,157 @@
+"""Bad input: each message opens with the file and the place, and says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pytest
+
+from assay.cases import load_cases, load_predictions
+from assay.errors import CaseFileError
+from assay.ports import FieldNames
+
+GOOD = '{"id": 1, "question": "a", "gold": "SELECT 1"}\n'
+
+BAD_CASES = [
+    # file name, content, place, what the message says
+    ("set.jsonl", GOOD + '{"id": 2, "question" "b"}\n', "line 2, column 22", ["delimiter", "found '\"b\"}'"]),
+    ("set.jsonl", GOOD + '{"id": 2, "question": "b\n', "line 2, column 23", ["nterminated string"]),
+    ("set.jsonl", GOOD + "{", "line 2, column 2", ["found the end"]),
+    ("set.jsonl", GOOD + "[1, 2]\n", "line 2", ["holds a list", "expected an object"]),
+    ("set.jsonl", GOOD + GOOD, None, ['id "1" occurs twice', "set.jsonl, line 1", "set.jsonl, line 2"]),
+    ("set.jsonl", GOOD + '{"id": 2, "id": 3}\n', "line 2", ['key "id" more than once']),
+    ("set.jsonl", GOOD + '{"id": 2, "question": "b", "gold": 5}\n', 'line 2, column "gold"', ["number 5", "text"]),
+    ("set.jsonl", GOOD + '{"id": 2, "question": "b", "gold": ["x", {}]}\n', 'line 2, column "gold"', ["an object"]),
+    ("set.jsonl", GOOD + '{"id": 2, "question": 7, "gold": "x"}\n', 'line 2, column "question"', ["number 7"]),
+    ("set.jsonl", GOOD + '{"id": 2, "gold": "x"}\n', 'line 2, column "question"', ["blank"]),
+    ("set.jsonl", GOOD + '{"id": 2, "question": " ", "gold": "x"}\n', 'line 2, column "question"', ["blank"]),
+    ("set.jsonl", GOOD + '{"question": "b", "gold": "x"}\n', 'line 2, column "id"', ["blank", "other rows"]),
+    ("set.jsonl", GOOD + '{"id": true, "question": "b"}\n', 'line 2, column "id"', ["truth value true"]),
+    ("set.jsonl", GOOD + '{"id": 2, "question": "\\ud800"}\n', 'line 2, column "question"', ["surrogate"]),
+    ("set.jsonl", GOOD + '{"id": ' + "9" * 5000 + "}\n", "line 2", ["number that cannot be read"]),
+    ("set.jsonl", GOOD + "[" * 100_000 + "\n", "line 2", ["nested too deeply"]),
+    ("set.jsonl", "[\n" + GOOD + "]\n", None, ["one JSON document", "format json"]),
+    ("set.jsonl", "[" + GOOD.strip() + "]", None, ["one JSON document", "format json"]),
+    ("set.json", GOOD + GOOD, None, ["one JSON object a line", "format jsonl"]),
+    ("set.json", '[\n{"id": 1,\n "question": }]', "line 3, column 14", ["not valid JSON", "found '}]'"]),
+    ("set.json", "[" + GOOD + ", 5]", "item 2", ["the number 5"]),
+    ("set.json", '{"a": {"question": "q"},\n\n"a": 1}', "lines 1 and 3", ['key "a" more than once']),
+    ("set.json", "null", None, ["holds nothing (null)", "expected a list"]),
+    ("set.json", "[]", None, ["no row", "nothing to evaluate"]),
+    ("set.json", "", None, ["is empty"]),
+    ("set.csv", " \r\n\n", None, ["is empty"]),
+    ("set.csv", "question,gold\n", None, ["no row with the question"]),
+    ("set.csv", "question,gold\na,SELECT 1, 2\n", "line 2", ["3 fields", "header has 2", "' 2'", "double quotes"]),
+    ("set.csv", 'question,gold\n"a\nb",x\nc\n', "line 4", ["1 fields", 'none for "gold"']),
+    ("set.csv", 'question,gold\na,x\n"b,y\nc,z\n', "line 3", ["never closed", "twice"]),
+    ("set.csv", 'question,gold\na,x\n"SELECT "a", b FROM t",y\n', "line 3", ["cannot be read", "twice"]),
+    ("set.csv", b"question,gold\nab\xe9,x\n", "line 2, column 3", ["0xe9", "UTF-8"]),
+    ("set.csv", "question,gold\na,x\n".encode("utf-16"), None, ["UTF-16", "save it as UTF-8"]),
+    ("set.csv", "id,question,gold\n01,a,x\n 01 ,b,y\n", None, ['id "01" occurs twice', "line 2", "line 3"]),
+    ("set.xlsx", b"question,gold\n", None, ["no Excel file"]),
+    ("set.xlsx", b"", None, ["is empty"]),
+    ("set.parquet", b"question,gold\n", None, ["no Parquet file"]),
+    ("set.parquet", b"", None, ["is empty"]),
+    ("set.yaml", "- question: a\n  gold: [x\n", "line 3, column 1", ["not valid YAML", "expected ',' or ']'"]),
+    ("set.yaml", "- question: a\n  gold: x\n  gold: y\n", "line 3, column 3", ['key "gold" more than once']),
+    ("set.yaml", "- question: a\n  gold: 5\n", 'line 1, column "gold"', ["the number 5"]),
+    ("set.yaml", "- question: a\n  gold: true\n", 'line 1, column "gold"', ["the truth value true"]),
+    ("set.yaml", "- &a\n  question: *a\n", "line 1, column 3", ["holds itself"]),
+    ("set.yaml", "- ? [a]\n  : b\n", "line 1, column 5", ["a key is a list"]),
+    ("set.yaml", "# nothing\n", None, ["no row"]),
+    ("set.yaml", "a: \x01", None, ["not valid YAML"]),
+    ("gold.sql", "SELECT 1\tshop\nSELECT 2\n", "line 2", ["no tab", "db_id"]),
+    ("gold.sql", "SELECT 1\tshop\n\nSELECT 2\tshop\n", "line 2", ["is blank"]),
+    ("gold.sql", "\tshop\n", "line 1", ["no query before the tab"]),
+    ("gold.sql", "\n\n", None, ["is empty"]),
+    ("set.xml", "<a/>", None, ['".xml"', "one of jsonl, json, csv"]),
+    ("set", "a", None, ["without a suffix"]),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_CASES)
+def test_unusable_question_set(bad, formats, write):
+    name, content, place, says = bad
+    path = write(name, content)
+    with pytest.raises(CaseFileError) as caught:
+        load_cases(path, formats=formats)
+    message = str(caught.value)
+    assert message.startswith(f"{path}, {place}: " if place else f"{path}: ")
+    for part in says:
+        assert part in message
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ("p.jsonl", '{"id": 1, "pred": 5}', 'line 1, column "pred"', ["the number 5"]),
+        ("p.jsonl", '{"id": 1, "pred": ["a", "b"]}', 'line 1, column "pred"', ["a list"]),
+        ("p.jsonl", '{"id": 1, "pred": "a"}\n{"id": "1", "pred": "b"}', None, ['id "1" occurs twice', "line 2"]),
+        ("p.json", '{"1": "a",\n"1": "b"}', "lines 1 and 2", ['key "1" more than once']),
+        ("p.json", '{"1": ["a"]}', 'key "1"', ["a list", "expected an object or a text"]),
+        ("p.json", '{" ": "SELECT 1"}', 'key " "', ["the id is blank"]),
+        ("p.json", "{}", None, ["no row with the predicted query"]),
+        ("p.csv", "id,pred,llm_time\n1,a,fast\n", 'line 2, column "llm_time"', ["'fast'", "expected a number"]),
+        ("p.csv", "id,pred,latency_s\n1,a,-1\n", 'line 2, column "latency_s"', ["not negative"]),
+        ("p.csv", "id,pred,cost_usd\n1,a,inf\n", 'line 2, column "cost_usd"', ["finite"]),
+        ("p.csv", "id,pred,total_tokens\n1,a,1.5\n", 'line 2, column "total_tokens"', ["whole number"]),
+        ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is no position', "question_id"]),
+        ("p.txt", "\n \n", None, ["is empty"]),
+    ],
+)
+def test_unusable_prediction_file(bad, formats, write):
+    name, content, place, says = bad
+    path = write(name, content)
+    with pytest.raises(CaseFileError) as caught:
+        load_predictions(path, formats=formats)
+    message = str(caught.value)
+    assert message.startswith(f"{path}, {place}: " if place else f"{path}: ")
+    for part in says:
+        assert part in message
+
+
+@pytest.mark.parametrize("load", [load_cases, load_predictions])
+def test_a_missing_file_names_the_closest_one_beside_it(load, formats, write, tmp_path):
+    write("dev.jsonl", GOOD)
+    with pytest.raises(CaseFileError, match=r'dev.json: does not exist in the folder.*did you mean "dev.jsonl"\?'):
+        load(tmp_path / "dev.json", formats=formats)
+    with pytest.raises(CaseFileError, match=r"does not exist: there is no folder"):
+        load(tmp_path / "nowhere" / "dev.jsonl", formats=formats)
+
+
+@pytest.mark.parametrize("format", [None, "jsonl", "csv", "xlsx", "parquet", "yaml", "bird", "spider"])
+def test_a_folder_is_no_file(format, formats, write, tmp_path):
+    write("dev.jsonl", GOOD)
+    with pytest.raises(CaseFileError, match=r"is a folder: name a file in it|is a directory|Is a directory"):
+        load_cases(tmp_path, formats=formats, format=format)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read any file")
+def test_a_file_that_may_not_be_read(formats, write):
+    path = write("dev.jsonl", GOOD)
+    path.chmod(0)
+    with pytest.raises(CaseFileError, match="cannot be read: Permission denied"):
+        load_cases(path, formats=formats)
+
+
+def test_a_table_in_excel_without_any_cell(formats, tmp_path):
+    import xlsxwriter
+
+    xlsxwriter.Workbook(tmp_path / "set.xlsx").close()
+    with pytest.raises(CaseFileError, match="no filled cell"):
+        load_cases(tmp_path / "set.xlsx", formats=formats)
+
+
+def test_a_number_as_gold_in_excel_names_row_and_column(formats, writers, tmp_path):
+    path = writers[".xlsx"](
+        tmp_path / "set.xlsx", [{"question": "a", "Solution": "x"}, {"question": "b", "Solution": 5}]
+    )
+    with pytest.raises(CaseFileError, match=r'set.xlsx, row 3, column "Solution": gold is the number 5'):
+        load_cases(path, formats=formats)
+
+
+def test_fields_named_for_a_list_of_plain_texts(formats, write):
+    with pytest.raises(CaseFileError, match=r'no column is called "sql"'):
+        load_predictions(write("p.json", '["a"]'), formats=formats, fields=FieldNames(prediction="sql"))

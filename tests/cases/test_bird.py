@@ -1,0 +1,104 @@
+"""BIRD's questions, gold and predictions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.cases import join, load_cases, load_predictions, recognise
+from assay.errors import CaseFileError
+from assay.ports import FieldNames
+
+MARK = "\t----- bird -----\t"
+
+
+def entry(question_id, query="SELECT 1", **more):
+    return {
+        "question_id": question_id,
+        "db_id": "shop",
+        "question": f"Question {question_id}?",
+        "evidence": "",
+        "SQL": query,
+        "difficulty": "simple",
+        **more,
+    }
+
+
+def test_questions_as_they_come(formats, write):
+    path = write("dev.json", json.dumps([entry(1471, evidence="a = b"), entry(1472, "SELECT 2")], indent=2))
+    assert recognise(path, formats).name == "bird"
+    first, second = load_cases(path, formats=formats)
+    assert (first.id, first.database, first.question) == ("1471", "shop", "Question 1471?")
+    assert (first.golds, first.difficulty, first.context) == (("SELECT 1",), "simple", "a = b")
+    assert (second.golds, second.context) == (("SELECT 2",), None)
+
+
+def test_questions_of_the_training_set_have_neither_id_nor_difficulty(formats, write):
+    plain = {key: value for key, value in entry(0).items() if key not in ("question_id", "difficulty")}
+    path = write("train.json", json.dumps([plain, plain | {"question": "Other?"}]))
+    assert recognise(path, formats).name == "bird"
+    assert [(case.id, case.difficulty) for case in load_cases(path, formats=formats)] == [("0", None), ("1", None)]
+
+
+def test_an_entry_that_occurs_twice_word_for_word_keeps_its_place(formats, write):
+    path = write("dev.json", json.dumps([entry(7), entry(8), entry(7), entry(7)]))
+    assert [case.id for case in load_cases(path, formats=formats)] == ["7", "8", "7#2", "7#3"]
+
+
+def test_another_question_with_the_same_id_is_an_error(formats, write):
+    path = write("dev.json", json.dumps([entry(7), entry(7, "SELECT 2")]))
+    with pytest.raises(CaseFileError, match=r'id "7" occurs twice: at dev.json, item 1 and at dev.json, item 2'):
+        load_cases(path, formats=formats)
+
+
+def test_gold_lines(formats, write):
+    path = write("gold.sql", "SELECT 'a\tb'\tshop\nSELECT 2\tbank\n\n")
+    for format in (None, "bird"):
+        cases = load_cases(path, formats=formats, format=format)
+        assert [(case.id, case.golds, case.database) for case in cases] == [
+            ("0", ("SELECT 'a\tb'",), "shop"),
+            ("1", ("SELECT 2",), "bank"),
+        ]
+
+
+def test_predictions_go_by_position_and_not_by_question_id(formats, write):
+    cases = load_cases(write("dev.json", json.dumps([entry(1), entry(0), entry(2)])), formats=formats)
+    content = {"1": f"SELECT\n 'b'{MARK}shop", "0": f"SELECT 'a'{MARK}shop", "2": 0}
+    path = write("predict.json", json.dumps(content))
+    assert recognise(path, formats).name == "bird"
+    loaded = load_predictions(path, formats=formats)
+    assert loaded.by_position
+    joined = join(cases, loaded)
+    assert [(p.case_id, p.query) for p in joined.predictions] == [
+        ("1", "SELECT 'a'"),
+        ("0", "SELECT\n 'b'"),
+        ("2", None),
+    ]
+    assert joined.predictions[2].failure.kind == "unanswered"
+    assert "the number 0" in joined.predictions[2].failure.message
+    assert joined.unmatched == ()
+
+
+def test_predictions_keyed_by_question_id_where_named(formats, write):
+    path = write("predict.json", json.dumps({"1471": f"SELECT 1{MARK}shop", "1472": "SELECT 2", "1473": MARK}))
+    loaded = load_predictions(path, formats=formats, fields=FieldNames(id="question_id"))
+    assert not loaded.by_position
+    assert [(p.case_id, p.query) for p in loaded.predictions] == [
+        ("1471", "SELECT 1"),
+        ("1472", "SELECT 2"),
+        ("1473", ""),
+    ]
+
+
+def test_a_list_is_no_bird_prediction_file(formats, write):
+    path = write("predict.json", '["SELECT 1"]')
+    with pytest.raises(CaseFileError, match=r"holds a list: BIRD's predictions are one object"):
+        load_predictions(path, formats=formats, format="bird")
+    with pytest.raises(CaseFileError, match="no keys"):
+        load_predictions(write("predict.json", "{}"), formats=formats, format="bird")
+
+
+def test_the_mark_is_found_however_far_down_it_stands(formats, write):
+    path = write("predict.json", json.dumps({"0": "SELECT '" + "x" * 100_000 + "'" + MARK + "shop"}))
+    assert recognise(path, formats).name == "bird"

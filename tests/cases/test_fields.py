@@ -1,0 +1,151 @@
+"""Which column holds what: names, their order, and what happens where two could be meant."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from assay.cases import load_cases, load_predictions
+from assay.errors import CaseFileError
+from assay.ports import FieldNames
+
+
+@pytest.fixture
+def table(write):
+    def writer(**columns):
+        text = io.StringIO(newline="")
+        rows = csv.writer(text)
+        rows.writerow(columns)
+        rows.writerow(columns.values())
+        return write("set.csv", text.getvalue())
+
+    return writer
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("gold_sql", "Gold SQL", "gold-sql", "goldSql", "GOLD", "query", "SQL", "Solution", "sql_query"),
+        *("gold_query", "reference", "Ground Truth SQL", "vql"),
+    ],
+)
+def test_names_of_the_gold_column(name, table, formats):
+    path = table(**{"question": "a", name: "SELECT 1"})
+    assert load_cases(path, formats=formats)[0].golds == ("SELECT 1",)
+
+
+@pytest.mark.parametrize("name", ["Question", "nl", "utterance", "prompt", "NL-Question", "query"])
+def test_names_of_the_question_column(name, table, formats):
+    path = table(**{name: "a", "gold": "SELECT 1"})
+    assert load_cases(path, formats=formats)[0].question == "a"
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        *((name, "id") for name in ("id", "ID", "question_id", "Question ID", "case_id", "qid", "instance_id")),
+        *((name, "database") for name in ("db_id", "db", "database", "db_name", "DB-Name")),
+        *((name, "difficulty") for name in ("difficulty", "hardness", "Level")),
+        *((name, "context") for name in ("evidence", "context", "Additional Context", "instructions", "hint")),
+    ],
+)
+def test_names_of_the_other_columns(name, field, table, formats):
+    path = table(**{name: "x", "question": "a", "gold": "SELECT 1"})
+    assert getattr(load_cases(path, formats=formats)[0], field) == "x"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("predicted_sql", "prediction", "pred", "pred_sql", "generated_sql", "completion", "sql", "query"),
+        *("response", "answer", "VQL Generated", "sql_query"),
+    ],
+)
+def test_names_of_the_prediction_column(name, table, formats):
+    loaded = load_predictions(table(**{"id": "4", name: "SELECT 1"}), formats=formats)
+    assert [(prediction.case_id, prediction.query) for prediction in loaded.predictions] == [("4", "SELECT 1")]
+
+
+def test_the_more_specific_name_wins(table, formats):
+    path = table(id="1", question_id="q1", query="wrong", gold_sql="right", prompt="long", question="a", sql="x")
+    (case,) = load_cases(path, formats=formats)
+    assert (case.id, case.question, case.golds) == ("q1", "a", ("right",))
+    (prediction,) = load_predictions(table(id=1, sql_query="right", answer="prose"), formats=formats).predictions
+    assert prediction.query == "right"
+
+
+def test_query_is_the_question_where_another_column_is_the_gold(table, formats):
+    (case,) = load_cases(table(query="How many?", sql="SELECT 1"), formats=formats)
+    assert (case.question, case.golds) == ("How many?", ("SELECT 1",))
+
+
+def test_two_columns_that_could_both_be_it_are_an_error_only_where_they_differ(table, formats):
+    same = load_predictions(table(id=1, sql="SELECT 1", response="SELECT 1"), formats=formats)
+    assert same.predictions[0].query == "SELECT 1"
+    half = load_predictions(table(id=1, sql="", response="SELECT 1"), formats=formats)
+    assert half.predictions[0].query == "SELECT 1"
+    with pytest.raises(CaseFileError, match=r'set.csv, line 2: "query" and "response" both could hold.*differ'):
+        load_predictions(table(id=1, query="SELECT 2", response="SELECT 1"), formats=formats)
+    named = load_predictions(
+        table(id=1, query="SELECT 2", response="SELECT 1"), formats=formats, fields=FieldNames(prediction="response")
+    )
+    assert named.predictions[0].query == "SELECT 1"
+
+
+def test_an_object_is_never_a_query(formats, write):
+    path = write("set.jsonl", '{"id": 1, "question": "a", "query": "SELECT 1", "sql": {"select": []}}\n')
+    assert load_cases(path, formats=formats)[0].golds == ("SELECT 1",)
+    assert load_predictions(path, formats=formats).predictions[0].query == "SELECT 1"
+
+
+def test_columns_named_by_the_user(table, formats):
+    path = table(
+        nr="9", Frage="a", Loesung="SELECT 1", question="no", gold="no", base="b", stufe="s", art="x;y", note="n"
+    )
+    fields = FieldNames(
+        id="nr", question="Frage", gold="Loesung", database="base", difficulty="stufe", tags="art", context="note"
+    )
+    (case,) = load_cases(path, formats=formats, fields=fields)
+    assert (case.id, case.question, case.golds, case.database) == ("9", "a", ("SELECT 1",), "b")
+    assert (case.difficulty, case.tags, case.context) == ("s", ("x", "y"), "n")
+
+
+def test_a_named_column_that_is_absent_names_the_others_and_the_closest(table, formats):
+    path = table(question="a", gold_query="SELECT 1")
+    with pytest.raises(CaseFileError) as caught:
+        load_cases(path, formats=formats, fields=FieldNames(gold="gold_qeury"))
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert '"gold_qeury"' in message
+    assert '"question", "gold_query"' in message
+    assert 'did you mean "gold_query"?' in message
+
+
+def test_a_missing_column_says_what_there_is_and_guesses(table, formats):
+    with pytest.raises(
+        CaseFileError, match=r'no column holds the question.*there is "questoin", "gold"; is it "questoin"\?'
+    ):
+        load_cases(table(questoin="a", gold="SELECT 1"), formats=formats)
+    with pytest.raises(
+        CaseFileError, match=r'no column holds the gold query \(such as "gold_sql".*"question", "db"\. Name'
+    ):
+        load_cases(table(question="a", db="SELECT 1"), formats=formats)
+    with pytest.raises(CaseFileError, match="no column holds the predicted query"):
+        load_predictions(table(id="1", gold_sql="SELECT 1"), formats=formats)
+
+
+def test_a_column_named_twice_is_an_error_only_where_it_is_read(formats, write):
+    unread = write("a.csv", "question,gold,note,note\na,SELECT 1,x,y\n")
+    assert load_cases(unread, formats=formats)[0].question == "a"
+    with pytest.raises(CaseFileError, match=r'names the column "gold" more than once'):
+        load_cases(write("b.csv", "question,gold,gold\na,SELECT 1,SELECT 2\n"), formats=formats)
+
+
+def test_tokens_in_an_object_of_their_own(formats, write):
+    line = (
+        '{"id": 1, "sql_query": "SELECT 1", "answer": "One.", "tokens": {"input": 3, "outputTokens": 4, "model": "m"}}'
+    )
+    (prediction,) = load_predictions(write("p.jsonl", line), formats=formats).predictions
+    assert (prediction.tokens.input, prediction.tokens.output, prediction.tokens.total) == (3, 4, None)
