@@ -108,7 +108,8 @@ def student_t_quantile(probability: float, degrees: int) -> float:
     """The value that a Student t variable of ``degrees`` (at least 1) stays below with ``probability``.
 
     Relative error below 1e-8 for probabilities within [0.005, 0.995], 2e-7 within [0.0001, 0.9999].
-    Cornish-Fisher expansion (Abramowitz & Stegun 26.7.5), polished by Newton steps on the exact distribution for few degrees.
+    Cornish-Fisher expansion (Abramowitz & Stegun 26.7.5), polished by Newton steps on the exact
+    distribution for few degrees.
     """
     if degrees < 1 or not 0.0 < probability < 1.0:
         raise UsageError(f"degrees must be at least 1 and 0 < probability < 1, got {degrees!r} and {probability!r}")
