@@ -42,8 +42,9 @@ class Rate:
     """A mean of per-case values with everything needed to judge it.
 
     ``value`` is numerator / n, and None where n is 0. ``low`` and ``high`` bound it at
-    ``confidence``: Wilson's interval for 0/1 values, a bootstrap otherwise. ``unscored`` cases are
-    in none of these numbers.
+    ``confidence``: Wilson's interval for values within [0, 1], at an effective sample size where
+    they are not all 0 or 1; Student's t for any others. ``unscored`` cases are in none of these
+    numbers.
     """
 
     n: int

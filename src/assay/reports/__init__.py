@@ -1,0 +1,1 @@
+"""One view of a run's numbers, drawn in several formats."""

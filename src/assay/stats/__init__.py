@@ -1,0 +1,17 @@
+"""How sure a number is: intervals for rates and means."""
+
+from assay.stats.intervals import (
+    bootstrap_mean_interval,
+    bounded_mean_interval,
+    mean_interval,
+    student_t_quantile,
+    wilson_interval,
+)
+
+__all__ = [
+    "bootstrap_mean_interval",
+    "bounded_mean_interval",
+    "mean_interval",
+    "student_t_quantile",
+    "wilson_interval",
+]

@@ -1,0 +1,275 @@
+"""Make the view that every format draws. Nothing here counts cases anew: the numbers are the run's aggregates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
+from assay.reports import meanings
+from assay.reports.caseview import case_view, rows_and_time
+from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
+from assay.reports.view import (
+    CaseLink,
+    CountRow,
+    CrossTable,
+    DisagreementRow,
+    Fact,
+    Figure,
+    GroupRow,
+    GroupTable,
+    MetricRow,
+    RunView,
+    SlowRow,
+)
+
+HEADLINE_METRIC = "match"
+_SLOWEST = 5
+_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag"}
+_BLAME_ORDER = {"gold": 0, "setup": 1, "engine": 2, "judge": 3}
+
+
+def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None) -> RunView:
+    """The view of a run; ``detailed`` names the evidence to show case by case, None for all of it."""
+    return _Builder(run).view(run.evidence if detailed is None else detailed)
+
+
+class _Builder:
+    """Holds what the parts of one view share: the run, its case links, and which metrics are yes/no."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.numbers = run.aggregates
+        self.links = {
+            item.case.id: CaseLink(id=one_line(item.case.id, limit=80), anchor=f"case-{index}")
+            for index, item in enumerate(run.evidence)
+        }
+        self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
+        self.headline_metric = (
+            HEADLINE_METRIC if HEADLINE_METRIC in self.metrics else next(iter(self.metrics), HEADLINE_METRIC)
+        )
+        self.graded = {
+            score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
+        }
+
+    def view(self, detailed: Sequence[Evidence]) -> RunView:
+        numbers = self.numbers
+        headline = self.figure(numbers.overall, self.headline_metric)
+        failures = [self.failure_row(count) for count in numbers.failures]
+        return RunView(
+            title=self.title(),
+            headline_metric=one_line(self.headline_metric),
+            headline=headline,
+            tally=self.tally(headline),
+            cases_count=numbers.cases,
+            correct=numbers.correct,
+            incorrect=numbers.incorrect,
+            unscored=numbers.unscored,
+            unanswered=numbers.unanswered,
+            confidence=f"{headline.rate.confidence * 100:g} %",
+            notes=tuple(self.notes()),
+            metrics=tuple(
+                MetricRow(
+                    metric=one_line(metric),
+                    meaning=meanings.METRICS.get(metric, ""),
+                    figure=self.figure(numbers.overall, metric),
+                    headline=metric == self.headline_metric,
+                )
+                for metric in self.metrics
+            ),
+            groups=tuple(
+                self.group_table(kind, groups)
+                for kind, groups in (
+                    ("difficulty", numbers.by_difficulty),
+                    ("database", numbers.by_database),
+                    ("tag", numbers.by_tag),
+                )
+                if groups
+            ),
+            cross=self.cross_table(),
+            disagreements=self.disagreement_rows(),
+            near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES),
+            flags=self.count_rows(numbers.flags, meanings.FLAGS),
+            failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
+            causes=self.count_rows(numbers.causes, {}),
+            slowest=self.slowest(),
+            facts=tuple(self.facts()),
+            cases=tuple(case_view(item, self.links[item.case.id]) for item in detailed),
+        )
+
+    def title(self) -> str:
+        settings = self.run.settings
+        return one_line(settings.name or f"{_stem(settings.predictions)} on {_stem(settings.cases)}", limit=120)
+
+    def figure(self, group: Group, metric: str) -> Figure:
+        rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
+        if rate.n == 0:
+            tally = "no scored case"
+        elif metric in self.graded:
+            tally = f"mean of {rate.n:,}"
+        else:
+            tally = f"{number(rate.numerator)} of {rate.n:,}"
+        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
+
+    def tally(self, headline: Figure) -> str:
+        graded = self.headline_metric in self.graded or headline.rate.n == 0
+        return f"{headline.tally}{'' if graded else ' correct'} · {headline.rate.unscored:,} unscored"
+
+    def notes(self) -> Iterable[str]:
+        numbers, provenance = self.numbers, self.run.provenance
+        gold = [count for count in numbers.failures if count.name.startswith("gold:")]
+        if gold:
+            cases = len({case_id for count in gold for case_id in count.case_ids})
+            yield f"The gold of {plural(cases, 'case')} is broken. That is not held against the system."
+        if numbers.unscored:
+            yield f"{plural(numbers.unscored, 'case')} could not be scored and {_is(numbers.unscored)} in no rate."
+        if numbers.unanswered:
+            yield f"{plural(numbers.unanswered, 'case')} got no answer and {_counts(numbers.unanswered)} as incorrect."
+        vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
+        if vacuous:
+            without = self.figure(numbers.overall, "non_empty_match")
+            rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
+            yield f"In {plural(vacuous, 'case')} both results are empty, which says little.{rest}"
+        if provenance.unmatched_predictions:
+            ids = provenance.unmatched_predictions
+            named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
+            yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+
+    def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
+        rows = tuple(
+            GroupRow(
+                name=f"no {kind}" if group.name is None else one_line(group.name, limit=60) or "''",
+                cases=group.cases,
+                headline=self.figure(group, self.headline_metric),
+                figures=tuple(self.figure(group, metric) for metric in self.metrics),
+            )
+            for group in groups
+        )
+        return GroupTable(kind=kind, title=_GROUP_TITLES[kind], rows=rows)
+
+    def disagreement_rows(self) -> tuple[DisagreementRow, ...]:
+        def row(found: Disagreement) -> DisagreementRow:
+            return DisagreementRow(
+                first=one_line(found.first),
+                second=one_line(found.second),
+                count=len(found.only_first) + len(found.only_second),
+                both=found.both,
+                neither=found.neither,
+                only_first=self.linked(found.only_first),
+                only_second=self.linked(found.only_second),
+            )
+
+        def place(found: DisagreementRow) -> tuple[bool, int]:
+            return self.headline_metric not in (found.first, found.second), -found.count
+
+        return tuple(sorted(map(row, self.numbers.disagreements), key=place))
+
+    def cross_table(self) -> CrossTable | None:
+        differing = {
+            (found.first, found.second): len(found.only_first) + len(found.only_second)
+            for found in self.numbers.disagreements
+        }
+        involved = {name for pair in differing for name in pair}
+        names = [metric for metric in self.metrics if metric in involved]
+        if not names:
+            return None
+        counts = tuple(
+            tuple(None if a == b else differing.get((a, b), differing.get((b, a), 0)) for b in names) for a in names
+        )
+        return CrossTable(metrics=tuple(map(one_line, names)), counts=counts)
+
+    def count_rows(self, counts: Sequence[Count], said: Mapping[str, str]) -> tuple[CountRow, ...]:
+        return tuple(self.count_row(count, words(count.name), said.get(count.name, "")) for count in counts)
+
+    def count_row(
+        self, count: Count, name: str, meaning: str, *, blame: str | None = None, example: str | None = None
+    ) -> CountRow:
+        return CountRow(
+            name=name,
+            meaning=meaning,
+            count=count.count,
+            share=count.count / self.numbers.cases if self.numbers.cases else 0.0,
+            cases=self.linked(count.case_ids),
+            blame=blame,
+            example=example,
+        )
+
+    def failure_row(self, count: Count) -> CountRow:
+        blame, _, kind = count.name.partition(": ")
+        example = self.first_message(count)
+        return self.count_row(count, words(kind), meanings.FAILURES.get(kind, ""), blame=blame, example=example)
+
+    def first_message(self, count: Count) -> str | None:
+        wanted = set(count.case_ids[:1])
+        for item in self.run.evidence:
+            if item.case.id in wanted:
+                executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+                found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in executions)]
+                for failure in found:
+                    if failure is not None and f"{failure.blame}: {failure.kind}" == count.name:
+                        return one_line(failure.message, limit=160)
+        return None
+
+    def linked(self, case_ids: Sequence[str]) -> tuple[CaseLink, ...]:
+        return tuple(self.links[case_id] for case_id in case_ids if case_id in self.links)
+
+    def slowest(self) -> tuple[SlowRow, ...]:
+        """The slowest distinct queries: one that answers several cases ran once."""
+        rows: dict[tuple[str | None, str], SlowRow] = {}
+        timed = (
+            (execution.wall_time_s, item, execution)
+            for item in self.run.evidence
+            for execution in (*item.gold_executions, *filter(None, [item.predicted_execution]))
+            if execution.wall_time_s is not None
+        )
+        for wall_time_s, item, execution in sorted(timed, key=lambda entry: -entry[0]):
+            rows.setdefault(
+                (item.case.database, execution.query),
+                SlowRow(
+                    case=self.links[item.case.id],
+                    side="predicted" if execution is item.predicted_execution else "gold",
+                    wall_time_s=wall_time_s,
+                    time=seconds(wall_time_s),
+                    status=rows_and_time(execution, timed=False),
+                    query=one_line(clipped(execution.query, limit=2000), limit=300),
+                ),
+            )
+            if len(rows) == _SLOWEST:
+                break
+        return tuple(rows.values())
+
+    def facts(self) -> Iterable[Fact]:
+        settings, provenance = self.run.settings, self.run.provenance
+        limits = settings.limits
+        engines = ", ".join(f"{engine.name} {engine.digest}" for engine in provenance.engine_versions)
+        entries = (
+            ("Cases", settings.cases),
+            ("Predictions", settings.predictions),
+            ("Database", settings.database),
+            ("Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"),
+            ("Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"),
+            ("Limits", f"{limits.timeout_s:g} s, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"),
+            ("Engines", engines),
+            ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
+            ("Started", provenance.started_at or ""),
+            ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
+        )
+        return [Fact(name=name, value=visible(value)) for name, value in entries if value]
+
+
+def _stem(path: str) -> str:
+    """The name of a file without folders and suffix; anything else as it is."""
+    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    return name.rsplit(".", 1)[0] or name
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:g} GiB" if count >= 2**30 else f"{count / 2**20:g} MiB"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _counts(count: int) -> str:
+    return "counts" if count == 1 else "count"

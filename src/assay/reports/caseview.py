@@ -1,0 +1,178 @@
+"""One case, ready to draw: its queries, what came of them, and a sample of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.model import AlignedRow, Comparison, Evidence, Execution, Failure, Prediction, Score
+from assay.reports.text import CellText, cell_text, clipped, number, one_line, plural, seconds, visible, words
+from assay.reports.view import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
+
+_QUERY_LENGTH = 6000
+_MESSAGE_LENGTH = 1000
+_MATCHED_ROWS = 3
+_DIFFERING_ROWS = 6
+"""Of missing and of extra rows, each."""
+_COLUMNS = 12
+
+
+def case_view(item: Evidence, link: CaseLink) -> CaseView:
+    """All that is known of one case."""
+    case, verdict = item.case, item.verdict
+    misses = item.comparison.near_misses if item.comparison and verdict.outcome == "incorrect" else ()
+    raw = item.prediction.raw
+    return CaseView(
+        id=link.id,
+        anchor=link.anchor,
+        question=clipped(case.question, limit=_QUERY_LENGTH),
+        context=clipped(case.context, limit=_QUERY_LENGTH) if case.context else None,
+        database=_name(case.database),
+        difficulty=_name(case.difficulty),
+        tags=tuple(one_line(tag, limit=60) for tag in case.tags),
+        outcome=verdict.outcome,
+        reason=_message(verdict.reason),
+        flags=tuple(words(flag) for flag in sorted(verdict.flags)),
+        near_misses=tuple(
+            f"{words(miss.kind)}: {_message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses
+        ),
+        cause=_name(item.cause),
+        golds=_golds(item),
+        predicted=_predicted(item.prediction, item.predicted_execution),
+        raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
+        scores=tuple(map(_score, item.scores)),
+        failures=_failures(item),
+        difference=_difference(item),
+    )
+
+
+def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
+    """What came of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
+    time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
+    if execution.status in ("error", "timeout", "refused"):
+        return f"{execution.status} after {time}" if time else execution.status
+    rows = execution.row_count
+    counted = "no rows" if rows == 0 else "rows" if rows is None else plural(rows, "row")
+    cut = ", cut by a cap" if execution.status == "truncated" else ""
+    return f"{counted}{cut} in {time}" if time else counted + cut
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else one_line(text, limit=80)
+
+
+def _message(text: str) -> str:
+    return one_line(text, limit=_MESSAGE_LENGTH)
+
+
+def _golds(item: Evidence) -> tuple[QueryView, ...]:
+    several = len(item.case.golds) > 1
+    views = []
+    for index, query in enumerate(item.case.golds):
+        execution = item.gold_executions[index] if index < len(item.gold_executions) else None
+        label = f"Gold {index + 1}" if several else "Gold"
+        if several and index == item.verdict.gold_index:
+            label += ", judged by this one"
+        views.append(_query(label, query, execution, None))
+    return tuple(views)
+
+
+def _predicted(prediction: Prediction, execution: Execution | None) -> QueryView:
+    return _query("Predicted", prediction.query, execution, prediction.failure)
+
+
+def _query(label: str, query: str | None, execution: Execution | None, failure: Failure | None) -> QueryView:
+    outcome = rows_and_time(execution) if execution else "not executed"
+    failure = failure or (execution.failure if execution else None)
+    if failure is not None:
+        outcome = f"{outcome}: {_message(failure.message)}" if execution else _message(failure.message)
+    return QueryView(
+        label=label,
+        query=None if query is None else clipped(query, limit=_QUERY_LENGTH),
+        outcome=outcome,
+        failed=failure is not None or (execution is not None and not execution.succeeded),
+    )
+
+
+def _score(score: Score) -> ScoreView:
+    detail = score.failure.message if score.value is None and score.failure else score.detail
+    return ScoreView(
+        metric=one_line(score.metric, limit=80),
+        value=score.value,
+        text="n/a"
+        if score.value is None
+        else number(score.value)
+        if score.value in (0.0, 1.0)
+        else f"{score.value:.3f}",
+        detail=_message(detail or ""),
+    )
+
+
+def _failures(item: Evidence) -> tuple[str, ...]:
+    """Each failure once, as ``blame: message``."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
+    return tuple(dict.fromkeys(f"{failure.blame}: {_message(failure.message)}" for failure in found if failure))
+
+
+def _difference(item: Evidence) -> DifferenceView | None:
+    comparison = item.comparison
+    if comparison is None:
+        return None
+    rows = _sample(comparison.aligned)
+    width = max((len(_cells(row)) for row in rows), default=0)
+    shown = min(width, _COLUMNS)
+    counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
+    return DifferenceView(
+        summary=_difference_summary(comparison),
+        columns=_columns(item, comparison, width)[:shown],
+        rows=tuple(RowView(state=row.state, cells=_cell_texts(row, shown)) for row in rows),
+        rows_left_out=max(0, counted - len(rows)),
+        columns_left_out=width - shown,
+    )
+
+
+def _difference_summary(comparison: Comparison) -> str:
+    parts = [
+        f"gold {plural(comparison.gold_row_count, 'row')}, predicted {plural(comparison.predicted_row_count, 'row')}"
+    ]
+    parts += [
+        f"{count:,} {name}"
+        for count, name in (
+            (comparison.matched_rows, "matched"),
+            (comparison.missing_rows, "missing"),
+            (comparison.extra_rows, "extra"),
+        )
+        if count
+    ]
+    return " · ".join([*parts, *(["row order counts"] if comparison.ordered else [])])
+
+
+def _sample(aligned: Sequence[AlignedRow]) -> list[AlignedRow]:
+    """A few rows of each state, in the comparison's order."""
+    room = {"matched": _MATCHED_ROWS, "missing": _DIFFERING_ROWS, "extra": _DIFFERING_ROWS}
+    kept = []
+    for row in aligned:
+        if room[row.state]:
+            room[row.state] -= 1
+            kept.append(row)
+    return kept
+
+
+def _cells(row: AlignedRow) -> tuple[object, ...]:
+    """Gold's row where there is one: matched rows differ in nothing that counts."""
+    return (row.predicted if row.gold is None else row.gold) or ()
+
+
+def _cell_texts(row: AlignedRow, shown: int) -> tuple[CellText, ...]:
+    return tuple(map(cell_text, _cells(row)[:shown]))
+
+
+def _columns(item: Evidence, comparison: Comparison, width: int) -> tuple[str, ...]:
+    """Gold's column names, then those of predicted columns that stand for none of gold's; '' where unknown."""
+    index = item.verdict.gold_index or 0
+    gold = item.gold_executions[index].columns if index < len(item.gold_executions) else ()
+    predicted = item.predicted_execution.columns if item.predicted_execution else ()
+    used = set(comparison.column_mapping)
+    names = [*gold, *(name for place, name in enumerate(predicted) if place not in used)]
+    names += [""] * (width - len(names))
+    return tuple(one_line(visible(name), limit=40) for name in names[:width])

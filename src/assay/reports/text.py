@@ -1,0 +1,173 @@
+"""How numbers, cells and foreign text read in every report.
+
+Questions, queries, cells and error messages come from outside. Before any format draws them, what
+a reader could not see (control characters, bidirectional overrides, lone surrogates) becomes a
+visible mark such as ⟨U+202E⟩; escaping for HTML or Markdown is the format's own affair.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Literal
+
+from assay.model import Cell, Rate
+
+CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
+
+_HIDDEN_IN_PROSE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+# Joiners shape Persian and emoji, so prose keeps them; in a cell they are a difference nobody sees.
+_HIDDEN_IN_CELL = re.compile(_HIDDEN_IN_PROSE.pattern[:-1] + "\t\n\u200c\u200d]")
+_SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
+_LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
+_CELL_LENGTH = 80
+_NAMED = frozenset({"null", "none", "true", "false"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellText:
+    """One cell as a reader sees it. ``cut`` counts the characters (bytes, for bytes) that are not shown."""
+
+    kind: CellKind
+    text: str
+    cut: int = 0
+
+    @property
+    def whole(self) -> str:
+        """The text, and how much of it is missing."""
+        return f"{self.text}… +{self.cut:,}" if self.cut else self.text
+
+
+def visible(text: str) -> str:
+    """Prose, queries and messages with every hidden character shown as a mark; line breaks and tabs stay."""
+    text = text.replace("\r\n", "\n")
+    return _HIDDEN_IN_PROSE.sub(_mark, text) if _HIDDEN_IN_PROSE.search(text) else text
+
+
+def one_line(text: str, *, limit: int | None = None) -> str:
+    """As `visible`, on one line and cut at ``limit`` characters, with an ellipsis where it was cut."""
+    flat = " ".join(visible(text).split())
+    return flat if limit is None or len(flat) <= limit else flat[: max(0, limit - 1)].rstrip() + "…"
+
+
+def clipped(text: str, *, limit: int) -> str:
+    """As `visible`, cut at ``limit`` characters, saying how many are missing."""
+    shown = visible(text[: limit + 1])
+    return shown if len(text) <= limit else f"{visible(text[:limit])}\n… {len(text) - limit:,} more characters"
+
+
+def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
+    """How a cell reads: NULL is a marked word, dates are ISO, bytes hexadecimal, long cells cut with a count.
+
+    Text stands in quotes where it could be taken for something else: empty, like a number, like
+    NULL, with spaces at an end, or with characters that do not show.
+    """
+    match cell:
+        case None:
+            return CellText(kind="null", text="NULL")
+        case bool():
+            return CellText(kind="boolean", text="true" if cell else "false")
+        case str():
+            return _text_cell(cell, limit)
+        case int() | float() | Decimal():
+            return _cut("number", _number(cell), limit)
+        case bytes() | bytearray() | memoryview():
+            raw = bytes(cell)
+            shown = raw[: limit // 2]
+            return CellText(kind="bytes", text=f"x'{shown.hex()}'", cut=len(raw) - len(shown))
+        case datetime():
+            return CellText(kind="time", text=cell.isoformat(sep=" "))
+        case date() | time():
+            return CellText(kind="time", text=cell.isoformat())
+        case timedelta():
+            return CellText(kind="time", text=str(cell))
+        case _:
+            return _cut("other", _HIDDEN_IN_CELL.sub(_mark, str(cell)[: 4 * limit]), limit)
+
+
+def percent(value: float | None) -> str:
+    """``71.2 %``. Only a full 1 reads 100.0 % and only a 0 reads 0.0 %. None reads ``n/a``."""
+    return "n/a" if value is None else f"{_percent_digits(value)} %"
+
+
+def interval(rate: Rate) -> str:
+    """``[68.4, 73.9]`` in percent, or nothing where the rate has no interval."""
+    if rate.low is None or rate.high is None:
+        return ""
+    return f"[{_percent_digits(rate.low)}, {_percent_digits(rate.high)}]"
+
+
+def number(value: float) -> str:
+    """A count or sum: ``1,034``, or ``750.25`` where it is not whole."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration: ``12 ms``, ``3.4 s``, ``2 min 5 s``; ``n/a`` for None."""
+    if value is None:
+        return "n/a"
+    if value < 0.9995:
+        milliseconds = value * 1000
+        return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
+    if value < 59.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def words(name: str) -> str:
+    """A name of the vocabulary as words: ``superset_columns`` reads ``superset columns``."""
+    return one_line(name.replace("_", " "))
+
+
+def _percent_digits(value: float) -> str:
+    shown = f"{value * 100:.1f}"
+    if shown == "100.0" and value < 1.0:
+        return "99.9"
+    if shown in ("0.0", "-0.0"):
+        return "0.1" if value > 0.0 else "0.0"
+    return shown
+
+
+def _text_cell(text: str, limit: int) -> CellText:
+    shown = text[:limit]
+    marked = _HIDDEN_IN_CELL.sub(_mark, shown)
+    doubtful = (
+        not text
+        or marked != shown
+        or text != text.strip()
+        or "  " in shown
+        or text.lower() in _NAMED
+        or shown[0] in "'\"⟨"
+        or _LOOKS_LIKE_NUMBER.match(shown) is not None
+    )
+    return CellText(kind="text", text=f"'{marked}'" if doubtful else marked, cut=len(text) - len(shown))
+
+
+def _number(value: float | Decimal) -> str:
+    if isinstance(value, int) and value.bit_length() > 1000:
+        # Python refuses to print integers of more than 4,300 digits; nobody reads one of 300.
+        return f"{'-' if value < 0 else ''}an integer of {value.bit_length():,} bits"
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(value)
+    return str(value)
+
+
+def _cut(kind: CellKind, text: str, limit: int) -> CellText:
+    return CellText(kind=kind, text=text[:limit], cut=max(0, len(text) - limit))
+
+
+def _mark(found: re.Match[str]) -> str:
+    character = found.group()
+    return _SHORT_MARKS.get(character) or f"⟨U+{ord(character):04X}⟩"

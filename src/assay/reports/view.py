@@ -1,0 +1,218 @@
+"""One view of a run that every format draws, so that no two reports can disagree.
+
+All text in it is safe to show (`assay.reports.text.visible`), but not escaped for any format.
+`assay.reports.build.view_of` makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model import Outcome, Rate
+from assay.model.comparison import RowState
+from assay.reports.text import CellText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A rate, and how it reads: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
+
+    rate: Rate
+    text: str
+    interval: str
+    tally: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow:
+    """One metric over all cases."""
+
+    metric: str
+    meaning: str
+    figure: Figure
+    headline: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """The cases that share a difficulty, database or tag. ``figures`` are in the order of the view's metrics."""
+
+    name: str
+    cases: int
+    headline: Figure
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTable:
+    """One breakdown of the cases; ``title`` completes "Accuracy by"."""
+
+    kind: str
+    title: str
+    rows: tuple[GroupRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseLink:
+    """A case by its id; ``anchor`` is unique within the report."""
+
+    id: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisagreementRow:
+    """Two yes/no metrics, and the cases on which only one of them says yes."""
+
+    first: str
+    second: str
+    count: int
+    both: int
+    neither: int
+    only_first: tuple[CaseLink, ...]
+    only_second: tuple[CaseLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossTable:
+    """On how many cases each two yes/no metrics differ. ``counts[i][j]`` is symmetric, its diagonal None.
+
+    Only metrics that differ from at least one other are in it.
+    """
+
+    metrics: tuple[str, ...]
+    counts: tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountRow:
+    """How many cases carry a name, what the name means, and which cases they are.
+
+    ``share`` is of all cases. ``blame`` is set for failures only; ``example`` is the first one's message.
+    """
+
+    name: str
+    meaning: str
+    count: int
+    share: float
+    cases: tuple[CaseLink, ...]
+    blame: str | None = None
+    example: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowRow:
+    """One query's execution, slowest first."""
+
+    case: CaseLink
+    side: Literal["gold", "predicted"]
+    wall_time_s: float
+    time: str
+    status: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryView:
+    """One query of a case and what came of it, such as ``4 rows in 12 ms`` or an error message."""
+
+    label: str
+    query: str | None
+    """None: there was none."""
+    outcome: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowView:
+    """One line of the difference: a row of both (``matched``), of gold only, or of the prediction only."""
+
+    state: RowState
+    cells: tuple[CellText, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceView:
+    """A sample of the aligned rows. Columns are gold's; a column that only the prediction has follows them."""
+
+    summary: str
+    columns: tuple[str, ...]
+    rows: tuple[RowView, ...]
+    rows_left_out: int
+    columns_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreView:
+    """One metric's value for one case; ``text`` is ``n/a`` where there is none, and ``detail`` says why."""
+
+    metric: str
+    value: float | None
+    text: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """One case with all that is known of it."""
+
+    id: str
+    anchor: str
+    question: str
+    context: str | None
+    database: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
+    outcome: Outcome
+    reason: str
+    flags: tuple[str, ...]
+    near_misses: tuple[str, ...]
+    cause: str | None
+    golds: tuple[QueryView, ...]
+    predicted: QueryView
+    raw: str | None
+    scores: tuple[ScoreView, ...]
+    failures: tuple[str, ...]
+    difference: DifferenceView | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One line of what the run was made with and on."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run, ready to draw."""
+
+    title: str
+    headline_metric: str
+    headline: Figure
+    tally: str
+    """Such as ``736 of 1,034 correct · 0 unscored``."""
+    cases_count: int
+    correct: int
+    incorrect: int
+    unscored: int
+    unanswered: int
+    confidence: str
+    """Such as ``95 %``."""
+    notes: tuple[str, ...]
+    """What a reader must know before trusting the headline."""
+    metrics: tuple[MetricRow, ...]
+    groups: tuple[GroupTable, ...]
+    cross: CrossTable | None
+    disagreements: tuple[DisagreementRow, ...]
+    """Those with the headline metric first, then by count."""
+    near_misses: tuple[CountRow, ...]
+    flags: tuple[CountRow, ...]
+    failures: tuple[CountRow, ...]
+    """Gold's, setup's, engine's and judge's first: nobody else would look for them."""
+    causes: tuple[CountRow, ...]
+    slowest: tuple[SlowRow, ...]
+    facts: tuple[Fact, ...]
+    cases: tuple[CaseView, ...]

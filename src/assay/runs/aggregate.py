@@ -1,0 +1,196 @@
+"""The numbers of a run, computed once. Every report draws these and adds none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Protocol
+
+from assay.errors import UsageError
+from assay.model import Aggregates, Count, Disagreement, Evidence, Group, MetricSummary, Rate
+from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
+
+_DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
+"""Spider's and BIRD's own words, easiest first; any other word follows by name."""
+
+Values = Sequence[float | None]
+
+
+class ScoredMetric(Protocol):
+    """What aggregation needs to know of a metric. `assay.ports.Metric` has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def binary(self) -> bool: ...
+
+
+def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, confidence: float = 0.95) -> Aggregates:
+    """Every rate of a run, over all cases and over those that share a difficulty, database or tag.
+
+    Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
+    has gives no groups. A case is unscored for a metric where its score has no value or is missing:
+    it is then in none of that metric's numbers but ``unscored``. Case ids are in the run's order.
+
+    Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
+    """
+    columns = [_column(evidence, metric) for metric in metrics]
+
+    def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
+        summaries = tuple(
+            MetricSummary(metric=metric.name, rate=_rate([column[i] for i in members], metric.binary, confidence))
+            for metric, column in zip(metrics, columns, strict=True)
+        )
+        return Group(kind=kind, name=name, cases=len(members), metrics=summaries)
+
+    def grouped(kind: str, names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Group, ...]:
+        order = _difficulty_rank if kind == "difficulty" else _no_rank
+        return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
+
+    outcomes = [item.verdict.outcome for item in evidence]
+    return Aggregates(
+        cases=len(evidence),
+        correct=outcomes.count("correct"),
+        incorrect=outcomes.count("incorrect"),
+        unscored=outcomes.count("unscored"),
+        unanswered=sum(map(_is_unanswered, evidence)),
+        overall=group("all", None, range(len(evidence))),
+        by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),
+        by_database=grouped("database", lambda item: _one(item.case.database)),
+        by_tag=grouped("tag", lambda item: item.case.tags),
+        disagreements=_disagreements(evidence, metrics, columns),
+        flags=_counts(evidence, lambda item: item.verdict.flags),
+        near_misses=_counts(evidence, _near_misses),
+        failures=_counts(evidence, _failures),
+        causes=_counts(evidence, lambda item: _one(item.cause)),
+    )
+
+
+def _column(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
+    """One metric's value for each case, in the run's order."""
+    column: list[float | None] = []
+    for item in evidence:
+        score = item.score(metric.name)
+        value = None if score is None else score.value
+        if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
+            wanted = "0, 1" if metric.binary else "a finite number"
+            raise UsageError(
+                f"metric {metric.name!r} gave {value!r} for case {item.case.id!r}: it must give {wanted} or None"
+            )
+        column.append(value)
+    return column
+
+
+def _rate(values: Values, binary: bool, confidence: float) -> Rate:  # noqa: FBT001 - private, and called once
+    known = [value for value in values if value is not None]
+    n = len(known)
+    numerator = math.fsum(known)
+    interval: tuple[float, float] | None
+    if binary:
+        interval = wilson_interval(numerator, n, confidence=confidence)
+    elif known and (min(known) < 0.0 or max(known) > 1.0):
+        interval = mean_interval(known, confidence=confidence)
+    else:
+        interval = bounded_mean_interval(known, confidence=confidence)
+    low, high = interval or (None, None)
+    return Rate(
+        n=n,
+        numerator=numerator,
+        unscored=len(values) - n,
+        value=numerator / n if n else None,
+        low=low,
+        high=high,
+        confidence=confidence,
+    )
+
+
+def _partition(
+    evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]], order: Callable[[str], int]
+) -> list[tuple[str | None, list[int]]]:
+    """Indices of the cases by name, ordered by rank and name; none at all where no case has a name."""
+    members: dict[str | None, list[int]] = {}
+    for index, item in enumerate(evidence):
+        for name in dict.fromkeys(names_of(item)) or (None,):
+            members.setdefault(name, []).append(index)
+    if set(members) <= {None}:
+        return []
+    return sorted(members.items(), key=lambda entry: (entry[0] is None, order(entry[0] or ""), entry[0] or ""))
+
+
+def _difficulty_rank(name: str) -> int:
+    word = name.strip().lower()
+    return _DIFFICULTY_ORDER.index(word) if word in _DIFFICULTY_ORDER else len(_DIFFICULTY_ORDER)
+
+
+def _no_rank(_: str) -> int:
+    return 0
+
+
+def _disagreements(
+    evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], columns: Sequence[Values]
+) -> tuple[Disagreement, ...]:
+    """Every pair of yes/no metrics that differ on at least one case, in the metrics' order."""
+    found = []
+    binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
+    for (first, left), (second, right) in combinations(binary, 2):
+        only_first: list[str] = []
+        only_second: list[str] = []
+        both = neither = 0
+        for index, (one, other) in enumerate(zip(left, right, strict=True)):
+            if one is None or other is None:
+                continue
+            if one == other:
+                both += one == 1.0
+                neither += one == 0.0
+            else:
+                (only_first if one == 1.0 else only_second).append(evidence[index].case.id)
+        if only_first or only_second:
+            found.append(
+                Disagreement(
+                    first=first,
+                    second=second,
+                    both=both,
+                    neither=neither,
+                    only_first=tuple(only_first),
+                    only_second=tuple(only_second),
+                )
+            )
+    return tuple(found)
+
+
+def _counts(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
+    """How many cases carry each name, the most frequent first, then by name. A case counts once for a name."""
+    ids: dict[str, list[str]] = {}
+    for item in evidence:
+        for name in set(names_of(item)):
+            ids.setdefault(name, []).append(item.case.id)
+    counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
+    return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
+
+
+def _near_misses(item: Evidence) -> Iterable[str]:
+    if item.verdict.outcome != "incorrect" or item.comparison is None:
+        return ()
+    return [miss.kind for miss in item.comparison.near_misses]
+
+
+def _failures(item: Evidence) -> Iterable[str]:
+    """Every failure on the way to the verdict, as ``blame: kind``.
+
+    A single metric's failure to score is not among them: that metric's own unscored count says it.
+    """
+    failures = [item.verdict.failure, item.prediction.failure]
+    failures += [execution.failure for execution in item.gold_executions]
+    if item.predicted_execution is not None:
+        failures.append(item.predicted_execution.failure)
+    return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
+
+
+def _is_unanswered(item: Evidence) -> bool:
+    return item.prediction.failure is not None and item.prediction.failure.kind == "unanswered"
+
+
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)

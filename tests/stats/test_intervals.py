@@ -1,0 +1,136 @@
+"""Intervals: against scipy, and the properties that a person relies on."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import UsageError
+from assay.stats import (
+    bootstrap_mean_interval,
+    bounded_mean_interval,
+    mean_interval,
+    student_t_quantile,
+    wilson_interval,
+)
+
+UNIT_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (736, 1034), (1, 100_000)])
+def test_wilson_equals_scipy(successes: int, n: int, confidence: float) -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    expected = scipy_stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert wilson_interval(successes, n, confidence=confidence) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
+
+
+def test_no_cases_have_no_interval() -> None:
+    assert wilson_interval(0, 0) is None
+    assert bounded_mean_interval([]) is None
+    assert bootstrap_mean_interval([]) is None
+    assert mean_interval([0.5]) is None
+
+
+@pytest.mark.parametrize(("successes", "n"), [(2, 1), (-1, 5), (math.nan, 5), (0, -1)])
+def test_wilson_refuses_counts_that_cannot_be(successes: float, n: int) -> None:
+    with pytest.raises(UsageError, match="successes"):
+        wilson_interval(successes, n)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -0.5])
+def test_a_confidence_that_is_no_probability_is_refused(confidence: float) -> None:
+    with pytest.raises(UsageError, match="confidence"):
+        wilson_interval(1, 2, confidence=confidence)
+
+
+@pytest.mark.parametrize("probability", [0.0005, 0.025, 0.5, 0.6, 0.9, 0.975, 0.995, 0.9999])
+def test_student_t_quantile_equals_scipy(probability: float) -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    for degrees in [*range(1, 70), 100, 500, 1033, 100_000]:
+        expected = scipy_stats.t.ppf(probability, degrees)
+        assert student_t_quantile(probability, degrees) == pytest.approx(expected, rel=2e-7, abs=1e-12), degrees
+
+
+def test_mean_interval_equals_scipy() -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    source = random.Random(4)
+    values = [source.gauss(3, 2) for _ in range(40)]
+    mean = sum(values) / 40
+    expected = scipy_stats.t.interval(0.9, 39, loc=mean, scale=scipy_stats.sem(values))
+    assert mean_interval(values, confidence=0.9) == pytest.approx(expected)
+
+
+def test_bootstrap_is_close_to_scipys_and_the_same_every_time() -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    source = random.Random(7)
+    values = [source.betavariate(5, 3) for _ in range(200)]
+    expected = scipy_stats.bootstrap((values,), lambda x, axis: x.mean(axis=axis), method="percentile", rng=1)
+    interval = bootstrap_mean_interval(values)
+    assert interval == pytest.approx(tuple(expected.confidence_interval), abs=0.003)
+    assert interval == bootstrap_mean_interval(values)
+    assert interval != bootstrap_mean_interval(values, seed=1)
+
+
+def test_bootstrap_of_equal_values_needs_no_numpy() -> None:
+    code = (
+        "import sys; from assay.stats import bootstrap_mean_interval as b; "
+        "assert b([0.5] * 9) == (0.5, 0.5); assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=80))
+def test_yes_no_values_get_wilsons_interval_either_way(values: list[bool]) -> None:
+    expected = wilson_interval(sum(values), len(values))
+    assert bounded_mean_interval([float(value) for value in values]) == pytest.approx(expected, abs=1e-12)
+
+
+@given(UNIT_VALUES)
+def test_a_mean_lies_in_its_interval_and_both_in_the_unit_range(values: list[float]) -> None:
+    interval = bounded_mean_interval(values)
+    assert interval is not None
+    low, high = interval
+    assert 0.0 <= low <= sum(values) / len(values) + 1e-9
+    assert sum(values) / len(values) - 1e-9 <= high <= 1.0
+
+
+@given(UNIT_VALUES)
+def test_a_bounded_mean_is_never_wider_than_wilsons(values: list[float]) -> None:
+    interval = bounded_mean_interval(values)
+    plain = wilson_interval(min(float(len(values)), math.fsum(values)), len(values))
+    assert interval is not None
+    assert plain is not None
+    assert interval[1] - interval[0] <= plain[1] - plain[0] + 1e-12
+
+
+def test_equal_values_are_not_taken_for_certainty() -> None:
+    interval = bounded_mean_interval([1.0, 1.0, 1.0])
+    assert interval == wilson_interval(3, 3)
+    assert interval is not None
+    assert interval[0] < 0.5
+
+
+def test_values_outside_the_unit_range_are_refused() -> None:
+    with pytest.raises(UsageError, match="mean_interval"):
+        bounded_mean_interval([0.5, 1.25])
+
+
+@pytest.mark.parametrize("n", [5, 25, 100])
+def test_a_bounded_mean_covers_the_truth_as_often_as_it_says(n: int) -> None:
+    source = random.Random(11)
+    covered = 0
+    for _ in range(1000):
+        values = [1.0 if source.random() < 0.93 else source.random() for _ in range(n)]
+        interval = bounded_mean_interval(values)
+        assert interval is not None
+        covered += interval[0] <= 0.965 <= interval[1]
+    assert covered >= 890
