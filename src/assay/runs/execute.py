@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import TypeAlias
 
 from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
@@ -52,6 +53,7 @@ def execute(job: Job, pool: WorkerPool, *, folder: Path | None = None, on_progre
 
     Raises RunError where the folder holds another run or a damaged one.
     """
+    started = perf_counter()
     lines: dict[int, bytes] = {}
     with _open_journal(job, folder) as journal:
         digests = [digest_of(work) for work in job.works] if journal is not None else []
@@ -71,18 +73,18 @@ def execute(job: Job, pool: WorkerPool, *, folder: Path | None = None, on_progre
             lines[index] = line
             if on_progress:
                 on_progress(Progress(total=len(job.works), finished=len(lines), resumed=resumed))
-        run = assemble(job, [lines[work.index] for work in job.works])
+        run = assemble(job, [lines[work.index] for work in job.works], wall_time_s=perf_counter() - started)
         if folder is not None:
             finish_folder(folder, run)
     return run
 
 
-def assemble(job: Job, lines: Sequence[bytes]) -> Run:
+def assemble(job: Job, lines: Sequence[bytes], *, wall_time_s: float) -> Run:
     """The run from its evidence lines, which are in the question set's order."""
     evidence = tuple(map(decode_evidence, lines))
     return Run(
         settings=job.settings,
-        provenance=job.provenance,
+        provenance=replace(job.provenance, wall_time_s=round(wall_time_s, 3)),
         evidence=evidence,
         aggregates=aggregate(evidence, job.metrics),
     )

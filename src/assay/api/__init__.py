@@ -1,0 +1,8 @@
+"""The public Python API."""
+
+from assay.api.evaluation import evaluate
+from assay.api.inputs import FileOptions
+from assay.api.run import Run, load_run
+from assay.api.single import compare, examine, judge
+
+__all__ = ["FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run"]

@@ -1,0 +1,175 @@
+"""Evaluate a question set: read, check, judge, put together."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay import registry
+from assay._version import __version__
+from assay.api.inputs import (
+    CasesInput,
+    DatabasesInput,
+    FileOptions,
+    Inputs,
+    PredictionsInput,
+    check_databases,
+    locator,
+    read_inputs,
+)
+from assay.api.run import Run
+from assay.engines.pool import WorkerPool
+from assay.errors import UsageError
+from assay.model import ColumnRule, ComparisonOptions, DatabaseUrl, Fingerprint, Limits, Provenance, RunSettings
+from assay.ports import Metric
+from assay.runs.execute import Job, OnProgress, execute
+from assay.runs.plan import Work, plan_work
+from assay.runs.store import clear_folder
+from assay.runs.worker import SETUP, WorkerSettings
+
+_MOST_WORKERS = 8
+
+
+def evaluate(
+    cases: CasesInput,
+    predictions: PredictionsInput,
+    *,
+    databases: DatabasesInput,
+    metrics: Sequence[str | Metric] | None = None,
+    limits: Limits | None = None,
+    columns: ColumnRule = "any",
+    relative_tolerance: float = 1e-9,
+    absolute_tolerance: float = 1e-12,
+    workers: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    name: str | None = None,
+    files: FileOptions | None = None,
+    allow_unmatched: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Run:
+    """Judge a system's answers to a question set on real databases.
+
+    Args:
+        cases: a file of any format (docs/formats.md), or `Case` values or mappings of them.
+        predictions: a file, a mapping from case id to query, predictions or mappings of them, query
+            texts in the cases' order, or a callable that takes a Case and returns its query.
+        databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
+        metrics: names of registered metrics, or metrics; None: the built-in ones.
+        limits: caps for every query.
+        columns: ``any`` leaves the column order free, ``strict`` demands gold's.
+        relative_tolerance: for numbers where a float takes part.
+        absolute_tolerance: likewise.
+        workers: processes that execute queries; None: one a core, at most 8.
+        output: a folder for the run. What it holds of the same run already is not done again.
+        overwrite: forget what the folder holds of an earlier run.
+        name: a name for the run.
+        files: how to read the files, where that is not plain.
+        allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_progress: called with the state of things after each case.
+
+    Raises:
+        InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
+        RunError: ``output`` holds another run.
+        UsageError: the arguments do not go together.
+    """
+    wanted = [registry.metric(one) if isinstance(one, str) else one for one in metrics or registry.BUILT_IN_METRICS]
+    _no_name_twice(wanted)
+    limits = limits or Limits()
+    count = workers if workers is not None else _default_workers()
+    named, local = _split(metrics or registry.BUILT_IN_METRICS, wanted)
+    options = ComparisonOptions(
+        columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
+    )
+    with make_pool(options, limits, named, count) as pool:
+        inputs = read_inputs(cases, predictions, files or FileOptions(), allow_unmatched=allow_unmatched)
+        locate, database_name = locator(databases)
+        works = plan_work(inputs.cases, inputs.predictions, locate)
+        urls = {work.url.text: work.url for work in works}
+        check_databases(urls.values(), _origins(works))
+        settings = RunSettings(
+            cases=inputs.case_name,
+            predictions=inputs.prediction_name,
+            database=database_name,
+            metrics=tuple(metric.name for metric in wanted),
+            limits=limits,
+            columns=columns,
+            relative_tolerance=relative_tolerance,
+            absolute_tolerance=absolute_tolerance,
+            workers=count,
+            name=name,
+        )
+        job = Job(
+            settings=settings,
+            provenance=_provenance(inputs, list(urls.values())),
+            works=works,
+            metrics=wanted,
+            local_metrics=local,
+        )
+        folder = Path(output) if output is not None else None
+        if folder is not None and overwrite:
+            clear_folder(folder)
+        return Run(execute(job, pool, folder=folder, on_progress=on_progress))
+
+
+def make_pool(options: ComparisonOptions, limits: Limits, metrics: Sequence[str], workers: int) -> WorkerPool:
+    """A pool whose workers judge cases, not started yet. Raises InputError for an unknown metric."""
+    settings = WorkerSettings(
+        engines=registry.engine_references(),
+        metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
+        options=options,
+        limits=limits,
+    )
+    # Beside the engine's own memory a worker holds rows, and as much again twice while it compares them.
+    memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
+    return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
+
+
+def _default_workers() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _MOST_WORKERS))
+
+
+def _no_name_twice(metrics: Sequence[Metric]) -> None:
+    names = [metric.name for metric in metrics]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"the metric {twice!r} is asked for twice")
+
+
+def _split(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
+    """Metrics that a worker loads by name, and those that are objects of the caller's."""
+    named = [one for one in given if isinstance(one, str)]
+    return named, [metric for one, metric in zip(given, metrics, strict=True) if not isinstance(one, str)]
+
+
+def _origins(works: Sequence[Work]) -> dict[str, str | None]:
+    """Per database the place of the first case on it, for messages."""
+    origins: dict[str, str | None] = {}
+    for work in works:
+        origins.setdefault(work.url.text, f"{work.case.origin} (db_id {work.case.database})" if work.case.database else None)
+    return origins
+
+
+def _provenance(inputs: Inputs, urls: Sequence[DatabaseUrl]) -> Provenance:
+    engines = {url.scheme: registry.engine_class(url) for url in urls}
+    databases = tuple(
+        Fingerprint(name=str(url), digest=engines[url.scheme].fingerprint(url))
+        for url in sorted(urls, key=lambda one: one.text)
+    )
+    return Provenance(
+        assay_version=__version__,
+        python_version=platform.python_version(),
+        platform=f"{sys.platform} {platform.machine()}",
+        engine_versions=tuple(
+            Fingerprint(name=scheme, digest=engine.version()) for scheme, engine in sorted(engines.items())
+        ),
+        inputs=(*inputs.files, *databases),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        unmatched_predictions=inputs.unmatched,
+    )
+

@@ -1,0 +1,94 @@
+"""A run in the hands of its user: numbers, evidence, summary, files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay import registry
+from assay.errors import MissingDependency
+from assay.model import Aggregates, Evidence, Provenance, Rate, RunSettings
+from assay.model import Run as RunRecord
+from assay.runs.store import load_run as load_record
+from assay.runs.store import save_run, write_parquet
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Run:
+    """Every Evidence of one evaluation, with its settings, provenance and aggregates.
+
+    ``evidence`` is in the question set's order.
+    """
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+
+    @property
+    def settings(self) -> RunSettings:
+        """What was asked for, without secrets."""
+        return self.record.settings
+
+    @property
+    def provenance(self) -> Provenance:
+        """What it was made with and on."""
+        return self.record.provenance
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """One for each case, in the question set's order."""
+        return self.record.evidence
+
+    @property
+    def aggregates(self) -> Aggregates:
+        """The numbers, computed once."""
+        return self.record.aggregates
+
+    def rate(self, metric: str = "match") -> Rate | None:
+        """A metric's rate over all cases; None where the run did not ask for that metric."""
+        return self.aggregates.overall.rate(metric)
+
+    def summary(self, *, width: int = 100) -> str:
+        """The console summary as plain text."""
+        from assay.reports.console import summary_text
+
+        return summary_text(self.record, width=width)
+
+    def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+        """Write a report; the format is that of the path's suffix where none is given."""
+        target = Path(path)
+        target.write_bytes(registry.reporter(format or target.suffix.lstrip(".").lower()).render(self.record))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
+        try:
+            import pyarrow.parquet as parquet
+        except ImportError as error:
+            raise MissingDependency("pyarrow", "arrow") from error
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+            path = Path(folder) / "results.parquet"
+            write_parquet(path, self.record)
+            table: Any = parquet.read_table(path, memory_map=False)
+        return table
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the run into a new or empty folder. Raises RunError where there is something already."""
+        save_run(self.record, Path(folder))
+
+    def __repr__(self) -> str:
+        numbers = self.aggregates
+        return (
+            f"<assay.Run of {numbers.cases} cases: {numbers.correct} correct, {numbers.incorrect} incorrect, "
+            f"{numbers.unscored} unscored>"
+        )
+
+
+def load_run(folder: str | os.PathLike[str]) -> Run:
+    """Read a stored run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
+    return Run(load_record(Path(folder)))

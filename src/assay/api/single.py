@@ -1,0 +1,115 @@
+"""One pair of queries, one pair of results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from assay.api.evaluation import make_pool
+from assay.api.frames import as_result
+from assay.api.inputs import check_databases
+from assay.comparison import Answer
+from assay.comparison import compare as compare_results
+from assay.engines.pool import Task, TaskDone, WorkerPool
+from assay.errors import AssayError, InputError
+from assay.model import (
+    Case,
+    CaseOptions,
+    ColumnRule,
+    Comparison,
+    ComparisonOptions,
+    DatabaseUrl,
+    Evidence,
+    Limits,
+    Prediction,
+    Verdict,
+)
+from assay.runs.codec import decode_evidence
+from assay.runs.worker import CaseOutcome, CaseTask
+
+
+def judge(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    columns: ColumnRule = "any",
+    ordered: bool | None = None,
+    limits: Limits | None = None,
+) -> Verdict:
+    """Whether a predicted query is right, by executing it and gold on a database.
+
+    Both run read-only and under limits, in a worker process that is started with the first call
+    and kept. Of several golds any one that matches makes the answer correct. ``ordered`` None
+    takes row order as gold's text asks for it; True and False override that.
+
+    Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
+    read. What the queries do is never raised: it is the verdict.
+    """
+    return examine(
+        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits
+    ).verdict
+
+
+def examine(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    columns: ColumnRule = "any",
+    ordered: bool | None = None,
+    limits: Limits | None = None,
+) -> Evidence:
+    """As `judge`, with all the evidence: the comparison, the aligned rows, the executions."""
+    url = DatabaseUrl.parse(database)
+    if url.is_template:
+        raise InputError(f"{url} is a template: name one database")
+    check_databases([url], {})
+    golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
+    case = Case(id="0", question="", golds=golds, options=CaseOptions(columns=columns, ordered=ordered))
+    task = CaseTask(case=case, prediction=Prediction(case_id="0", query=predicted_sql), url=url)
+    pool = _pool(limits or Limits(), os.getpid())
+    outcome = next(iter(list(pool.run([[Task(id=0, payload=task)]]))))
+    if not isinstance(outcome, TaskDone):
+        raise AssayError(f"judging failed: {outcome.message}")
+    done = outcome.outcome
+    if not isinstance(done, CaseOutcome):
+        raise AssayError(f"a worker answered with {type(done).__name__} where a CaseOutcome belongs")
+    return decode_evidence(done.evidence)
+
+
+@lru_cache(maxsize=2)
+def _pool(limits: Limits, process_id: int) -> WorkerPool:  # noqa: ARG001 - a forked child needs a pool of its own
+    """The worker for single pairs, kept until the interpreter ends (the pool sees to that)."""
+    return make_pool(ComparisonOptions(), limits, (), 1)
+
+
+def compare(
+    predicted: Any,
+    gold: Any,
+    *,
+    columns: ColumnRule = "any",
+    ordered: bool = False,
+    relative_tolerance: float = 1e-9,
+    absolute_tolerance: float = 1e-12,
+    boolean_is_integer: bool = False,
+) -> Comparison:
+    """How a predicted result relates to gold's: equal or not, column mapping, aligned rows, near misses.
+
+    Each is a sequence of rows (tuples or lists), a Result, an Arrow table, or a pandas or polars
+    data frame. Column names are no part of the answer. ``ordered`` True demands gold's row order;
+    ``boolean_is_integer`` says that True and 1 are the same value, as in SQLite.
+
+    Raises UsageError for anything else, and for rows of different lengths.
+    """
+    options = ComparisonOptions(
+        columns=columns,
+        relative_tolerance=relative_tolerance,
+        absolute_tolerance=absolute_tolerance,
+        boolean_is_integer=boolean_is_integer,
+    )
+    reference = as_result(gold)
+    answer = Answer.strict(reference) if ordered else Answer.bag(reference)
+    return compare_results(as_result(predicted), answer, options)

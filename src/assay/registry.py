@@ -1,0 +1,119 @@
+"""Find engines, metrics, case formats and reporters by name: the built-in ones and those of other packages.
+
+All come through entry points (`assay.engines`, `assay.metrics`, `assay.cases`, `assay.reports`),
+loaded by name and only when asked for. A name that two packages register, or one that fails to
+load, is an error that names the package and the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from assay.errors import InputError, PluginError
+from assay.model import DatabaseUrl
+from assay.ports import CaseFormat, EngineClass, Metric, Reporter
+
+Group = Literal["assay.engines", "assay.metrics", "assay.cases", "assay.reports"]
+
+_NOUNS: dict[str, str] = {
+    "assay.engines": "engine",
+    "assay.metrics": "metric",
+    "assay.cases": "case format",
+    "assay.reports": "report format",
+}
+
+BUILT_IN_METRICS = (
+    "match",
+    "non_empty_match",
+    "bird_ex",
+    "bird_soft_f1",
+    "spider_ex",
+    "spider2_lite",
+    "results_match",
+    "same_row_count",
+    "percent_subset",
+    "percent_overlap",
+)
+"""The metrics of a run that names none, in the order of its reports."""
+
+
+@lru_cache(maxsize=8)
+def registered(group: Group) -> dict[str, EntryPoint]:
+    """The entry points of a group by name. Raises PluginError where two packages register one name."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        other = found.get(entry.name)
+        if other is not None and other.value != entry.value:
+            raise PluginError(
+                f"the {_NOUNS[group]} {entry.name!r} is registered twice: by {_package(other)} and by {_package(entry)}; "
+                "uninstall one of them"
+            )
+        found[entry.name] = entry
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} ({entry.value})" if entry.dist is not None else entry.value
+
+
+def find(group: Group, name: str) -> EntryPoint:
+    """The entry point of that name. Raises InputError with the closest name where there is none."""
+    entries = registered(group)
+    if name in entries:
+        return entries[name]
+    close = get_close_matches(name, entries, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    noun = _NOUNS[group]
+    raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
+
+
+def load(group: Group, name: str) -> Any:
+    """Load what is registered under that name. Raises PluginError where that fails, with package and cause."""
+    entry = find(group, name)
+    try:
+        return entry.load()
+    except Exception as error:  # noqa: BLE001 - whatever another package's module raises while it loads
+        raise PluginError(
+            f"the {_NOUNS[group]} {name!r} of {_package(entry)} fails to load: {type(error).__name__}: {error}"
+        ) from error
+
+
+def reference(group: Group, name: str) -> str:
+    """``module:Class`` of what is registered under that name, for a worker to load."""
+    return find(group, name).value
+
+
+def engine_references() -> dict[str, str]:
+    """URL scheme to ``module:Class`` for every engine."""
+    return {name: entry.value for name, entry in registered("assay.engines").items()}
+
+
+def engine_class(url: DatabaseUrl) -> EngineClass:
+    """The engine for a URL. Raises InputError where no engine takes its scheme."""
+    try:
+        find("assay.engines", url.scheme)
+    except InputError as error:
+        raise InputError(f"{url}: {error}") from None
+    loaded: EngineClass = load("assay.engines", url.scheme)
+    return loaded
+
+
+def metric(name: str) -> Metric:
+    """An instance of the metric of that name."""
+    instance: Metric = load("assay.metrics", name)()
+    return instance
+
+
+def case_formats() -> Sequence[CaseFormat]:
+    """Every case format."""
+    return [load("assay.cases", name)() for name in registered("assay.cases")]
+
+
+def reporter(name: str) -> Reporter:
+    """The reporter of that name."""
+    instance: Reporter = load("assay.reports", name)()
+    return instance
