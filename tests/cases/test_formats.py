@@ -117,6 +117,14 @@ def test_yaml_keeps_country_codes_and_leading_zeros_as_text(formats, write):
     assert without_origin([third]) == without_origin([replace(second, id="8")])
 
 
+def test_yaml_1_1_does_not_make_a_country_code_false_and_an_anchor_may_be_named_again(formats, write):
+    path = write("set.yaml", "%YAML 1.1\n---\n- {question: &a x, gold: *a, db: NO}\n- {question: &a y, gold: *a}\n")
+    assert [(case.database, case.golds) for case in load_cases(path, formats=formats)] == [
+        ("NO", ("x",)),
+        (None, ("y",)),
+    ]
+
+
 def test_several_yaml_documents_are_one_list(formats, write):
     path = write("set.yml", "question: a\ngold: SELECT 1\n---\nquestion: b\ngold: SELECT 2\n")
     assert [case.question for case in load_cases(path, formats=formats)] == ["a", "b"]

@@ -69,7 +69,7 @@ class _Reader(Generic[T]):
         try:
             if len(self.columns) == 1:
                 return self.convert(record.values.get(self.columns[0]))
-            return self.convert(self._agreed(record))
+            return self.convert(self._agreed(record) if self.columns else None)
         except UnusableValue as error:
             raise _placed(error, self.path, record, *self.columns) from error
 

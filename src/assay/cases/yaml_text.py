@@ -23,8 +23,11 @@ def yaml_table(path: Path) -> Table:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     text = read_text(path)
+    yaml = YAML(typ="safe", pure=True)
+    # YAML lets an anchor's name be used again; ruamel would print a warning.
+    yaml.composer.warn_double_anchors = False
     try:
-        nodes = [node for node in YAML(typ="safe", pure=True).compose_all(text) if node is not None]
+        nodes = [node for node in yaml.compose_all(text) if node is not None]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
@@ -102,7 +105,8 @@ def _scalar(node: Any) -> object:
     if node.tag == _TAG + "null":
         return None
     if node.tag == _TAG + "bool":
-        return text.lower() == "true"
+        # A "%YAML 1.1" line makes yes, no, on and off truth values: they stay text even so.
+        return {"true": True, "false": False}.get(text.lower(), text)
     if node.tag == _TAG + "int":
         # Only what str() gives back unchanged is a number: an id 007 must not become 7.
         return int(text) if text.removeprefix("-").isdigit() and str(int(text)) == text else text
