@@ -1,0 +1,177 @@
+"""Executes queries on databases named by URL, in a worker: connections are kept, repeats are not run."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from hashlib import blake2b
+from itertools import chain
+
+from assay.engines import heartbeat, outcomes
+from assay.engines.heartbeat import Loss
+from assay.errors import DatabaseError, PluginError, UsageError
+from assay.model import DatabaseUrl, Execution, Limits
+from assay.ports import Engine, EngineClass
+
+_CONNECTIONS = 8
+_SAMPLE_ROWS = 32
+_ENTRY_BYTES = 600
+"""What an execution takes beside its rows."""
+
+
+class Executor:
+    """Runs queries under limits, each (database, query) only once.
+
+    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``. Results are
+    kept up to about ``cache_bytes``; beyond that the ones that went longest without use are
+    dropped, and would run again: ``reruns`` counts those. Used by one thread.
+    """
+
+    def __init__(self, *, engines: Mapping[str, str], limits: Limits, cache_bytes: int = 256 * 1024 * 1024) -> None:
+        self.runs = 0
+        """Queries that an engine executed."""
+        self.reruns = 0
+        """Those of them that it had executed before, whose results did not fit into the cache."""
+        self._references = dict(engines)
+        self._limits = limits
+        self._cache_bytes = cache_bytes
+        self._cached_bytes = 0
+        self._cache: OrderedDict[tuple[str, str], tuple[Execution, int]] = OrderedDict()
+        self._dropped: set[bytes] = set()
+        self._classes: dict[str, EngineClass] = {}
+        self._open: OrderedDict[str, Engine] = OrderedDict()
+        self._unreadable: dict[str, str] = {}
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query. Never raises for what the query or the database does.
+
+        A database that cannot be opened gives the status ``error`` and the kind
+        ``unreadable_database``. Raises UsageError for a scheme without an engine.
+        """
+        key = (url.text, query)
+        if found := self._cache.get(key):
+            self._cache.move_to_end(key)
+            return found[0]
+        label = label_of(url, query)
+        loss = heartbeat.lost(label)
+        execution = self._explain(query, loss) if loss is not None else self._execute(url, query, label)
+        self._keep(key, label, execution)
+        return execution
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """The other databases of the same schema beside this one, sorted.
+
+        Raises DatabaseError where this one cannot be read.
+        """
+        return self._engine(url).siblings()
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """False where True is 1 and False is 0 in results from there."""
+        return self._class(url).has_boolean_type
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        return self._class(url).dialect
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        for engine in self._open.values():
+            engine.close()
+        self._open.clear()
+        self._cache.clear()
+        self._cached_bytes = 0
+
+    def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
+        # Opening may hang or crash as well, so it stands under the same label.
+        heartbeat.begin(label, self._limits.timeout_s)
+        try:
+            engine = self._engine(url)
+            self.runs += 1
+            self.reruns += label in self._dropped
+            return engine.execute(query)
+        except DatabaseError as error:
+            return outcomes.failed(query, "error", "unreadable_database", str(error))
+        except MemoryError:
+            return outcomes.out_of_memory(query, self._limits, None)
+        finally:
+            heartbeat.end()
+
+    def _explain(self, query: str, loss: Loss) -> Execution:
+        """What to say of a query that cost an earlier worker its life."""
+        if loss.kind == "timeout":
+            message = (
+                f"no answer within the limit of {self._limits.timeout_s:g} s, "
+                "and it could not be interrupted: its process was ended"
+            )
+            return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=self._limits.timeout_s)
+        message = f"the query brought its process down, which {loss.message}"
+        return outcomes.failed(query, "error", loss.kind, message)
+
+    def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
+        size = _estimate(execution)
+        if size > self._cache_bytes:
+            self._dropped.add(label)
+            return
+        self._cache[key] = (execution, size)
+        self._cached_bytes += size
+        while self._cached_bytes > self._cache_bytes:
+            (text, query), (_, dropped_size) = self._cache.popitem(last=False)
+            self._cached_bytes -= dropped_size
+            self._dropped.add(label_of(DatabaseUrl(text=text), query))
+
+    def _engine(self, url: DatabaseUrl) -> Engine:
+        text = url.text
+        if engine := self._open.get(text):
+            self._open.move_to_end(text)
+            return engine
+        if known := self._unreadable.get(text):
+            raise DatabaseError(known)
+        engine_class = self._class(url)
+        try:
+            engine = engine_class.open(url, self._limits)
+        except DatabaseError as error:
+            self._unreadable[text] = str(error)
+            raise
+        self._open[text] = engine
+        if len(self._open) > _CONNECTIONS:
+            self._open.popitem(last=False)[1].close()
+        return engine
+
+    def _class(self, url: DatabaseUrl) -> EngineClass:
+        scheme = url.scheme
+        if known := self._classes.get(scheme):
+            return known
+        if scheme not in self._references:
+            names = ", ".join(sorted(self._references)) or "none"
+            raise UsageError(f"no engine is registered for {scheme!r} URLs such as {url}: there are {names}")
+        engine_class = self._classes[scheme] = load_engine(self._references[scheme])
+        return engine_class
+
+
+def label_of(url: DatabaseUrl, query: str) -> bytes:
+    """The heartbeat label of a query on a database: 16 bytes."""
+    text = f"{url.text}\0{query}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
+
+
+def load_engine(reference: str) -> EngineClass:
+    """The class that ``module:Class`` names. Raises PluginError where it cannot be loaded."""
+    module_name, _, name = reference.partition(":")
+    try:
+        engine_class: EngineClass = getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"the engine {reference!r} cannot be loaded: {error}") from error
+    return engine_class
+
+
+def _estimate(execution: Execution) -> int:
+    """About how many bytes an execution takes, from a sample of its rows."""
+    size = _ENTRY_BYTES + 2 * len(execution.query)
+    rows = execution.result.rows if execution.result is not None else ()
+    if not rows:
+        return size
+    sample = rows if len(rows) <= _SAMPLE_ROWS else rows[:: len(rows) // _SAMPLE_ROWS]
+    sampled = sum(map(sys.getsizeof, chain.from_iterable(sample))) + len(sample) * (56 + 8 * len(rows[0]))
+    return size + sampled * len(rows) // len(sample)

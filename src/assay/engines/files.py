@@ -1,0 +1,81 @@
+"""Database files: are they there, what is beside them, what stands for their content."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl
+
+_WHOLE_BYTES = 256 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+_SAMPLES = 16
+
+
+def check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
+    """Raise DatabaseError unless this is a readable file with these bytes at this offset.
+
+    ``kind`` is what to call such a file in messages: ``SQLite database``.
+    """
+    file_path = Path(path)
+    if file_path.is_dir():
+        raise DatabaseError(f"{path!r} is a directory, and a {kind} is a file: name the file in it")
+    try:
+        with open(file_path, "rb") as file:
+            head = file.read(offset + len(magic))
+    except FileNotFoundError:
+        raise DatabaseError(f"there is no {kind} at {path!r}{_hint(file_path)}") from None
+    except PermissionError:
+        raise DatabaseError(f"the {kind} {path!r} cannot be read: this user has no permission to") from None
+    except (OSError, ValueError) as error:
+        raise DatabaseError(f"the {kind} {path!r} cannot be read: {error}") from None
+    if not head:
+        raise DatabaseError(f"{path!r} is an empty file and no {kind}: was it ever written?")
+    if head[offset:] != magic:
+        raise DatabaseError(f"{path!r} is no {kind}: it begins with {head[:16]!r}")
+
+
+def _hint(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        while not folder.is_dir() and folder != folder.parent:
+            folder = folder.parent
+        return f": there is no folder {str(path.parent)!r}, only {str(folder)!r}"
+    close = difflib.get_close_matches(path.name, sorted(os.listdir(folder)), n=1)
+    return f"; did you mean {str(folder / close[0])!r}?" if close else f": {str(folder)!r} holds no such file"
+
+
+def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[DatabaseUrl, ...]:
+    """The URLs of the other files in a database's folder whose names belong, sorted by name."""
+    folder, own = os.path.split(url.path)
+    return tuple(
+        DatabaseUrl(text=f"{url.scheme}:///{quote(os.path.join(folder, name), safe='/: ', errors='surrogateescape')}")
+        for name in sorted(os.listdir(folder or "."))
+        if name != own and belongs(name)
+    )
+
+
+def fingerprint_file(path: str) -> str:
+    """A BLAKE2b hash of a file's content.
+
+    For files above 256 MB it is one of their size, time of change and 16 samples of 1 MB instead,
+    and begins with ``sampled-``.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_size <= _WHOLE_BYTES:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+            return digest.hexdigest()
+        digest.update(f"{status.st_size} {status.st_mtime_ns}".encode())
+        step = (status.st_size - _CHUNK_BYTES) // (_SAMPLES - 1)
+        for sample in range(_SAMPLES):
+            file.seek(sample * step)
+            digest.update(file.read(_CHUNK_BYTES))
+    return f"sampled-{digest.hexdigest()}"

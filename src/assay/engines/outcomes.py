@@ -1,0 +1,99 @@
+"""How engines put into words what became of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from assay.model import Execution, Failure, FailureKind, Limits, Result, Row
+
+Cap = Literal["rows", "bytes"]
+
+
+def failed(
+    query: str,
+    status: Literal["error", "timeout", "refused"],
+    kind: FailureKind,
+    message: str,
+    *,
+    wall_time_s: float | None = None,
+) -> Execution:
+    """An Execution without rows. The blame is ``system``: who calls the engine knows whose query it was."""
+    failure = Failure(stage="execute", kind=kind, blame="system", message=message)
+    return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
+
+
+def fetched(
+    query: str,
+    columns: tuple[str, ...],
+    rows: Sequence[Row],
+    *,
+    wall_time_s: float,
+    cap: Cap | None,
+    limits: Limits,
+    undecodable_text: bool = False,
+) -> Execution:
+    """An Execution with rows, cut by a cap or whole."""
+    failure = None
+    if cap is not None:
+        limit = f"{limits.max_rows:,} rows" if cap == "rows" else f"{limits.max_result_bytes:,} bytes"
+        failure = Failure(
+            stage="execute",
+            kind="truncated",
+            blame="system",
+            message=f"the result is larger than the limit of {limit}: only its first {len(rows):,} rows were kept",
+        )
+    return Execution(
+        query=query,
+        status="truncated" if cap is not None else "rows" if rows else "empty",
+        result=Result(columns=columns, rows=tuple(rows)),
+        failure=failure,
+        wall_time_s=wall_time_s,
+        row_count=len(rows),
+        columns=columns,
+        undecodable_text=undecodable_text,
+    )
+
+
+def timed_out(query: str, limits: Limits, wall_time_s: float) -> Execution:
+    """The query ran into its time limit and was stopped."""
+    return failed(
+        query, "timeout", "timeout", f"no answer within the limit of {limits.timeout_s:g} s", wall_time_s=wall_time_s
+    )
+
+
+def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Execution:
+    """The query wanted more memory than it may have."""
+    return failed(
+        query,
+        "error",
+        "out_of_memory",
+        f"it needs more memory than it may have ({limits.max_memory_bytes:,} bytes)",
+        wall_time_s=wall_time_s,
+    )
+
+
+def no_query(query: str) -> Execution:
+    """There is no statement in the text."""
+    what = "the text is empty" if not query.strip() else "the text holds no statement, only comments or semicolons"
+    return failed(query, "error", "no_query", f"there is no query: {what}")
+
+
+def several_statements(query: str) -> Execution:
+    """There is more than one statement in the text."""
+    return failed(
+        query, "refused", "several_statements", "refused: the text holds several statements, and a query is one"
+    )
+
+
+def not_text(query: str, error: UnicodeEncodeError) -> Execution:
+    """The text has characters that are no characters (lone surrogates)."""
+    return failed(
+        query, "error", "error", f"the query is no valid text: character {error.start + 1} is a lone surrogate"
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """What a driver says, without the drawing that follows it."""
+    text = str(error).strip()
+    return text.split("\n", 1)[0].strip() or type(error).__name__

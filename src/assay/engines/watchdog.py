@@ -1,0 +1,70 @@
+"""Interrupts what takes too long, for drivers that cannot watch the clock themselves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class Watchdog:
+    """Calls ``interrupt`` from a thread of its own when the time given to `start` is over before `stop`.
+
+    The thread is made at the first `start` and sleeps between queries; starting and stopping cost
+    about a microsecond.
+    """
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self.fired = False
+        """Whether the current or last run was interrupted."""
+        self._interrupt = interrupt
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._deadline: float | None = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self, seconds: float) -> None:
+        """A run begins and may take so many seconds."""
+        with self._lock:
+            self.fired = False
+            self._deadline = time.monotonic() + seconds
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="assay-watchdog", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """The run is over. No interrupt comes after this returns."""
+        with self._lock:
+            self._deadline = None
+
+    def close(self) -> None:
+        """End the thread. Closing twice is harmless."""
+        self._closed = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _watch(self) -> None:
+        while not self._closed:
+            with self._lock:
+                deadline = self._deadline
+                if deadline is None:
+                    self._wake.clear()
+                elif time.monotonic() >= deadline:
+                    self.fired = True
+                    self._interrupt()
+            if deadline is None:
+                self._wake.wait()
+            elif self.fired:
+                time.sleep(0.02)  # once may not be enough: a query that has just begun forgets it
+            else:
+                self._pause(max(0.0, deadline - time.monotonic()))
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep until a deadline that later runs only push back. Closing must not wait for it."""
+        end = time.monotonic() + seconds
+        while not self._closed and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.05))

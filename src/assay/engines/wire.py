@@ -1,0 +1,83 @@
+"""The frames that the pool and its workers exchange: an 8-byte length, then a pickle.
+
+Parent to worker: one `Hello`, then tuples ``(tasks, losses)``, where ``tasks`` is a tuple of
+``(task_id, payload)`` and ``losses`` a dict of label to Loss. Worker to parent: tuples whose first
+item is one of the constants below.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+
+READY = 0
+"""``(READY,)``: the setup function has returned."""
+DONE = 1
+"""``(DONE, task_id, outcome)``."""
+FAILED = 2
+"""``(FAILED, task_id, kind, message)``: the task function raised."""
+UNUSABLE = 3
+"""``(UNUSABLE, error or None, traceback text)``: the setup function raised, and the worker ends."""
+UNREADABLE = 4
+"""``(UNREADABLE, message)``: the batch could not be unpickled in the worker."""
+
+HEADER = struct.Struct("=Q")
+_READ_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """What a worker is told first."""
+
+    setup: str
+    """``module:function``."""
+    argument: bytes
+    """The setup function's argument, pickled by itself so that its own trouble has a place to be told."""
+    heartbeat_fd: int | None
+    heartbeat_path: str | None
+    memory_limit_bytes: int | None
+
+
+def send(descriptor: int, frame: bytes) -> None:
+    """Write one frame whole. Raises OSError where the other side is gone."""
+    data: bytes | memoryview = HEADER.pack(len(frame)) + frame
+    written = os.write(descriptor, data)
+    while written < len(data):
+        data = memoryview(data)[written:]
+        written = os.write(descriptor, data)
+
+
+class FrameReader:
+    """Takes frames off a pipe, as many at a time as are there."""
+
+    __slots__ = ("_buffer", "_descriptor")
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._buffer = bytearray()
+
+    def read(self) -> list[bytes]:
+        """Wait for at least one whole frame. An empty list: the other side closed the pipe."""
+        buffer = self._buffer
+        while True:
+            data = os.read(self._descriptor, _READ_BYTES)
+            if not data:
+                return []
+            buffer += data
+            if frames := self._cut():
+                return frames
+
+    def _cut(self) -> list[bytes]:
+        buffer = self._buffer
+        frames = []
+        position = 0
+        while len(buffer) - position >= HEADER.size:
+            start = position + HEADER.size
+            end = start + HEADER.unpack_from(buffer, position)[0]
+            if end > len(buffer):
+                break
+            frames.append(bytes(memoryview(buffer)[start:end]))
+            position = end
+        del buffer[:position]
+        return frames
