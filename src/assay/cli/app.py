@@ -1,0 +1,76 @@
+"""The verbs together, and what every one of them does with errors and exit statuses.
+
+0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from assay._version import __version__
+from assay.cli.demo import demo
+from assay.cli.report import report
+from assay.cli.run import run
+from assay.errors import AssayError, Interrupted
+
+DONE, GATE_MISSED, UNUSABLE_INPUT, INTERRUPTED = 0, 1, 2, 3
+
+app = typer.Typer(
+    name="assay",
+    help="Judge systems that turn questions into data queries: is each answer right, how sure is that, and why is it wrong.",
+    epilog="Start with:  assay demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer's signature
+    if asked:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of `assay` itself."""
+
+
+app.command()(demo)
+app.command()(run)
+app.command()(report)
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status. Messages go to standard error, without a traceback."""
+    try:
+        app(args=list(arguments), prog_name="assay")
+    except SystemExit as stop:
+        # The parser ends this way: 0 after --help, 2 for options that it cannot use.
+        return stop.code if isinstance(stop.code, int) else DONE
+    except (Interrupted, KeyboardInterrupt) as error:
+        _say(str(error) or "interrupted")
+        return INTERRUPTED
+    except AssayError as error:
+        _say(f"error: {error}")
+        return UNUSABLE_INPUT
+    except BrokenPipeError:
+        # Whoever read our output has stopped (`assay report ... | head`): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return DONE
+
+
+def _say(message: str) -> None:
+    print(f"assay: {message}", file=sys.stderr)

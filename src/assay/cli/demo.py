@@ -1,0 +1,50 @@
+"""`assay demo`: a whole evaluation of the bundled sample, in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.settings import RunFileSettings
+
+_TIMEOUT_S = 1.0
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to put the sample, the run and the report.")] = Path("assay-demo"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Evaluate a bundled sample: an online shop, 36 questions, answers right, wrong, slow and hostile.
+
+    Example:  assay demo
+
+    Writes assay-demo/: the database, the questions, the answers, the run and report.html.
+    """
+    import shutil
+
+    from assay.cli.run import run_settings
+    from assay.demo import build_database, cases_path, predictions_path
+    from assay.errors import InputError
+
+    try:
+        database = build_database(folder)
+        cases, predictions = folder / "cases.jsonl", folder / "predictions.jsonl"
+        shutil.copyfile(cases_path(), cases)
+        shutil.copyfile(predictions_path(), predictions)
+    except OSError as error:
+        raise InputError(f"{folder}: the sample cannot be written there ({error.strerror})") from error
+    report = folder / "report.html"
+    settings = RunFileSettings(
+        cases=str(cases),
+        predictions=str(predictions),
+        db=f"sqlite:///{database.as_posix()}",
+        output=str(folder / "run"),
+        timeout_s=_TIMEOUT_S,
+        name="the bundled sample",
+    )
+    run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, html=report, md=None)
+    if not as_json:
+        typer.echo(f"\nThe report: {report}")

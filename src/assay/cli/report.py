@@ -1,0 +1,29 @@
+"""`assay report`: draw a stored run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    html: Annotated[Path | None, typer.Option(help="Write one self-contained HTML file.")] = None,
+    md: Annotated[Path | None, typer.Option(help="Write Markdown, fit for a pull request.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write all numbers and cases as JSON.")] = None,
+) -> None:
+    """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
+
+    Example:  assay report runs/first --html report.html
+    """
+    from assay.api import load_run
+    from assay.cli.output import show, write_reports
+
+    stored = load_run(run)
+    written = write_reports(stored, [("html", html), ("md", md), ("json", json)])
+    if not written:
+        show(stored, as_json=False, folder=run)
+    for path in written:
+        typer.echo(f"wrote {path}")

@@ -1,0 +1,111 @@
+"""All settings of a run in one YAML file: `assay run eval.yaml`.
+
+    cases: dev.jsonl
+    predictions: answers.jsonl
+    db: sqlite:///databases/{db_id}/{db_id}.sqlite
+    output: runs/first
+    metrics: [match, bird_ex]
+    timeout_s: 10
+
+Paths are relative to the file. Flags on the command line weigh more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from assay.errors import CaseFileError, InputError
+from assay.model import DatabaseUrl
+from assay.ports import FieldNames
+
+_SUFFIXES = (".yaml", ".yml")
+_FILE_SCHEMES = ("sqlite", "duckdb")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFileSettings:
+    """The settings of a run, each None where it is left to its default."""
+
+    cases: str | None = None
+    predictions: str | None = None
+    db: str | None = None
+    output: str | None = None
+    metrics: tuple[str, ...] | None = None
+    limit: int | None = None
+    columns: str | None = None
+    timeout_s: float | None = None
+    max_rows: int | None = None
+    max_memory_mib: int | None = None
+    workers: int | None = None
+    name: str | None = None
+    allow_unmatched: bool | None = None
+    case_format: str | None = None
+    prediction_format: str | None = None
+    case_fields: FieldNames = field(default_factory=FieldNames)
+    prediction_fields: FieldNames = field(default_factory=FieldNames)
+
+    def overlaid(self, other: RunFileSettings) -> RunFileSettings:
+        """These settings with those of ``other`` that are given, but for its ``cases``."""
+        given = {
+            one.name: value
+            for one in fields(self)
+            if one.name != "cases" and (value := getattr(other, one.name)) not in (None, FieldNames())
+        }
+        return replace(self, **given)
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether this is a YAML file of settings and not a question set: a mapping that names ``cases`` and ``db``."""
+    if path.suffix.lower() not in _SUFFIXES or not path.is_file():
+        return False
+    content = _read(path)
+    return isinstance(content, dict) and "cases" in content and isinstance(content["cases"], str)
+
+
+def read_run_file(path: Path) -> RunFileSettings:
+    """Read the settings. Raises CaseFileError for unknown names, with the closest one, and for wrong types."""
+    import msgspec
+
+    content: dict[str, Any] = _read(path)
+    known = [one.name for one in fields(RunFileSettings)]
+    for name in content:
+        if name not in known:
+            close = get_close_matches(str(name), known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise CaseFileError(f"no setting is called {name!r}{hint}: there is {', '.join(known)}", path=str(path))
+    try:
+        settings = msgspec.convert(content, RunFileSettings)
+    except msgspec.ValidationError as error:
+        raise CaseFileError(str(error), path=str(path)) from error
+    return _relative_to(settings, path.parent)
+
+
+def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
+    paths = {
+        name: str(folder / value)
+        for name in ("cases", "predictions", "output")
+        if (value := getattr(settings, name)) is not None
+    }
+    return replace(settings, **paths, db=None if settings.db is None else _url_relative_to(settings.db, folder))
+
+
+def _url_relative_to(text: str, folder: Path) -> str:
+    url = DatabaseUrl.parse(text)
+    if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
+        return text
+    return f"{url.scheme}:///{(folder / url.path).as_posix()}"
+
+
+def _read(path: Path) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except YAMLError as error:
+        raise CaseFileError(f"is no YAML: {' '.join(str(error).split())}", path=str(path)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
