@@ -141,6 +141,22 @@ class WorkerPool:
             if not completed:
                 self.close()
 
+    def wait_until_ready(self) -> None:
+        """Return when every worker has set up. For whoever must not pay for that later, such as a benchmark.
+
+        Raises as `run` does. Not to be called while `run` is going on.
+        """
+        self.start()
+        while not all(worker.ready for worker in self._workers):
+            try:
+                worker, frames = self._events.get(timeout=_WAIT_S)
+            except Empty:
+                continue
+            for frame in frames or ():
+                list(self._receive(worker, frame))
+            if not frames and worker in self._workers:
+                list(self._replace(worker))
+
     def close(self) -> None:
         """End the workers now. Closing twice is harmless."""
         if self._closed:

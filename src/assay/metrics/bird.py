@@ -32,6 +32,8 @@ class BirdEx(_BirdMetric):
         """Equality of row sets; text that is not valid UTF-8 is an error there."""
         if predicted.result is None or predicted.undecodable_text:
             return 0.0
+        if gold.rows == predicted.result.rows:
+            return 1.0
         return float(_row_set(predicted.result) == _row_set(gold))
 
 
@@ -51,11 +53,9 @@ class BirdSoftF1(_BirdMetric):
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     """Soft F1 of two lists of rows whose cells hash."""
-    if not gold and not predicted:
+    if gold == predicted:
         return 1.0
     ours, theirs = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
-    if ours == theirs:
-        return 1.0 if all(ours) else 0.0
     matched = predicted_only = gold_only = 0.0
     for one, two in zip(ours, theirs, strict=False):
         width = len(one)

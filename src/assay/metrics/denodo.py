@@ -60,10 +60,10 @@ class PercentSubset(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """The mean over row indexes."""
+        if predicted.result is not None and gold.rows == predicted.result.rows:
+            return 1.0
         ours, theirs = _keyed(gold, predicted)
         rows = max(len(ours), len(theirs))
-        if rows == 0:
-            return 1.0
         return sum(_row_share(set(one), set(two)) for one, two in zip(ours, theirs, strict=False)) / rows
 
 
@@ -83,6 +83,8 @@ class PercentOverlap(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Jaccard's index of two bags."""
+        if predicted.result is not None and gold.rows == predicted.result.rows:
+            return 1.0
         ours, theirs = (Counter(chain.from_iterable(rows)) for rows in _keyed(gold, predicted))
         if ours == theirs:
             return 1.0
@@ -93,8 +95,6 @@ class PercentOverlap(ResultMetric):
 def _keyed(gold: Result, predicted: Execution) -> tuple[Sequence[Sequence[Key]], Sequence[Sequence[Key]]]:
     """The rows of both results as keys, such that equal cells have equal keys."""
     rows = (gold.rows, predicted.result.rows if predicted.result else ())
-    if rows[0] == rows[1]:
-        return rows  # type: ignore[return-value]  # equal as they are, whatever they hold
     ours, theirs = ([[key_of(cell, boolean_is_integer=True) for cell in row] for row in side] for side in rows)
     clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
     return (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)

@@ -27,6 +27,8 @@ class Spider2Lite(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""
+        if predicted.result is not None and gold.rows == predicted.result.rows and gold.rows:
+            return 1.0
         theirs = _vectors(predicted.result) if predicted.result else []
         conditions = case.options.condition_columns
         wanted = conditions[gold_index] if gold_index < len(conditions) else ()

@@ -9,6 +9,7 @@ from typing import Protocol
 from assay.comparison import Answer, compare
 from assay.model import (
     Case,
+    ColumnRule,
     Comparison,
     ComparisonOptions,
     DatabaseUrl,
@@ -22,7 +23,7 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.sql import read_shape, tie_probe
+from assay.sql import is_nondeterministic, read_shape, tie_probe
 
 
 class QueryExecutor(Protocol):
@@ -69,6 +70,8 @@ class CaseJudge:
         self._metrics = tuple(metrics)
         self._options = options
         self._answers: dict[tuple[str, str], _Gold] = {}
+        self._variants: dict[tuple[ColumnRule, bool], ComparisonOptions] = {}
+        self._beside: dict[str, tuple[DatabaseUrl, ...]] = {}
 
     def judge(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
@@ -122,11 +125,7 @@ class CaseJudge:
         gold = execution.result
         if gold is None:
             raise ValueError("only an execution with a result can be compared with")
-        options = replace(
-            self._options,
-            columns=case.options.columns or self._options.columns,
-            boolean_is_integer=not self._executor.has_boolean_type(url),
-        )
+        options = self._options_for(case, url)
         if case.options.ordered is not None:
             answer = Answer.strict(gold) if case.options.ordered else Answer.bag(gold)
             return compare(predicted, answer, options), False
@@ -136,6 +135,19 @@ class CaseJudge:
             return compare(predicted, Answer.strict(gold), options), not shape.parsed
         known = self._gold(url, execution, gold)
         return compare(predicted, known.answer, options), known.strict_order
+
+    def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
+        key = (case.options.columns or self._options.columns, not self._executor.has_boolean_type(url))
+        known = self._variants.get(key)
+        if known is None:
+            known = self._variants[key] = replace(self._options, columns=key[0], boolean_is_integer=key[1])
+        return known
+
+    def _siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        known = self._beside.get(url.text)
+        if known is None:
+            known = self._beside[url.text] = self._executor.siblings(url)
+        return known
 
     def _gold(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
         key = (url.text, execution.query)
@@ -161,19 +173,17 @@ class CaseJudge:
         self, url: DatabaseUrl, execution: Execution, gold: Result, *, ordered: bool, limited: bool
     ) -> Answer | None:
         """Gold's answer with its ties seen; None where they cannot be, or where what is seen is not to be trusted."""
-        dialect = self._executor.dialect(url)
-        whole = tie_probe(execution.query, dialect)
-        if whole is None:
+        probe = tie_probe(execution.query, self._executor.dialect(url))
+        if probe is None:
             return None
-        end = whole.offset + len(gold.rows)
+        end = probe.offset + len(gold.rows)
         # Under a LIMIT, one row past the cut usually shows that nothing ties there.
-        short = tie_probe(execution.query, dialect, fetch=end + 1) if limited else None
-        for probe in (short, whole) if short is not None else (whole,):
-            seen = self._executor.execute(url, probe.query).result
+        for short in (True, False) if limited else (False,):
+            seen = self._executor.execute(url, probe.first(end + 1) if short else probe.query).result
             if seen is None:
                 return None
             rows, ranks = _rows_and_ranks(seen, probe.ranked, probe.key_columns)
-            if probe is short and len(rows) > end and ranks[end] == ranks[end - 1]:
+            if short and len(rows) > end and ranks[end] == ranks[end - 1]:
                 continue  # the cut falls into a tie: see all of it
             answer = Answer.ranked(gold, rows, ranks, offset=probe.offset, ordered=ordered)
             # The probe must allow what gold itself returned, or it says nothing.
@@ -197,7 +207,7 @@ class CaseJudge:
             flags.add("ambiguous_gold")
         dialect = self._executor.dialect(url)
         queries = [*case.golds, *([prediction.query] if prediction.query else [])]
-        if any(read_shape(query, dialect).nondeterministic for query in queries):
+        if any(is_nondeterministic(query, dialect) for query in queries):
             flags.add("nondeterministic")
         executions = [*golds, *([predicted] if predicted else [])]
         if any(execution.status == "truncated" for execution in executions):
@@ -231,7 +241,7 @@ class CaseJudge:
         found: dict[QueryRequest, tuple[Execution, ...]] = {}
         for request in (*wanted, *requests):
             if request not in found:
-                urls = (url, *self._executor.siblings(url)) if request.scope == "siblings" else (url,)
+                urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 found[request] = tuple(self._executor.execute(each, request.query) for each in urls)
         return found
 

@@ -53,7 +53,7 @@ class CaseOutcome:
 
 def set_up(settings: WorkerSettings) -> Callable[[CaseTask], CaseOutcome]:
     """Set up one worker: its engines open when first needed."""
-    _quieten_parser()
+    _load_parsers()
     executor = Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
     metrics = [load_metric(reference) for reference in settings.metrics]
     judge = CaseJudge(executor, metrics, settings.options)
@@ -77,8 +77,10 @@ def load_metric(reference: str) -> Metric:
     return metric
 
 
-def _quieten_parser() -> None:
-    """sqlglot logs each query it only half understands; here that is no news, and it would spoil the progress."""
-    import logging
+def _load_parsers() -> None:
+    """Import what nearly every case needs while there is nothing else to do."""
+    import sqlparse.engine  # noqa: F401
 
-    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    from assay.sql import warm_up
+
+    warm_up()

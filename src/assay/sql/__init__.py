@@ -1,7 +1,7 @@
 """Read SQL: is it one read-only query, what its outermost level asks for, and which of its rows tie."""
 
 from assay.sql.contents import QueryContents, StatementKind, read_contents
-from assay.sql.shape import QueryShape, read_shape
+from assay.sql.shape import QueryShape, is_nondeterministic, read_shape, warm_up
 from assay.sql.ties import TieProbe, tie_probe
 
-__all__ = ["QueryContents", "QueryShape", "StatementKind", "TieProbe", "read_contents", "read_shape", "tie_probe"]
+__all__ = ["QueryContents", "QueryShape", "StatementKind", "TieProbe", "is_nondeterministic", "read_contents", "read_shape", "tie_probe", "warm_up"]

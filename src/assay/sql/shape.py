@@ -69,15 +69,12 @@ class QueryShape:
     """The outermost query has ORDER BY."""
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
-    nondeterministic: bool = False
-    """It calls the clock or a random number generator anywhere."""
 
 
 @lru_cache(maxsize=8192)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: what cannot be parsed says so."""
-    cut_or_order = _WORTH_PARSING.search(query)
-    if not cut_or_order and not _LUCK.search(query):
+    if not _WORTH_PARSING.search(query):
         return QueryShape()
     tree = parse_query(query, dialect)
     if tree is None:
@@ -87,8 +84,16 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     return QueryShape(
         ordered=bool(top.args.get("order")),
         limited=any(top.args.get(cut) for cut in ("limit", "offset")),
-        nondeterministic=_is_nondeterministic(tree),
     )
+
+
+@lru_cache(maxsize=8192)
+def is_nondeterministic(query: str, dialect: str) -> bool:
+    """Whether a query asks for chance or for the clock anywhere. False where it cannot be parsed."""
+    if not _LUCK.search(query):
+        return False
+    tree = parse_query(query, dialect)
+    return tree is not None and _has_luck(tree)
 
 
 @lru_cache(maxsize=1024)
@@ -122,7 +127,7 @@ def outermost(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
-def _is_nondeterministic(tree: exp.Expression) -> bool:
+def _has_luck(tree: exp.Expression) -> bool:
     from sqlglot import exp
 
     for node in tree.walk():
@@ -144,3 +149,11 @@ def _reads_clock(node: exp.Expression, name: str) -> bool:
     if name in _CLOCK_FUNCTIONS and not any(node.iter_expressions()):
         return True
     return any(literal.is_string and literal.name.lower() == "now" for literal in node.find_all(exp.Literal))
+
+
+def warm_up() -> None:
+    """Import sqlglot now and keep it quiet: it logs each query that it only half understands, which here is no news."""
+    import logging
+
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    read_shape("SELECT 1 FROM t ORDER BY 1", "sqlite")

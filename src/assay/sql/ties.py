@@ -38,9 +38,13 @@ class TieProbe:
     key_columns: tuple[int, ...]
     offset: int
 
+    def first(self, rows: int) -> str:
+        """The probe's query for its first so many rows alone."""
+        return f"{self.query} LIMIT {rows}"
 
-def tie_probe(query: str, dialect: str, *, fetch: int | None = None) -> TieProbe | None:
-    """Build the probe, to return at most ``fetch`` rows. None where ties cannot be seen this way."""
+
+def tie_probe(query: str, dialect: str) -> TieProbe | None:
+    """Build the probe. None where ties cannot be seen this way."""
     from sqlglot import exp
 
     tree = parse_query(query, dialect)
@@ -54,17 +58,16 @@ def tie_probe(query: str, dialect: str, *, fetch: int | None = None) -> TieProbe
     text = _Text.read(query, dialect, cut=bool(tree.args.get("limit") or tree.args.get("offset")))
     if text is None:
         return None
-    tail = "" if fetch is None else f" LIMIT {fetch}"
     if not order:
-        return TieProbe(query=text.uncut + tail, ranked=False, key_columns=(), offset=offset)
+        return TieProbe(query=text.uncut, ranked=False, key_columns=(), offset=offset)
     columns = [_output_column(key, tree.selects) for key in order.expressions]
     rank = _rank(tree, text, columns) if isinstance(tree, exp.Select) else None
     if rank is not None:
-        return TieProbe(query=text.with_column(rank) + tail, ranked=True, key_columns=(), offset=offset)
+        return TieProbe(query=text.with_column(rank), ranked=True, key_columns=(), offset=offset)
     shown = tuple(column for column in columns if column is not None)
     if len(shown) < len(columns) or any(key.find(exp.Collate) for key in order.expressions):
         return None
-    return TieProbe(query=text.uncut + tail, ranked=False, key_columns=shown, offset=offset)
+    return TieProbe(query=text.uncut, ranked=False, key_columns=shown, offset=offset)
 
 
 def _literal(clause: exp.Expression | None) -> int | None:
