@@ -44,6 +44,8 @@ def near_misses(
             found.extend(look(_Pair(gold, predicted, rows, options, ordered)))
         except BudgetSpent:
             continue
+        if look is _order and found:
+            break  # the rows are equal but for their order: no other change makes them more so
     return tuple(found)
 
 
@@ -285,8 +287,8 @@ def _factor(gold: Column, predicted: Column, options: ComparisonOptions) -> tupl
 
 
 _LOOKS: tuple[Callable[[_Pair], Iterator[NearMiss]], ...] = (
-    _columns,
     _order,
+    _columns,
     _row_sets,
     _types,
     _letters,

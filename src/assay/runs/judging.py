@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -246,6 +247,14 @@ class CaseJudge:
         return found
 
 
+_BEGINS_LIKE_SQL = re.compile(
+    r"(\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|from|pivot|unpivot|show|describe|desc|explain|pragma|call|exec"
+    r"|insert|update|delete|replace|merge|upsert|create|alter|drop|truncate|grant|revoke|attach|detach|vacuum|analyze"
+    r"|begin|commit|rollback|savepoint|release|set|reset|use|copy|load|install|import|export|do|declare|prepare"
+    r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
 
@@ -292,6 +301,8 @@ def _verdict(
             message = "a cap cut the prediction's result before it could be compared: raise the caps"
             failure = Failure(stage="execute", kind="truncated", blame="setup", message=message)
             return Verdict(outcome="unscored", reason=message, failure=failure)
+        if failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
+            failure = _prose(predicted.query)
         return Verdict(outcome="incorrect", reason=f"the prediction fails: {failure.message}", failure=failure)
     if not comparison.decided:
         failure = Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
@@ -301,6 +312,12 @@ def _verdict(
             outcome="correct", reason=comparison.reason, strength="matched_on_one_database", gold_index=index
         )
     return Verdict(outcome="incorrect", reason=comparison.reason, strength="refuted", gold_index=index)
+
+
+def _prose(text: str) -> Failure:
+    opening = " ".join(text.split())[:60]
+    message = f"it is no query: it begins with {opening!r}"
+    return Failure(stage="read", kind="no_query", blame="system", message=message)
 
 
 def unanswered() -> Failure:

@@ -1,0 +1,210 @@
+"""The verdict's rules for cells, columns and rows, one behaviour a test."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from assay.comparison import Answer, compare
+from assay.model import Cell, Comparison, ComparisonOptions, Result
+
+SAME = [
+    (1, 1.0),
+    (1, Decimal("1.00")),
+    (1.0, Decimal(1)),
+    (0.1 + 0.2, 0.3),
+    (Decimal("0.1"), 0.1),
+    (-0.0, 0),
+    (0.0, 5e-13),
+    (1e300, 1e300 * (1 + 1e-12)),
+    (2**70, 2**70),
+    (float("nan"), float("nan")),
+    (float("nan"), Decimal("NaN")),
+    (math.inf, Decimal("Infinity")),
+    (None, None),
+    ("\u00e9", "\u00e9"),
+    (b"x", bytearray(b"x")),
+    (date(2024, 2, 29), datetime(2024, 2, 29)),  # noqa: DTZ001
+    (datetime(2024, 1, 1, 12, tzinfo=UTC), datetime(2024, 1, 1, 14, tzinfo=timezone(timedelta(hours=2)))),
+    ([1, 2], (1.0, 2)),
+    ({"a": 1, "b": None}, {"b": None, "a": 1}),
+    (UUID(int=7), UUID(int=7)),
+    (2**53 + 1, float(2**53)),
+]
+DIFFERENT = [
+    (None, 0),
+    (None, ""),
+    (None, float("nan")),
+    (1, "1"),
+    (1, 2),
+    (0.001, 0.009),
+    (1.0, 1.0 + 1e-8),
+    (2**53, 2**53 + 1),
+    (Decimal("0.1"), Decimal("0.10000000000000001")),
+    (1e-20, 1e-3),
+    ("x", "X"),
+    ("x", "x "),
+    ("x", b"x"),
+    ("2024-01-01", date(2024, 1, 1)),
+    (date(2024, 1, 1), datetime(2024, 1, 1, 0, 0, 1)),  # noqa: DTZ001
+    (datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)),  # noqa: DTZ001
+    (time(1), timedelta(hours=1)),
+    (math.inf, -math.inf),
+    (math.inf, 1e308),
+    ([1, 2], [2, 1]),
+    ("\u00e9", "e\u0301"),
+]
+
+
+def _cells(gold: Cell, predicted: Cell, **options: object) -> Comparison:
+    # Beside another row, so that the shortcut for single rows is not all that is tried.
+    rows = [(gold, 1), ("other", 2)], [("other", 2), (predicted, 1)]
+    return compare(Result.of(rows[1]), Result.of(rows[0]), ComparisonOptions(**options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("gold", "predicted"), SAME, ids=repr)
+def test_same_values_match_both_ways_alone_and_among_rows(gold: Cell, predicted: Cell) -> None:
+    assert _cells(gold, predicted).equal
+    assert _cells(predicted, gold).equal
+    assert compare(Result.of([(predicted,)]), Result.of([(gold,)])).equal
+
+
+@pytest.mark.parametrize(("gold", "predicted"), DIFFERENT, ids=repr)
+def test_different_values_differ_both_ways_alone_and_among_rows(gold: Cell, predicted: Cell) -> None:
+    assert not _cells(gold, predicted).equal
+    assert not _cells(predicted, gold).equal
+    assert not compare(Result.of([(predicted,)]), Result.of([(gold,)])).equal
+
+
+def test_booleans_are_integers_only_where_the_engine_has_no_booleans() -> None:
+    assert _cells(True, 1, boolean_is_integer=True).equal
+    assert _cells(False, 0.0, boolean_is_integer=True).equal
+    comparison = _cells(True, 1)
+    assert not comparison.equal
+    assert [near.kind for near in comparison.near_misses] == ["type_only"]
+    assert not compare(Result.of([(True,)]), Result.of([(1,)])).equal
+    assert not compare(Result.of([(1,), (2,)]), Result.of([(True,), (2,)])).equal
+    assert _cells(True, True).equal
+
+
+def test_tolerance_is_settable_and_applies_to_floats_alone() -> None:
+    assert _cells(100.0, 100.5, relative_tolerance=0.01).equal
+    assert not _cells(100, 101, relative_tolerance=0.1).equal
+    assert _cells(0.0, 0.4, absolute_tolerance=0.5).equal
+    assert not _cells(0.3, 0.1 + 0.2, relative_tolerance=0.0, absolute_tolerance=0.0).equal
+
+
+def test_a_chain_of_near_floats_does_not_join_its_ends() -> None:
+    options = ComparisonOptions(relative_tolerance=0.0, absolute_tolerance=1.0)
+    gold = Result.of([(0.0,), (0.9,), (1.8,)])
+    assert compare(Result.of([(0.9,), (1.8,), (1.8,)]), gold, options).equal  # 0-0.9, 0.9-1.8, 1.8-1.8
+    assert not compare(Result.of([(1.8,), (1.8,), (1.8,)]), gold, options).equal  # nothing is within 1 of 0
+    assert not compare(Result.of([(0.0,), (0.0,), (0.0,)]), gold, options).equal
+
+
+def test_two_integers_are_not_joined_by_a_float_between_them() -> None:
+    big = 2**60
+    gold = Result.of([(big,), (float(big),)])
+    assert compare(Result.of([(float(big),), (big,)]), gold).equal
+    assert not compare(Result.of([(big + 1,), (big + 2,)]), Result.of([(big,), (big + 3,)])).equal
+    assert not compare(Result.of([(big + 1,), (float(big),)]), Result.of([(big,), (big,)])).equal
+
+
+def test_rows_stay_aligned() -> None:
+    assert not compare(Result.of([(1, "b"), (2, "a")]), Result.of([(1, "a"), (2, "b")])).equal
+    assert not compare(Result.of([(2, 1), (3, 4)]), Result.of([(1, 2), (3, 4)])).equal
+
+
+def test_duplicates_count() -> None:
+    gold = Result.of([("x",), ("x",), ("y",)])
+    assert compare(Result.of([("y",), ("x",), ("x",)]), gold).equal
+    assert not compare(Result.of([("x",), ("y",), ("y",)]), gold).equal
+    assert not compare(Result.of([("x",), ("y",)]), gold).equal
+
+
+def test_one_permutation_of_columns_holds_for_all_rows() -> None:
+    gold = Result.of([(1, 2, "a"), (3, 4, "b")])
+    comparison = compare(Result.of([("b", 3, 4), ("a", 1, 2)]), gold)
+    assert comparison.equal
+    assert comparison.column_mapping == (1, 2, 0)
+    assert not compare(Result.of([("b", 4, 3), ("a", 1, 2)]), gold).equal
+
+
+def test_strict_columns_demand_golds_order() -> None:
+    strict = ComparisonOptions(columns="strict")
+    comparison = compare(Result.of([(2, 1)]), Result.of([(1, 2)]), strict)
+    assert not comparison.equal
+    assert "column_order_only" in [near.kind for near in comparison.near_misses]
+    assert compare(Result.of([(1, 2)]), Result.of([(1.0, 2)]), strict).equal
+
+
+def test_golds_own_column_order_is_preferred() -> None:
+    rows = [(1, 1, 2), (2, 2, 1)]
+    assert compare(Result.of(rows), Result.of(rows)).column_mapping == (0, 1, 2)
+    shifted = [(1 + 1e-12, 1.0, 2), (2, 2, 1)]
+    assert compare(Result.of(shifted), Result.of(rows)).column_mapping == (0, 1, 2)
+
+
+def test_names_are_no_part_of_the_answer_and_may_repeat() -> None:
+    gold = Result.of([(1, 2)], columns=("id", "id"))
+    assert compare(Result.of([(1, 2)], columns=("a", "b")), gold).equal
+    assert not compare(Result.of([(2, 2)], columns=("id", "id")), gold).equal
+
+
+def test_both_empty_is_a_vacuous_match_if_the_widths_agree() -> None:
+    one, two = Result(columns=("a",), rows=()), Result(columns=("a", "b"), rows=())
+    unnamed = Result(columns=(), rows=())
+    assert compare(one, one).vacuous
+    assert compare(one, one).equal
+    assert not compare(two, one).equal
+    assert not compare(two, one).vacuous
+    assert compare(unnamed, two).equal
+    assert compare(two, unnamed).equal
+
+
+def test_empty_against_rows_differs() -> None:
+    empty, full = Result(columns=("a",), rows=()), Result.of([(1,)])
+    assert not compare(empty, full).equal
+    assert not compare(full, empty).equal
+    assert compare(empty, full).missing_rows == 1
+    assert compare(full, empty).extra_rows == 1
+
+
+def test_strict_order_is_that_of_the_list() -> None:
+    gold = Result.of([(1,), (2,), (2,)])
+    assert compare(Result.of([(1,), (2.0,), (2,)]), Answer.strict(gold)).equal
+    comparison = compare(Result.of([(2,), (1,), (2,)]), Answer.strict(gold))
+    assert not comparison.equal
+    assert comparison.ordered
+    assert [near.kind for near in comparison.near_misses] == ["order_only"]
+
+
+def test_order_and_permutation_must_hold_together() -> None:
+    # As a bag the columns could be swapped; in this order they cannot.
+    gold = Result.of([(1, 2), (2, 1)])
+    assert compare(Result.of([(2, 1), (1, 2)]), Answer.strict(gold)).equal  # swapped columns, in order
+    assert compare(Result.of([(2, 1), (1, 2)]), Answer.bag(gold)).equal
+    gold = Result.of([(1, 2), (2, 1), (1, 1)])
+    assert not compare(Result.of([(1, 1), (1, 2), (2, 1)]), Answer.strict(gold)).equal
+
+
+def test_counts_and_the_sample_describe_a_difference() -> None:
+    gold = Result.of([(1, "a"), (2, "b"), (3, "c")])
+    comparison = compare(Result.of([("b", 2), ("a", 1), ("d", 4)]), gold)
+    assert comparison.column_mapping == (1, 0)
+    assert (comparison.matched_rows, comparison.missing_rows, comparison.extra_rows) == (2, 1, 1)
+    assert [(line.state, line.gold, line.predicted) for line in comparison.aligned if line.state != "matched"] == [
+        ("missing", (3, "c"), None),
+        ("extra", None, (4, "d")),
+    ]
+
+
+def test_the_sample_is_limited_and_the_counts_are_not() -> None:
+    gold = Result.of([(i,) for i in range(100)])
+    comparison = compare(Result.of([(i,) for i in range(200, 300)]), gold, ComparisonOptions(sample_rows=3))
+    assert (comparison.missing_rows, comparison.extra_rows) == (100, 100)
+    assert len(comparison.aligned) == 6

@@ -1,0 +1,36 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data for trying on, where there is one."""
+    folder = Path(os.environ.get("ASSAY_SHARED_DATA") or _ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"no shared data at {folder} (set ASSAY_SHARED_DATA to its folder)")
+    return folder
+
+
+@pytest.fixture
+def make_sqlite(tmp_path: Path) -> Callable[..., Path]:
+    """Make a SQLite file from SQL text and give its path."""
+
+    def make(script: str, name: str = "test.sqlite") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(script)
+        return path
+
+    return make

@@ -1,0 +1,105 @@
+"""The outermost level is read by parsing, never by searching."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.sql import is_nondeterministic, read_contents, read_shape
+
+
+@pytest.mark.parametrize(
+    ("query", "ordered", "limited"),
+    [
+        ("SELECT a FROM t", False, False),
+        ("SELECT a FROM t ORDER BY a", True, False),
+        ("SELECT a FROM t ORDER BY a LIMIT 3", True, True),
+        ("SELECT a FROM t LIMIT 3", False, True),
+        ("SELECT a FROM t WHERE b IN (SELECT b FROM s ORDER BY b LIMIT 3)", False, False),
+        ("SELECT * FROM (SELECT a FROM t ORDER BY a LIMIT 3)", False, False),
+        ("SELECT 'order by x limit 1' FROM t", False, False),
+        ("SELECT a AS \"order by\" FROM t -- order by a", False, False),
+        ("WITH s AS (SELECT a FROM t ORDER BY a) SELECT a FROM s", False, False),
+        ("WITH s AS (SELECT a FROM t) SELECT a FROM s ORDER BY a", True, False),
+        ("SELECT a FROM t UNION SELECT a FROM s ORDER BY a", True, False),
+        ("(SELECT a FROM t ORDER BY a)", True, False),
+        ("SELECT a, ROW_NUMBER() OVER (ORDER BY a) FROM t", False, False),
+        ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", False, False),
+        ("SELECT a FROM t\nORDER\n  BY a", True, False),
+        ("SELECT a FROM t ORDER BY a;", True, False),
+    ],
+)
+def test_order_and_cut_are_those_of_the_outermost_query(query: str, ordered: bool, limited: bool) -> None:
+    shape = read_shape(query, "sqlite")
+    assert (shape.parsed, shape.ordered, shape.limited) == (True, ordered, limited)
+
+
+def test_what_cannot_be_parsed_says_so_and_which_words_it_holds() -> None:
+    shape = read_shape("SELECT FROM WHERE ORDER BY", "sqlite")
+    assert (shape.parsed, shape.ordered, shape.limited) == (False, True, False)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT random()",
+        "SELECT a FROM t ORDER BY RANDOM() LIMIT 1",
+        "SELECT date('now')",
+        "SELECT strftime('%Y', 'now') - born FROM t",
+        "SELECT datetime()",
+        "SELECT CURRENT_TIMESTAMP",
+        "SELECT a FROM t WHERE d > current_date",
+        "SELECT hex(randomblob(4))",
+    ],
+)
+def test_luck_and_clock_are_seen(query: str) -> None:
+    assert is_nondeterministic(query, "sqlite")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT date FROM t",
+        "SELECT date('2024-01-01')",
+        "SELECT 'random()' FROM t",
+        "SELECT now FROM t WHERE title = 'now and then'",
+        "SELECT strftime('%Y', day) FROM t",
+    ],
+)
+def test_columns_and_literals_of_such_names_are_no_luck(query: str) -> None:
+    assert not is_nondeterministic(query, "sqlite")
+
+
+def test_now_is_luck_on_servers_too() -> None:
+    assert is_nondeterministic("SELECT now()", "postgres")
+    assert is_nondeterministic("SELECT now()", "duckdb")
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("SELECT 1", "query"),
+        ("SELECT 1;", "query"),
+        ("VALUES (1)", "query"),
+        ("SELECT 1; SELECT 2", "several"),
+        ("-- nothing", "none"),
+        ("", "none"),
+        ("DELETE FROM t", "write"),
+        ("WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone", "write"),
+        ("SELECT * INTO copy FROM t", "write"),
+        ("CREATE TABLE c AS SELECT 1", "write"),
+        ("DROP TABLE t", "write"),
+        ("SET x = 1", "command"),
+        ("SELECT (", "unreadable"),
+    ],
+)
+def test_a_text_is_one_read_only_query_or_it_is_said_what_it_is(query: str, kind: str) -> None:
+    contents = read_contents(query, "postgres")
+    assert contents.kind == kind
+    assert contents.read_only == (kind == "query")
+
+
+def test_tables_and_literals_are_named_once_without_those_that_the_query_defines() -> None:
+    query = "WITH c AS (SELECT * FROM orders WHERE total > 5) SELECT * FROM c JOIN customers ON c.x = 'vip' OR c.y > 5"
+    contents = read_contents(query, "sqlite")
+    assert contents.tables == ("customers", "orders")
+    assert contents.literals == ("5", "vip")
