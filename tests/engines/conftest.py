@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def wait_for_exit() -> Iterator[Callable[[int, float], bool]]:
+def wait_for_exit() -> Callable[[int, float], bool]:
     """Whether a process is gone within so many seconds."""
     import time
 
@@ -48,4 +48,4 @@ def wait_for_exit() -> Iterator[Callable[[int, float], bool]]:
             time.sleep(0.02)
         return False
 
-    yield gone
+    return gone

@@ -59,6 +59,8 @@ def _act(argument: object, payload: Any) -> object:
             return sys.stdin.read()
         case "labelled":
             return _labelled(*value)
+        case "fall apart":  # under another label each time
+            return _labelled(os.urandom(16), "abort")
         case "unpicklable":
             return lambda: None
     return None

@@ -110,7 +110,9 @@ def test_an_endless_query_is_interrupted_and_the_next_one_is_not(shop: Path) -> 
     engine = open_engine(shop, Limits(timeout_s=0.3, max_memory_bytes=LIMITS.max_memory_bytes))
     for _ in range(2):
         started = time.monotonic()
-        execution = engine.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+        execution = engine.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        )
         assert time.monotonic() - started < 0.8
         assert execution.status == "timeout"
         assert engine.execute("SELECT sum(i) FROM range(100000) r(i)").status == "rows"

@@ -66,7 +66,9 @@ def test_results_of_any_length_come_whole_and_in_order(engine: SqliteEngine, row
     assert execution.result.rows == tuple((i, f"x{i}") for i in range(1, rows + 1))
 
 
-@pytest.mark.parametrize("query", ["SELECT 1", "SELECT 1;", " ; SELECT 1 ;; \n", "SELECT 1 -- ; SELECT 2", "SELECT ';' ;;"])
+@pytest.mark.parametrize(
+    "query", ["SELECT 1", "SELECT 1;", " ; SELECT 1 ;; \n", "SELECT 1 -- ; SELECT 2", "SELECT ';' ;;"]
+)
 def test_lone_semicolons_and_comments_make_no_second_statement(engine: SqliteEngine, query: str) -> None:
     execution = engine.execute(query)
     assert execution.status == "rows"
