@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 _TERMINATE_S = 0.5
 
-_BOOTSTRAP = "import sys; sys.path[:] = {path}; from assay.engines.worker import main; main()"
+# Ctrl-C is the parent's business from the first moment on, while the worker still imports.
+_BOOTSTRAP = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {path}; from assay.engines.worker import main; main()"
+)
 
 
 class WorkerProcess(Generic[T]):
