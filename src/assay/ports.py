@@ -113,9 +113,7 @@ class Metric(Protocol):
         """What it needs executed beside gold and prediction as they are. Usually nothing."""
         ...
 
-    def score(
-        self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
-    ) -> Score:
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """Score one case. ``comparison`` is that of the verdict; None where there was nothing to compare."""
         ...
 

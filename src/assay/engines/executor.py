@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
 from itertools import chain
+from marshal import dumps
 
 from assay.engines import heartbeat, outcomes
 from assay.engines.heartbeat import Loss
@@ -17,6 +18,8 @@ from assay.ports import Engine, EngineClass
 
 _CONNECTIONS = 8
 _SAMPLE_ROWS = 32
+_ROW_BYTES = 56
+_CELL_BYTES = 40
 _ENTRY_BYTES = 600
 """What an execution takes beside its rows."""
 
@@ -173,5 +176,10 @@ def _estimate(execution: Execution) -> int:
     if not rows:
         return size
     sample = rows if len(rows) <= _SAMPLE_ROWS else rows[:: len(rows) // _SAMPLE_ROWS]
-    sampled = sum(map(sys.getsizeof, chain.from_iterable(sample))) + len(sample) * (56 + 8 * len(rows[0]))
+    try:
+        # Several times as fast as asking each cell, and exact for text. What it cannot take, it says.
+        content = len(dumps(sample))  # type: ignore[arg-type]
+    except ValueError:  # dates, decimals and the like do not marshal
+        content = sum(map(sys.getsizeof, chain.from_iterable(sample)))
+    sampled = content + len(sample) * (_ROW_BYTES + _CELL_BYTES * len(rows[0]))
     return size + sampled * len(rows) // len(sample)

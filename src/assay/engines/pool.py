@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Literal
 
-from assay.engines import heartbeat, wire
+from assay.engines import wire
 from assay.engines.heartbeat import Loss
 from assay.engines.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
@@ -287,6 +287,6 @@ class WorkerPool:
                     if now - worker.started > _START_S:
                         worker.kill(None)
                     continue
-                beat = heartbeat.read(worker.memory)
+                beat = worker.beat()
                 if beat is not None and now > beat.deadline + self._grace_s:
                     worker.kill(beat)

@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 _TERMINATE_S = 0.5
 
-_BOOTSTRAP = "import sys; sys.path[:] = {path}; from assay.engines.worker import main; main()"
+# Ctrl-C is the parent's business from the first moment on, while the worker still imports.
+_BOOTSTRAP = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {path}; from assay.engines.worker import main; main()"
+)
 
 
 class WorkerProcess(Generic[T]):
@@ -49,7 +53,7 @@ class WorkerProcess(Generic[T]):
         descriptor, self._path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
         try:
             os.ftruncate(descriptor, heartbeat.MAP_BYTES)
-            self.memory = mmap.mmap(descriptor, heartbeat.MAP_BYTES)
+            self._memory = mmap.mmap(descriptor, heartbeat.MAP_BYTES)
             inherits = os.name == "posix"
             if inherits:
                 os.unlink(self._path)  # the descriptor is enough, and nothing can leave a file behind
@@ -75,6 +79,12 @@ class WorkerProcess(Generic[T]):
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    def beat(self) -> Beat | None:
+        """What it does right now, or did last. Safe to call from another thread, also while it is reaped."""
+        with contextlib.suppress(ValueError):  # its map is closed
+            return heartbeat.read(self._memory)
+        return None
 
     @property
     def alive(self) -> bool:
@@ -113,8 +123,9 @@ class WorkerProcess(Generic[T]):
             self._stdin.close()
         self._thread.join()
         self._stdout.close()
-        self.last_beat = heartbeat.read(self.memory)
+        self.last_beat = heartbeat.read(self._memory)
         if os.name != "posix":
+            self._memory.close()
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
 

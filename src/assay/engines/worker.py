@@ -10,7 +10,6 @@ import importlib
 import mmap
 import os
 import pickle
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from assay.engines import heartbeat, wire
 
 def main() -> None:
     """Serve until standard input closes, which it does when the parent ends, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     inbox, outbox = _take_pipes()
     reader = wire.FrameReader(inbox)
     frames = reader.read()
@@ -130,7 +128,3 @@ def _limit(memory_limit_bytes: int | None) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = data_bytes + memory_limit_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
-
-
-if __name__ == "__main__":
-    main()

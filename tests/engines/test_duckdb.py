@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import datetime
+import hashlib
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from assay.engines.duckdb import DuckdbEngine
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Limits
+
+LIMITS = Limits(timeout_s=1.0, max_memory_bytes=256 * 1024 * 1024, max_rows=200_000)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.duckdb"
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE orders(id INTEGER, total DECIMAL(10, 2), day DATE, paid BOOLEAN)")
+    connection.execute("INSERT INTO orders VALUES (1, 9.50, '2024-01-31', true), (2, 20, NULL, false)")
+    connection.execute("CREATE SEQUENCE numbers")
+    connection.close()
+    return path
+
+
+def open_engine(path: Path | str, limits: Limits = LIMITS) -> DuckdbEngine:
+    return DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), limits)
+
+
+@pytest.fixture
+def engine(shop: Path) -> Iterator[DuckdbEngine]:
+    engine = open_engine(shop)
+    yield engine
+    engine.close()
+
+
+def test_values_keep_their_types(engine: DuckdbEngine) -> None:
+    execution = engine.execute("SELECT * FROM orders ORDER BY id;")
+    assert execution.status == "rows"
+    assert execution.columns == ("id", "total", "day", "paid")
+    assert execution.result is not None
+    assert execution.result.rows == (
+        (1, Decimal("9.50"), datetime.date(2024, 1, 31), True),
+        (2, Decimal("20.00"), None, False),
+    )
+
+
+def test_timestamps_with_time_zone_can_be_read(engine: DuckdbEngine) -> None:
+    execution = engine.execute("SELECT TIMESTAMPTZ '2020-01-01 12:00:00+00' AS at")
+    assert execution.result is not None, execution.failure
+    (value,) = execution.result.rows[0]
+    assert value == datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.timezone.utc)  # noqa: UP017
+
+
+def test_a_query_without_rows_is_empty_and_still_names_its_columns(engine: DuckdbEngine) -> None:
+    execution = engine.execute("FROM orders WHERE false")
+    assert (execution.status, execution.row_count, execution.columns) == ("empty", 0, ("id", "total", "day", "paid"))
+
+
+@pytest.mark.parametrize("rows", [63, 64, 65, 20_000])
+def test_results_of_any_length_come_whole_and_in_order(engine: DuckdbEngine, rows: int) -> None:
+    execution = engine.execute(f"SELECT i FROM range({rows}) r(i) ORDER BY i")
+    assert execution.result is not None
+    assert execution.result.rows == tuple((i,) for i in range(rows))
+
+
+def test_pivot_works_twice_and_leaves_nothing_behind(engine: DuckdbEngine) -> None:
+    for _ in range(2):
+        execution = engine.execute("PIVOT orders ON paid USING sum(total)")
+        assert execution.status == "rows", execution.failure
+    assert engine.execute("SELECT * FROM duckdb_types() WHERE NOT internal").status == "empty"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "kind"),
+    [
+        ("", "error", "no_query"),
+        ("-- nothing", "error", "no_query"),
+        (";;", "error", "no_query"),
+        ("SELECT 1; SELECT 2", "refused", "several_statements"),
+        ("SELECT 1; DROP TABLE orders", "refused", "several_statements"),
+        ("DELETE FROM orders", "refused", "writes"),
+        ("CREATE TEMP TABLE x AS SELECT 1", "refused", "writes"),
+        ("WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x", "refused", "writes"),
+        ("EXPLAIN ANALYZE DELETE FROM orders", "refused", "writes"),
+        ("SELECT nextval('numbers')", "refused", "writes"),
+        ("COPY orders TO 'x.csv'", "refused", "writes"),
+        ("SET threads = 4", "refused", "refused"),
+        ("PRAGMA threads = 4", "refused", "refused"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "refused", "refused"),
+        ("SELECT nothing", "error", "error"),
+        ("SELECT '\udcff'", "error", "error"),
+        ("SELECT ?", "error", "error"),
+    ],
+)
+def test_what_does_not_read_is_refused_or_an_error(engine: DuckdbEngine, query: str, status: str, kind: str) -> None:
+    execution = engine.execute(query)
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind) == (status, kind), execution.failure
+    assert "\n" not in execution.failure.message
+    assert engine.execute("SELECT count(*) FROM orders").status == "rows"
+
+
+def test_an_endless_query_is_interrupted_and_the_next_one_is_not(shop: Path) -> None:
+    engine = open_engine(shop, Limits(timeout_s=0.3, max_memory_bytes=LIMITS.max_memory_bytes))
+    for _ in range(2):
+        started = time.monotonic()
+        execution = engine.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        )
+        assert time.monotonic() - started < 0.8
+        assert execution.status == "timeout"
+        assert engine.execute("SELECT sum(i) FROM range(100000) r(i)").status == "rows"
+    engine.close()
+
+
+def test_a_result_that_streams_is_interrupted_while_it_is_fetched(shop: Path) -> None:
+    engine = open_engine(shop, Limits(timeout_s=0.3, max_rows=10**9, max_result_bytes=10**11))
+    assert engine.execute("SELECT i, i + 1 FROM range(1000000000) r(i)").status == "timeout"
+    engine.close()
+
+
+def test_the_caps_cut_a_result_and_say_so(shop: Path) -> None:
+    engine = open_engine(shop, Limits(max_rows=100, max_result_bytes=4_000_000))
+    execution = engine.execute("SELECT i FROM range(10000000) r(i)")
+    assert (execution.status, execution.row_count) == ("truncated", 100)
+    assert execution.failure is not None
+    assert "100 rows" in execution.failure.message
+    for query in ("SELECT repeat('x', 100000) FROM range(90)", "SELECT range(50000) FROM range(90)"):
+        cut = engine.execute(query)
+        assert cut.status == "truncated"
+        assert cut.failure is not None
+        assert "bytes" in cut.failure.message
+    assert engine.execute("SELECT i FROM range(100) r(i)").status == "rows"
+    engine.close()
+
+
+def test_a_query_that_does_not_fit_into_memory_fails_and_spills_nothing(engine: DuckdbEngine, shop: Path) -> None:
+    execution = engine.execute("SELECT a.i, b.i FROM range(3000000) a(i), range(9) b(i) ORDER BY hash(a.i)")
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind) == ("error", "out_of_memory")
+    assert [path.name for path in shop.parent.iterdir()] == [shop.name]
+
+
+def test_a_write_ahead_log_beside_it_is_read_and_stays(tmp_path: Path) -> None:
+    source = tmp_path / "source" / "w.duckdb"
+    source.parent.mkdir()
+    path = tmp_path / "w.duckdb"
+    connection = duckdb.connect(str(source))
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    connection.execute("CHECKPOINT")
+    connection.execute("INSERT INTO t VALUES (2)")
+    for suffix in ("", ".wal"):
+        Path(f"{path}{suffix}").write_bytes(Path(f"{source}{suffix}").read_bytes())
+    connection.close()
+    before = {file.name: hashlib.sha256(file.read_bytes()).digest() for file in tmp_path.glob("w.*")}
+    engine = open_engine(path)
+    assert engine.execute("SELECT a FROM t").row_count == 2
+    engine.close()
+    assert {file.name: hashlib.sha256(file.read_bytes()).digest() for file in tmp_path.glob("w.*")} == before
+
+
+def test_a_database_in_memory_keeps_nothing_between_queries() -> None:
+    engine = DuckdbEngine.open(DatabaseUrl.parse("duckdb://"), LIMITS)
+    assert engine.execute("SELECT 1").status == "rows"
+    assert engine.execute("CREATE TABLE t AS SELECT 1").status == "refused"
+    assert engine.execute("SELECT * FROM duckdb_tables()").status == "empty"
+    assert engine.siblings() == ()
+    engine.close()
+    engine.close()
+
+
+def test_what_is_no_database_is_said_to_be_none(tmp_path: Path, shop: Path) -> None:
+    (tmp_path / "x.duckdb").write_text("this is no database file at all")
+    with pytest.raises(DatabaseError, match="no DuckDB database"):
+        open_engine(tmp_path / "x.duckdb")
+    with pytest.raises(DatabaseError, match=r"did you mean .*shop\.duckdb"):
+        open_engine(tmp_path / "shopp.duckdb")
+
+
+def test_siblings_share_the_suffix(shop: Path) -> None:
+    for name in ("b.duckdb", "a.duckdb", "notes.txt", "b.duckdb.wal"):
+        (shop.parent / name).touch()
+    engine = open_engine(shop)
+    assert [Path(url.path).name for url in engine.siblings()] == ["a.duckdb", "b.duckdb"]
+    engine.close()

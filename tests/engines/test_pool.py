@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.engines.heartbeat import Loss
+from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.errors import AssayError, UsageError
+
+pytestmark = [
+    pytest.mark.usefixtures("tasks_on_path"),
+    pytest.mark.skipif(os.name != "posix", reason="these tests end processes by POSIX signals"),
+]
+
+LABEL = b"0123456789abcdef"
+
+
+@pytest.fixture
+def pool(tasks_on_path: None) -> Iterator[WorkerPool]:
+    with WorkerPool(
+        workers=2, setup="pool_tasks:echo", argument="hello", grace_s=0.2, memory_limit_bytes=512 * 1024 * 1024
+    ) as pool:
+        yield pool
+
+
+def run(pool: WorkerPool, *batches: list[tuple[str, object]]) -> dict[int, TaskDone | TaskLost]:
+    """Run batches of payloads; ids count through all of them. Each must come out exactly once."""
+    tasks: list[list[Task]] = []
+    count = 0
+    for batch in batches:
+        tasks.append([Task(id=count + i, payload=payload) for i, payload in enumerate(batch)])
+        count += len(batch)
+    outcomes = list(pool.run(tasks))
+    assert sorted(outcome.task_id for outcome in outcomes) == list(range(count))
+    return {outcome.task_id: outcome for outcome in outcomes}
+
+
+def value(outcome: TaskDone | TaskLost) -> object:
+    assert isinstance(outcome, TaskDone), outcome
+    return outcome.outcome
+
+
+def test_every_task_comes_out_once_and_the_work_is_shared(pool: WorkerPool) -> None:
+    batches: list[list[tuple[str, object]]] = [[("echo", b"x" * 1000)] * 20 for _ in range(50)]
+    outcomes = run(pool, *batches)
+    results = [value(outcome) for outcome in outcomes.values()]
+    assert {result[:2] for result in results} == {("hello", b"x" * 1000)}  # type: ignore[index]
+    assert {result[2] for result in results} <= set(pool.pids)  # type: ignore[index]
+    assert pool.restarts == 0
+
+
+def test_a_batch_stays_in_one_worker_and_in_order(pool: WorkerPool) -> None:
+    batches = [[Task(id=10 * b + i, payload=("echo", None)) for i in range(10)] for b in range(6)]
+    workers: dict[int, set[object]] = {}
+    seen: dict[int, list[int]] = {}
+    for outcome in pool.run(batches):
+        workers.setdefault(outcome.task_id // 10, set()).add(value(outcome)[2])  # type: ignore[index]
+        seen.setdefault(outcome.task_id // 10, []).append(outcome.task_id)
+    assert all(len(pids) == 1 for pids in workers.values())
+    assert all(ids == sorted(ids) for ids in seen.values())
+
+
+def test_outcomes_stream_while_the_rest_of_the_batch_runs(pool: WorkerPool) -> None:
+    started = time.monotonic()
+    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 0.8))]])
+    assert next(outcomes).task_id == 0
+    assert time.monotonic() - started < 0.6
+    assert [outcome.task_id for outcome in outcomes] == [1]
+
+
+def test_batches_are_taken_only_when_a_worker_is_free(pool: WorkerPool) -> None:
+    taken = 0
+
+    def batches() -> Iterator[list[Task]]:
+        nonlocal taken
+        for number in range(100):
+            taken += 1
+            yield [Task(id=number, payload=("nap", 0.001))]
+
+    outcomes = pool.run(batches())
+    next(outcomes)
+    assert taken <= 5
+    assert len(list(outcomes)) == 99
+
+
+def test_large_payloads_and_outcomes_pass_whole(pool: WorkerPool) -> None:
+    data = os.urandom(5_000_000)
+    outcomes = run(pool, [("echo", data)] * 2, [("echo", data)] * 2)
+    assert all(value(outcome)[1] == data for outcome in outcomes.values())  # type: ignore[index]
+
+
+def test_a_task_that_raises_loses_only_itself(pool: WorkerPool) -> None:
+    outcomes = run(pool, [("raise", "no luck"), ("echo", 1), ("unpicklable", None), ("echo", 2)])
+    assert outcomes[0] == TaskLost(0, "error", "ValueError: no luck")
+    assert isinstance(outcomes[2], TaskLost)
+    assert value(outcomes[1]) is not None
+    assert value(outcomes[3]) is not None
+    assert pool.restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "argument", "words"),
+    [("exit", 3, "exit status 3"), ("suicide", None, "SIGKILL"), ("segfault", None, "SIGSEGV")],
+)
+def test_a_crash_without_a_label_loses_the_task_and_no_other(
+    pool: WorkerPool, verb: str, argument: object, words: str
+) -> None:
+    outcomes = run(pool, [("echo", 0), (verb, argument), ("echo", 2), ("echo", 3)], [("echo", 4)])
+    lost = outcomes.pop(1)
+    assert isinstance(lost, TaskLost)
+    assert lost.kind == "crashed"
+    assert words in lost.message
+    assert all(isinstance(outcome, TaskDone) for outcome in outcomes.values())
+    assert pool.restarts == 1
+
+
+def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool) -> None:
+    tasks = [[Task(id=i, payload=("nap", 0.02)) for i in range(b * 20, b * 20 + 20)] for b in range(2)]
+    outcomes = []
+    for outcome in pool.run(tasks):
+        outcomes.append(outcome)
+        if len(outcomes) == 5:
+            os.kill(pool.pids[0], signal.SIGKILL)
+    assert sorted(outcome.task_id for outcome in outcomes) == list(range(40))
+    assert sum(isinstance(outcome, TaskLost) for outcome in outcomes) <= 1
+    assert pool.restarts == 1
+
+
+def test_a_worker_that_dies_idle_costs_no_task(pool: WorkerPool, wait_for_exit: Callable[[int, float], bool]) -> None:
+    run(pool, [("echo", 1)])
+    for pid in pool.pids:
+        os.kill(pid, signal.SIGKILL)
+        assert wait_for_exit(pid, 2.0)
+    outcomes = run(pool, [("echo", 1)], [("echo", 2)], [("echo", 3)])
+    assert all(isinstance(outcome, TaskDone) for outcome in outcomes.values())
+
+
+@pytest.mark.parametrize(("what", "kind"), [("hang", "timeout"), ("abort", "crashed")])
+def test_what_was_lost_under_a_label_is_known_to_the_next_worker(pool: WorkerPool, what: str, kind: str) -> None:
+    started = time.monotonic()
+    outcomes = run(pool, [("echo", 0), ("labelled", (LABEL, what)), ("echo", 2)])
+    loss = value(outcomes[1])
+    assert isinstance(loss, Loss)
+    assert loss.kind == kind
+    assert time.monotonic() - started < 2
+    again = run(pool, [("labelled", (LABEL, what))], [("labelled", (LABEL, what))])
+    assert [value(outcome) for outcome in again.values()] == [loss, loss]
+    assert pool.restarts == 1
+
+
+def test_a_task_lost_again_and_again_is_given_up(pool: WorkerPool) -> None:
+    outcomes = run(pool, [("fall apart", None), ("echo", 1)])
+    lost = outcomes[0]
+    assert isinstance(lost, TaskLost)
+    assert "5th time" in lost.message
+    assert isinstance(outcomes[1], TaskDone)
+    assert pool.restarts == 5
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the memory limit is Linux's")
+def test_a_memory_bomb_hits_its_own_task(pool: WorkerPool) -> None:
+    outcomes = run(pool, [("bomb", 4 * 1024**3), ("echo", 1)], [("bomb", 1024**2)])
+    lost = outcomes[0]
+    assert isinstance(lost, TaskLost)
+    assert lost.kind == "out_of_memory"
+    assert value(outcomes[2]) == 1024**2
+
+
+def test_nothing_that_a_task_prints_disturbs_the_protocol(pool: WorkerPool, capfd: pytest.CaptureFixture[str]) -> None:
+    with WorkerPool(workers=1, setup="pool_tasks:echo", argument=None) as loud:
+        assert value(run(loud, [("print", "hello")])[0]) == ""
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "hello" in captured.err
+
+
+def test_a_setup_that_raises_is_told_with_its_traceback() -> None:
+    with (
+        WorkerPool(workers=2, setup="pool_tasks:broken", argument=None) as pool,
+        pytest.raises(AssayError, match=r"(?s)could not set up pool_tasks:broken.*the setup is broken"),
+    ):
+        run(pool, [("echo", 1)])
+
+
+def test_workers_that_never_start_end_the_run() -> None:
+    with (
+        WorkerPool(workers=1, setup="pool_tasks:fatal", argument=None) as pool,
+        pytest.raises(AssayError, match=r"do not start.*exit status 7"),
+    ):
+        run(pool, [("echo", 1)])
+
+
+def test_wrong_arguments_are_said_to_be_wrong() -> None:
+    with pytest.raises(UsageError, match="at least one worker"):
+        WorkerPool(workers=0, setup="pool_tasks:echo", argument=None)
+    with pytest.raises(UsageError, match="module:function"):
+        WorkerPool(workers=1, setup="pool_tasks", argument=None)
+    pool = WorkerPool(workers=1, setup="pool_tasks:echo", argument=None)
+    pool.close()
+    with pytest.raises(UsageError, match="closed"):
+        pool.start()
+
+
+def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: Callable[[int, float], bool]) -> None:
+    pids = pool.pids
+    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]])
+    next(outcomes)
+    started = time.monotonic()
+    outcomes.close()  # type: ignore[attr-defined]
+    assert all(wait_for_exit(pid, 1.0) for pid in pids)
+    assert time.monotonic() - started < 1.5
+
+
+PARENT = """
+import sys, time
+sys.path.insert(0, {tasks!r})
+from assay.engines.pool import Task, WorkerPool
+pool = WorkerPool(workers=2, setup="pool_tasks:echo", argument=None)
+pool.start()
+for outcome in pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]]):
+    print(*pool.pids, flush=True)
+    {then}
+"""
+
+
+def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
+    source = textwrap.dedent(PARENT).format(tasks=str(Path(__file__).parent), then=then)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # A script from standard input has no main guard and no file: what a notebook is like.
+    parent = subprocess.Popen(
+        [sys.executable, "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    parent.stdin.write(source)
+    parent.stdin.close()
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    return parent, pids
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Callable[[int, float], bool]) -> None:
+    parent, pids = start_parent("time.sleep(0)")
+    parent.send_signal(number)
+    parent.wait(timeout=5)
+    assert parent.stdout is not None
+    parent.stdout.close()
+    assert all(wait_for_exit(pid, 2.0) for pid in pids)
+
+
+def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int, float], bool]) -> None:
+    parent, pids = start_parent("sys.exit(0)")
+    parent.wait(timeout=5)
+    assert parent.stdout is not None
+    parent.stdout.close()
+    assert parent.returncode == 0
+    assert all(wait_for_exit(pid, 2.0) for pid in pids)

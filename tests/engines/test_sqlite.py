@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.engines.sqlite import SqliteEngine
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Limits
+
+LIMITS = Limits(timeout_s=1.0)
+
+
+def url_of(path: Path | str) -> DatabaseUrl:
+    return DatabaseUrl.parse(f"sqlite:///{path}")
+
+
+def open_engine(path: Path, limits: Limits = LIMITS) -> SqliteEngine:
+    return SqliteEngine.open(url_of(path), limits)
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def engine(shop: Path) -> Iterator[SqliteEngine]:
+    engine = open_engine(shop)
+    yield engine
+    engine.close()
+
+
+def test_rows_and_column_names_are_those_of_the_plain_driver(engine: SqliteEngine, shop: Path) -> None:
+    query = "SELECT id, total, note, id AS id FROM orders ORDER BY id DESC"
+    plain = sqlite3.connect(shop)
+    cursor = plain.execute(query)
+    execution = engine.execute(query)
+    assert execution.status == "rows"
+    assert execution.result is not None
+    assert list(execution.result.rows) == cursor.fetchall()
+    assert execution.columns == tuple(column[0] for column in cursor.description)
+    assert execution.row_count == 3
+    assert execution.wall_time_s is not None
+    assert 0 < execution.wall_time_s < 1
+    plain.close()
+
+
+def test_a_query_without_rows_is_empty_and_still_names_its_columns(engine: SqliteEngine) -> None:
+    execution = engine.execute("SELECT id, name FROM customer WHERE id > 100")
+    assert (execution.status, execution.row_count, execution.columns) == ("empty", 0, ("id", "name"))
+    assert execution.failure is None
+
+
+@pytest.mark.parametrize("rows", [63, 64, 65, 5000, 20_000])
+def test_results_of_any_length_come_whole_and_in_order(engine: SqliteEngine, rows: int) -> None:
+    execution = engine.execute(
+        f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows}) SELECT i, 'x' || i FROM n"
+    )
+    assert execution.result is not None
+    assert execution.result.rows == tuple((i, f"x{i}") for i in range(1, rows + 1))
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT 1", "SELECT 1;", " ; SELECT 1 ;; \n", "SELECT 1 -- ; SELECT 2", "SELECT ';' ;;"]
+)
+def test_lone_semicolons_and_comments_make_no_second_statement(engine: SqliteEngine, query: str) -> None:
+    execution = engine.execute(query)
+    assert execution.status == "rows"
+    assert execution.query == query
+
+
+@pytest.mark.parametrize("query", ["", "  \n\t", ";", "-- SELECT 1", "/* SELECT 1 */ ;", "/* SELECT 1", "--"])
+def test_text_without_a_statement_is_no_query(engine: SqliteEngine, query: str) -> None:
+    execution = engine.execute(query)
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind) == ("error", "no_query")
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "words"),
+    [
+        ("DELETE FROM orders", "writes", "DELETE on orders"),
+        ("WITH x AS (SELECT 1) INSERT INTO orders SELECT 1, 2, 3, 4", "writes", "INSERT into orders"),
+        ("ALTER TABLE orders ADD COLUMN x", "writes", "ALTER TABLE orders"),
+        ("CREATE TABLE x(a)", "writes", "schema"),
+        ("VACUUM", "writes", "VACUUM"),
+        ("VACUUM INTO 'copy.db'", "writes", "VACUUM"),
+        ("ATTACH 'other.db' AS other", "refused", "other.db"),
+        ("PRAGMA journal_mode = WAL", "refused", "journal_mode = WAL"),
+        ("PRAGMA case_sensitive_like = 1", "refused", "case_sensitive_like"),
+        ("SELECT load_extension('x')", "refused", "load_extension"),
+        ("BEGIN", "refused", "transaction"),
+        ("REINDEX", "refused", "no rows"),
+        ("SELECT * FROM dbstat", "refused", "virtual table"),
+        ("SELECT 1; DELETE FROM orders", "several_statements", "several"),
+    ],
+)
+def test_a_refusal_says_what_was_refused(engine: SqliteEngine, query: str, kind: str, words: str) -> None:
+    execution = engine.execute(query)
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind, execution.failure.stage) == ("refused", kind, "execute")
+    assert words in execution.failure.message
+    assert execution.result is None
+    assert engine.execute("SELECT count(*) FROM orders").result == engine.execute("SELECT 3 AS 'count(*)'").result
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT value FROM json_each('[1, 2]')", 2),
+        ("SELECT name FROM pragma_table_info('orders')", 4),
+        ("PRAGMA table_info(orders)", 4),
+        ("PRAGMA user_version", 1),
+        ("SELECT name FROM sqlite_master WHERE type = 'table'", 2),
+        ("SELECT sum(total) OVER (ORDER BY id) FROM orders", 3),
+    ],
+)
+def test_reading_the_schema_and_table_functions_are_allowed(engine: SqliteEngine, query: str, rows: int) -> None:
+    assert engine.execute(query).row_count == rows
+
+
+def test_virtual_tables_of_the_database_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    connection = sqlite3.connect(path)
+    made = []
+    for name, sql in {"words": "fts4(text)", "boxes": "rtree(id, low, high)"}.items():
+        try:
+            connection.execute(f"CREATE VIRTUAL TABLE {name} USING {sql}")
+            made.append(name)
+        except sqlite3.OperationalError:
+            continue
+    connection.commit()
+    connection.close()
+    if not made:
+        pytest.skip("this SQLite has neither fts4 nor rtree")
+    engine = open_engine(path)
+    assert [engine.execute(f"SELECT * FROM {name}").status for name in made] == ["empty"] * len(made)
+    assert engine.execute(f"DELETE FROM {made[0]}").status == "refused"
+    engine.close()
+
+
+def test_text_that_is_not_utf8_comes_with_surrogate_escapes_and_a_mark(engine: SqliteEngine) -> None:
+    execution = engine.execute("SELECT name FROM customer ORDER BY id")
+    assert execution.result is not None
+    assert execution.result.rows == (("Ada",), ("Bob",), ("C\udcff",))
+    assert execution.undecodable_text
+    assert not engine.execute("SELECT name FROM customer WHERE id = 1").undecodable_text
+
+
+def test_an_endless_query_stops_at_its_time_limit(shop: Path) -> None:
+    engine = open_engine(shop, Limits(timeout_s=0.2))
+    started = time.monotonic()
+    execution = engine.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+    assert time.monotonic() - started < 0.7
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind) == ("timeout", "timeout")
+    assert "0.2 s" in execution.failure.message
+    assert engine.execute("SELECT 1").status == "rows"
+    engine.close()
+
+
+@pytest.mark.parametrize("max_rows", [1, 10, 64, 1000])
+def test_the_row_cap_keeps_the_first_rows_and_says_so(shop: Path, max_rows: int) -> None:
+    engine = open_engine(shop, Limits(max_rows=max_rows))
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {}) SELECT i FROM n"
+    execution = engine.execute(endless.format(""))
+    assert execution.status == "truncated"
+    assert execution.result is not None
+    assert execution.result.rows == tuple((i,) for i in range(1, max_rows + 1))
+    assert execution.failure is not None
+    assert f"{max_rows:,} rows" in execution.failure.message
+    assert engine.execute(endless.format(f"LIMIT {max_rows}")).status == "rows"
+    engine.close()
+
+
+def test_the_byte_cap_cuts_a_result_of_few_but_large_rows(shop: Path) -> None:
+    engine = open_engine(shop, Limits(max_result_bytes=8_000_000))
+    execution = engine.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT hex(zeroblob(50000)) FROM n"
+    )
+    assert execution.status == "truncated"
+    assert execution.failure is not None
+    assert "bytes" in execution.failure.message
+    assert execution.row_count is not None
+    assert 60 <= execution.row_count <= 200
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("SELECT nothing FROM nowhere", "error"),
+        ("SELEC 1", "error"),
+        ("SELECT ?", "error"),
+        ("SELECT '\udcff'", "error"),
+        ("SELECT '\0'", "error"),
+        ("SELECT " + "(" * 5000 + "1" + ")" * 5000, "error"),
+        ("SELECT '" + "x" * 2_000_000 + "'", "error"),
+        ("SELECT zeroblob(900000000)", "out_of_memory"),
+    ],
+)
+def test_a_query_that_fails_is_an_error_with_one_line(engine: SqliteEngine, query: str, kind: str) -> None:
+    execution = engine.execute(query)
+    assert execution.failure is not None
+    assert (execution.status, execution.failure.kind, execution.failure.blame) == ("error", kind, "system")
+    assert "\n" not in execution.failure.message
+    assert engine.execute("SELECT 1").status == "rows"
+
+
+def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
+    with pytest.raises(DatabaseError, match=r"no SQLite database at .*shpo\.sqlite.*did you mean .*shop\.sqlite"):
+        SqliteEngine.check(url_of(shop.with_name("shpo.sqlite")))
+    with pytest.raises(DatabaseError, match="there is no folder"):
+        SqliteEngine.check(url_of(shop.parent / "nowhere" / "shop.sqlite"))
+
+
+def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("hello")
+    (tmp_path / "empty.sqlite").touch()
+    for name, words in {"text.sqlite": "no SQLite database", "empty.sqlite": "empty file", "": "directory"}.items():
+        with pytest.raises(DatabaseError, match=words):
+            SqliteEngine.open(url_of(tmp_path / name if name else tmp_path), LIMITS)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission_is_said_to_have_none(shop: Path) -> None:
+    shop.chmod(0)
+    with pytest.raises(DatabaseError, match="permission"):
+        SqliteEngine.check(url_of(shop))
+
+
+def test_a_path_with_odd_characters_opens(shop: Path) -> None:
+    odd = shop.with_name("50% off? #1.sqlite")
+    shutil.copy(shop, odd)
+    siblings = open_and_list(shop)
+    assert [sibling.path for sibling in siblings] == [str(odd)]
+    engine = SqliteEngine.open(siblings[0], LIMITS)
+    assert engine.execute("SELECT count(*) FROM orders").status == "rows"
+    engine.close()
+
+
+def open_and_list(path: Path) -> tuple[DatabaseUrl, ...]:
+    engine = open_engine(path)
+    try:
+        return engine.siblings()
+    finally:
+        engine.close()
+
+
+def test_siblings_are_the_other_sqlite_files_of_the_folder(shop: Path) -> None:
+    for name in ("b.sqlite", "a.sqlite.copy", "notes.txt", "b.sqlite-wal"):
+        (shop.parent / name).touch()
+    assert [Path(url.path).name for url in open_and_list(shop)] == ["a.sqlite.copy", "b.sqlite"]
+
+
+def make_wal_database(path: Path, *, keep_log: bool) -> None:
+    source = path.with_name("source.sqlite")
+    connection = sqlite3.connect(source, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    if keep_log:
+        shutil.copy(source, path)
+        shutil.copy(f"{source}-wal", f"{path}-wal")
+    connection.close()
+    if not keep_log:
+        shutil.copy(source, path)
+    for leftover in path.parent.glob("source.sqlite*"):
+        leftover.unlink()
+
+
+@pytest.mark.parametrize("keep_log", [False, True])
+def test_reading_a_wal_database_leaves_no_file_and_changes_none(tmp_path: Path, keep_log: bool) -> None:
+    path = tmp_path / "w.sqlite"
+    make_wal_database(path, keep_log=keep_log)
+    before = snapshot(tmp_path)
+    assert len(before) == 1 + keep_log
+    engine = open_engine(path)
+    execution = engine.execute("SELECT a FROM t")
+    assert execution.result is not None
+    assert execution.result.rows == ((1,),)
+    assert snapshot(tmp_path) == before
+    engine.close()
+    assert snapshot(tmp_path) == before
+
+
+def test_the_fingerprint_follows_the_content(shop: Path) -> None:
+    first = SqliteEngine.fingerprint(url_of(shop))
+    copy = shop.with_name("copy.sqlite")
+    shutil.copy(shop, copy)
+    assert SqliteEngine.fingerprint(url_of(copy)) == first
+    connection = sqlite3.connect(copy)
+    connection.execute("DELETE FROM orders")
+    connection.commit()
+    connection.close()
+    assert SqliteEngine.fingerprint(url_of(copy)) != first
+
+
+def test_a_database_in_memory_is_empty_and_closing_twice_is_harmless() -> None:
+    engine = SqliteEngine.open(DatabaseUrl.parse("sqlite://"), LIMITS)
+    assert engine.execute("SELECT 1 + 1").status == "rows"
+    assert engine.siblings() == ()
+    engine.close()
+    engine.close()
