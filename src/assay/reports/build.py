@@ -171,10 +171,11 @@ class _Builder:
                 neither=found.neither,
                 only_first=self.linked(found.only_first),
                 only_second=self.linked(found.only_second),
+                leading=self.headline_metric in (found.first, found.second),
             )
 
         def place(found: DisagreementRow) -> tuple[bool, int]:
-            return self.headline_metric not in (found.first, found.second), -found.count
+            return not found.leading, -found.count
 
         return tuple(sorted(map(row, self.numbers.disagreements), key=place))
 

@@ -77,11 +77,11 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield ""
         for row in view.disagreements[:6]:
             sides = (
-                f"{len(cases):,} only {cell_code(name)} accepts ({cell_code(named_ids(cases))})"
+                f"{len(cases):,} only {code(name)} accepts ({code(named_ids(cases))})"
                 for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
                 if cases
             )
-            yield f"- {cell_code(row.first)} / {cell_code(row.second)}: {', '.join(sides)}"
+            yield f"- {code(row.first)} / {code(row.second)}: {', '.join(sides)}"
     for title, rows in view.count_tables:
         yield from _section(title[0].upper() + title[1:])
         yield from _table(
@@ -103,7 +103,7 @@ def _numbers(view: RunView) -> Iterable[str]:
             [(row.time, row.side, cell_code(row.case.id), cell_code(row.query[:120])) for row in view.slowest],
         )
     yield from _section("Run")
-    yield from (f"- {fact.name}: {cell_code(fact.value)}" for fact in view.facts)
+    yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
 
 
 def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:

@@ -202,7 +202,7 @@ def _pairs(view: RunView, width: int) -> list[Text]:
     """Who says yes alone, and on which cases: the pairs with the headline metric, or else any."""
     from rich.text import Text
 
-    leading = [row for row in view.disagreements if view.headline_metric in (row.first, row.second)]
+    leading = [row for row in view.disagreements if row.leading]
     rows = [
         (Text.assemble((says, "bold"), f", not {denies}"), Text(f"{len(cases):,}", style="bold"), _dim_ids(cases))
         for row in (leading or view.disagreements)[:_PAIRS]

@@ -73,6 +73,8 @@ class DisagreementRow:
     neither: int
     only_first: tuple[CaseLink, ...]
     only_second: tuple[CaseLink, ...]
+    leading: bool
+    """Whether the headline metric is one of the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
