@@ -12,12 +12,22 @@ from collections.abc import Iterable, Sequence
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.text import CellText
-from assay.reports.view import CaseView, DifferenceView, GroupTable, QueryView, RunView, named_ids
+from assay.reports.view import (
+    CaseView,
+    CrossTable,
+    DifferenceView,
+    DisagreementRow,
+    GroupTable,
+    QueryView,
+    RunView,
+    named_ids,
+)
 
 _LENGTH = 60_000
 """Characters at most: GitHub refuses comments of more than 65,536."""
 _CASES = 20
 _GROUP_ROWS = 25
+_PAIRS = 6
 _BAR_CELLS = 20
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 _BACKTICKS = re.compile("`+")
@@ -66,22 +76,7 @@ def _numbers(view: RunView) -> Iterable[str]:
         ],
     )
     if view.cross:
-        yield from _section("Cases on which two metrics disagree")
-        yield from _table(
-            ("", *(cell_code(name) for name in view.cross.metrics)),
-            [
-                (cell_code(name), *("·" if count is None else f"{count:,}" for count in counts))
-                for name, counts in zip(view.cross.metrics, view.cross.counts, strict=True)
-            ],
-        )
-        yield ""
-        for row in view.disagreements[:6]:
-            sides = (
-                f"{len(cases):,} only {code(name)} accepts ({code(named_ids(cases))})"
-                for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
-                if cases
-            )
-            yield f"- {code(row.first)} / {code(row.second)}: {', '.join(sides)}"
+        yield from _cross(view.cross, view.disagreements[:_PAIRS])
     for title, rows in view.count_tables:
         yield from _section(title[0].upper() + title[1:])
         yield from _table(
@@ -104,6 +99,25 @@ def _numbers(view: RunView) -> Iterable[str]:
         )
     yield from _section("Run")
     yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
+
+
+def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:
+    yield from _section("Cases on which two metrics disagree")
+    yield from _table(
+        ("", *(cell_code(name) for name in cross.metrics)),
+        [
+            (cell_code(name), *("·" if count is None else f"{count:,}" for count in counts))
+            for name, counts in zip(cross.metrics, cross.counts, strict=True)
+        ],
+    )
+    yield ""
+    for row in pairs:
+        sides = (
+            f"{len(cases):,} only {code(name)} accepts ({code(named_ids(cases))})"
+            for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
+            if cases
+        )
+        yield f"- {code(row.first)} / {code(row.second)}: {', '.join(sides)}"
 
 
 def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
