@@ -59,6 +59,7 @@ class _Builder:
         return RunView(
             title=self.title(),
             headline_metric=one_line(self.headline_metric),
+            headline_name="Accuracy" if self.headline_metric == HEADLINE_METRIC else one_line(self.headline_metric),
             headline=headline,
             tally=self.tally(headline),
             cases_count=numbers.cases,
@@ -117,12 +118,7 @@ class _Builder:
 
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
-        gold = [count for count in numbers.failures if count.name.startswith("gold:")]
-        if gold:
-            cases = len({case_id for count in gold for case_id in count.case_ids})
-            yield f"The gold of {plural(cases, 'case')} is broken. That is not held against the system."
-        if numbers.unscored:
-            yield f"{plural(numbers.unscored, 'case')} could not be scored and {_is(numbers.unscored)} in no rate."
+        yield from self.gold_notes()
         if numbers.unanswered:
             yield f"{plural(numbers.unanswered, 'case')} got no answer and {_counts(numbers.unanswered)} as incorrect."
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
@@ -134,6 +130,24 @@ class _Builder:
             ids = provenance.unmatched_predictions
             named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
             yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+
+    def gold_notes(self) -> Iterable[str]:
+        """What is in no rate, and how much of that is gold's own fault."""
+        unscored = [item for item in self.run.evidence if item.outcome == "unscored"]
+        broken = sum(1 for item in unscored if item.verdict.failure and item.verdict.failure.blame == "gold")
+        in_no_rate = f"{plural(len(unscored), 'case')} {_is(len(unscored))} in no rate"
+        if unscored and broken == len(unscored):
+            yield f"{in_no_rate}: {'its' if broken == 1 else 'their'} gold is broken, which is not the system's fault."
+        elif broken:
+            yield f"{in_no_rate}: broken gold in {broken:,}, other trouble in {len(unscored) - broken:,}."
+        elif unscored:
+            yield f"{in_no_rate}: they could not be scored."
+        with_broken_gold = {
+            case_id for count in self.numbers.failures if count.name.startswith("gold:") for case_id in count.case_ids
+        }
+        others = len(with_broken_gold) - broken
+        if others > 0:
+            yield f"In {plural(others, 'scored case')} one of several gold queries is broken."
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
         rows = tuple(
@@ -157,10 +171,11 @@ class _Builder:
                 neither=found.neither,
                 only_first=self.linked(found.only_first),
                 only_second=self.linked(found.only_second),
+                leading=self.headline_metric in (found.first, found.second),
             )
 
         def place(found: DisagreementRow) -> tuple[bool, int]:
-            return self.headline_metric not in (found.first, found.second), -found.count
+            return not found.leading, -found.count
 
         return tuple(sorted(map(row, self.numbers.disagreements), key=place))
 

@@ -6,6 +6,7 @@ All text in it is safe to show (`assay.reports.text.visible`), but not escaped f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,6 +73,8 @@ class DisagreementRow:
     neither: int
     only_first: tuple[CaseLink, ...]
     only_second: tuple[CaseLink, ...]
+    leading: bool
+    """Whether the headline metric is one of the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +194,8 @@ class RunView:
 
     title: str
     headline_metric: str
+    headline_name: str
+    """What a title calls the headline metric: ``Accuracy`` for `match`, else its own name."""
     headline: Figure
     tally: str
     """Such as ``736 of 1,034 correct · 0 unscored``."""
@@ -216,3 +221,20 @@ class RunView:
     slowest: tuple[SlowRow, ...]
     facts: tuple[Fact, ...]
     cases: tuple[CaseView, ...]
+
+    @property
+    def count_tables(self) -> tuple[tuple[str, tuple[CountRow, ...]], ...]:
+        """What the cases carry, titled, in the order in which a reader needs it; nothing that no case has."""
+        tables = (
+            ("failures, by whose they are", self.failures),
+            ("near misses", self.near_misses),
+            ("causes", self.causes),
+            ("flags", self.flags),
+        )
+        return tuple((title, rows) for title, rows in tables if rows)
+
+
+def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
+    """The first few ids, and how many more there are: ``7, 12, +107``."""
+    shown = ", ".join(case.id if len(case.id) <= 24 else case.id[:23] + "…" for case in cases[:limit])
+    return f"{shown}, +{len(cases) - limit:,}" if len(cases) > limit else shown

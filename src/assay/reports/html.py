@@ -1,0 +1,87 @@
+"""A run as one HTML file that needs nothing else: no network, no fonts, no images.
+
+The page's Content-Security-Policy allows its own style sheet and its own small script, each by the
+hash of its text, and nothing else at all: even a flaw in escaping could not run or load anything.
+Without scripts everything is still there; only search and filter are not.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from assay.model import Evidence, Run
+from assay.reports.build import view_of
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_MARKS = {"correct": "✓", "incorrect": "✗", "unscored": "–"}
+_SIGNS = {"matched": "", "missing": "−", "extra": "+"}
+_TITLES = {"matched": "in both", "missing": "only gold has this row", "extra": "only the prediction has this row"}
+_MOST_CASES = 5000
+
+
+class HtmlReporter:
+    """Writes a run as one self-contained HTML page, every case included."""
+
+    name = "html"
+    suffix = ".html"
+
+    def render(self, run: Run) -> bytes:
+        """The whole page, UTF-8. Of more than 5,000 cases, correct ones are left out first, and counted."""
+        from markupsafe import Markup
+
+        shown = _shown(run.evidence)
+        view = view_of(run, detailed=shown)
+        css, script = _asset("report.css"), _asset("report.js")
+        page = _template().render(
+            view=view,
+            shown={case.anchor for case in view.cases},
+            left_out=len(run.evidence) - len(shown),
+            policy=content_security_policy(css, script),
+            # Our own files, not data: everything else is escaped by Jinja2.
+            css=Markup(css),
+            js=Markup(script),
+            marks=_MARKS,
+            signs=_SIGNS,
+            titles=_TITLES,
+        )
+        return page.encode("utf-8", "backslashreplace")
+
+
+def content_security_policy(css: str, script: str) -> str:
+    """The policy under which exactly this style sheet and this script run, and nothing is loaded."""
+    return (
+        f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _shown(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    if len(evidence) <= _MOST_CASES:
+        return evidence
+    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:_MOST_CASES]
+    return [evidence[place] for place in sorted(kept)]
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@lru_cache
+def _asset(name: str) -> str:
+    # Universal newlines: a browser hashes what it parsed, where every line break is a line feed.
+    return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@lru_cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_asset("report.html"))

@@ -1,0 +1,79 @@
+"""The console summary: it fits, it keeps its numbers without colour, and plain output is plain."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from assay.model import Run
+from assay.reports.build import view_of
+from assay.reports.console import draw_summary, plain_summary, print_summary
+
+RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+@pytest.mark.parametrize("name", RUNS)
+def test_no_line_is_wider_than_the_terminal(name: str, width: int, request: pytest.FixtureRequest) -> None:
+    text = draw_summary(request.getfixturevalue(name), width=width)
+    assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_at_80_columns_no_figure_is_cut(large_run: Run) -> None:
+    lines = draw_summary(large_run, width=80).splitlines()
+    view = view_of(large_run, detailed=())
+    figures = [(row.metric, row.figure) for row in view.metrics]
+    figures += [(row.name, row.headline) for table in view.groups for row in table.rows]
+    for name, figure in figures:
+        assert any(all(part in line for part in (name, figure.text, figure.interval, figure.tally)) for line in lines)
+
+
+def test_colour_is_only_an_addition(small_run: Run) -> None:
+    coloured = draw_summary(small_run, width=100, colour=True)
+    assert "\x1b[" in coloured
+    without = re.sub("\x1b\\[[0-9;]*m", "", coloured)
+    assert without == re.sub("\x1b\\[[0-9;]*m", "", draw_summary(small_run, width=100))
+
+
+def test_no_color_is_respected(small_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
+    with console.capture() as captured:
+        print_summary(small_run, console=console)
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]m", captured.get())
+
+
+def test_elsewhere_than_on_a_terminal_lines_are_plain(small_run: Run) -> None:
+    out = io.StringIO()
+    print_summary(small_run, console=Console(file=out, width=40), run_path="runs/my run")
+    text = out.getvalue()
+    assert text == plain_summary(view_of(small_run, detailed=()), run_path="runs/my run")
+    assert "assay report 'runs/my run' --html report.html" in text
+    assert not re.search("[\x1b╭│━]", text)
+
+
+def test_an_output_that_is_not_utf8_gets_no_traceback(small_run: Run) -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    print_summary(small_run, console=Console(file=out, force_terminal=True))
+    out.flush()
+    assert b"match: 40.0 %" in raw.getvalue()
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_hostile_text_cannot_speak_to_the_terminal(hostile_run: Run, drawn: bool) -> None:
+    text = draw_summary(hostile_run, width=120) if drawn else plain_summary(view_of(hostile_run, detailed=()))
+    text = re.sub("\x1b\\[[0-9;]*m", "", text)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    text.encode()
+
+
+def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None:
+    text = draw_summary(small_run, width=120, run_path="runs/a")
+    assert re.search(r"match, not bird_ex +1 +12", text)
+    assert re.search(r"gold: error +1 +g1 +no such column: T1.nme", text)
+    assert re.search(r"type only +1 +88", text)
+    assert "assay report runs/a --html report.html" in text

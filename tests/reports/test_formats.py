@@ -1,0 +1,204 @@
+"""Every format shows the same numbers: parsed back, they are the aggregates'."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from assay.model import Evidence, Run
+from assay.reports.build import view_of
+from assay.reports.console import draw_summary, plain_summary
+from assay.reports.html import HtmlReporter
+from assay.reports.json import JsonReporter
+from assay.reports.markdown import MarkdownReporter
+
+REPORTERS = [JsonReporter(), MarkdownReporter(), HtmlReporter()]
+RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
+
+
+class Tables(HTMLParser):
+    """The rows of every table of a page, as texts of its cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.rows[-1][-1] += data
+
+
+def html_rows(run: Run) -> list[list[str]]:
+    tables = Tables()
+    tables.feed(HtmlReporter().render(run).decode())
+    return tables.rows
+
+
+def markdown_rows(run: Run) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse(MarkdownReporter().render(run).decode()):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows and token.level >= 4:
+            rows[-1].append("".join(child.content for child in token.children or []))
+    return rows
+
+
+def shown_figures(run: Run) -> list[tuple[str, ...]]:
+    """Name, value, interval and tally of every metric and group."""
+    view = view_of(run, detailed=())
+    figures = [(row.metric, row.figure) for row in view.metrics]
+    figures += [(row.name, row.headline) for table in view.groups for row in table.rows]
+    return [(name, figure.text, figure.interval, figure.tally) for name, figure in figures]
+
+
+@pytest.mark.parametrize("name", ["small_run", "large_run", "all_failing_run"])
+def test_every_format_shows_every_figure(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    figures = shown_figures(run)
+    assert figures
+    in_html = {tuple(part for part in row if part)[:6] for row in html_rows(run)}
+    in_html_flat = ["\x00".join(row) for row in in_html]
+    in_markdown = ["\x00".join(row) for row in markdown_rows(run)]
+    plain = plain_summary(view_of(run, detailed=()))
+    drawn = draw_summary(run, width=120)
+    for figure in figures:
+        for place in (in_html_flat, in_markdown, plain.splitlines(), drawn.splitlines()):
+            assert any(all(part in line for part in figure) for line in place), figure
+
+
+def test_the_json_report_holds_the_aggregates_exactly(small_run: Run) -> None:
+    document = json.loads(JsonReporter().render(small_run))
+    overall = {row["metric"]: row["rate"] for row in document["aggregates"]["overall"]["metrics"]}
+    for summary in small_run.aggregates.overall.metrics:
+        assert overall[summary.metric] == {
+            name: getattr(summary.rate, name)
+            for name in ("n", "numerator", "unscored", "value", "low", "high", "confidence")
+        }
+    assert (document["headline"]["value"], document["headline"]["n"]) == (2 / 5, 5)
+    assert [case["case"]["id"] for case in document["cases"]] == ["12", "88", "g1", "t1", "u1", "v1"]
+
+
+def test_the_headline_reads_the_same_everywhere(small_run: Run) -> None:
+    view = view_of(small_run, detailed=())
+    line = f"{view.headline.text} {view.headline.interval} · {view.tally}"
+    assert line == "40.0 % [11.8, 76.9] · 2 of 5 correct · 1 unscored"
+    assert line in draw_summary(small_run, width=80)
+    assert line.replace("40.0 %", "**40.0 %**") in MarkdownReporter().render(small_run).decode()
+    page = re.sub("<[^>]+>", " ", HtmlReporter().render(small_run).decode())
+    assert line in " ".join(page.split())
+    headline = json.loads(JsonReporter().render(small_run))["headline"]
+    assert f"{headline['text']} · {headline['tally']}" == line
+    assert "match: 40.0 % [11.8, 76.9] (2 of 5), 1 unscored" in plain_summary(view)
+
+
+@pytest.mark.parametrize("reporter", REPORTERS, ids=lambda reporter: reporter.name)
+@pytest.mark.parametrize("name", RUNS)
+def test_any_run_renders_the_same_bytes_twice(name: str, reporter: object, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    rendered = reporter.render(run)  # type: ignore[attr-defined]
+    assert rendered == reporter.render(run)  # type: ignore[attr-defined]
+    rendered.decode()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_counts_and_their_cases_are_in_html_and_markdown(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    html = ["\x00".join(row) for row in html_rows(run)]
+    markdown = ["\x00".join(row) for row in markdown_rows(run)]
+    for _, rows in view_of(run, detailed=()).count_tables:
+        for row in rows:
+            if "script" in row.name:
+                continue
+            wanted = (f"{row.blame}: {row.name}" if row.blame else row.name, f"{row.count:,}")
+            assert any(all(part in line for part in wanted) for line in html), wanted
+            assert any(all(part in line for part in wanted) for line in markdown), wanted
+
+
+def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run: Run) -> None:
+    view = view_of(small_run)
+    assert [row.blame for row in view.failures] == ["gold", "system", "system"]
+    assert view.failures[0].example == "no such column: T1.nme"
+    assert view.notes[0] == "1 case is in no rate: its gold is broken, which is not the system's fault."
+
+
+def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
+    notes = " ".join(view_of(small_run).notes)
+    assert "1 case got no answer and counts as incorrect." in notes
+    assert "In 1 case both results are empty" in notes
+    assert "1 prediction fits no case: zz." in notes
+
+
+def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
+    failure = replace(wrong_case.gold_executions[1], status="error", failure=_gold_failure())
+    case = replace(wrong_case, gold_executions=(wrong_case.gold_executions[0], failure))
+    assert "In 1 scored case one of several gold queries is broken." in view_of(build_run([case])).notes
+
+
+def test_the_slowest_queries_are_distinct_and_in_order(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
+    again = replace(wrong_case, case=replace(wrong_case.case, id="89"))
+    rows = view_of(build_run([wrong_case, again])).slowest
+    assert [(row.time, row.side) for row in rows] == [("4.2 s", "predicted"), ("1.2 ms", "gold"), ("1.2 ms", "gold")]
+
+
+def test_an_empty_run_says_that_there_is_nothing(empty_run: Run) -> None:
+    view = view_of(empty_run)
+    assert (view.headline.text, view.headline.interval, view.tally) == ("n/a", "", "no scored case · 0 unscored")
+    assert "no scored case" in HtmlReporter().render(empty_run).decode()
+
+
+def test_a_run_without_match_is_headed_by_its_first_metric(build_run: Callable[..., Run], right_case: Evidence) -> None:
+    class Overlap:
+        name = "percent_overlap"
+        binary = False
+
+    score = replace(right_case.scores[0], metric="percent_overlap", value=0.25)
+    view = view_of(build_run([replace(right_case, scores=(score,))], metrics=[Overlap()]))
+    assert (view.headline_metric, view.headline_name) == ("percent_overlap", "percent_overlap")
+    assert view.tally == "mean of 1 · 0 unscored"
+
+
+def test_the_cross_table_is_symmetric_and_counts_what_the_pairs_count(large_run: Run) -> None:
+    view = view_of(large_run, detailed=())
+    assert view.cross is not None
+    names = view.cross.metrics
+    for row in view.disagreements:
+        first, second = names.index(row.first), names.index(row.second)
+        assert view.cross.counts[first][second] == view.cross.counts[second][first] == row.count
+        assert row.count == len(row.only_first) + len(row.only_second)
+    assert all(view.cross.counts[place][place] is None for place in range(len(names)))
+
+
+def test_loading_the_reporters_loads_none_of_their_libraries() -> None:
+    code = (
+        "import sys, assay.reports.html, assay.reports.json, assay.reports.markdown, assay.reports.console, "
+        "assay.runs.aggregate; "
+        "assert not {'jinja2', 'markupsafe', 'rich', 'numpy', 'msgspec'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def _gold_failure() -> object:
+    from assay.model import Failure
+
+    return Failure(stage="execute", kind="error", blame="gold", message="no such table: x")

@@ -1,0 +1,87 @@
+"""The Markdown report: fit for a comment, and nothing from outside is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from assay.model import Evidence, Run
+from assay.reports.markdown import MarkdownReporter, cell_code, code
+from assay.reports.text import one_line
+
+PARSER = MarkdownIt("commonmark").enable("table")
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not attrs or tag == "code", f"<{tag}> has attributes: {attrs}"
+        self.seen.add(tag)
+
+
+def test_only_our_own_tags_are_rendered(hostile_run: Run) -> None:
+    tags = Tags()
+    tags.feed(PARSER.render(MarkdownReporter().render(hostile_run).decode()))
+    assert tags.seen <= {
+        *("h2", "h3", "p", "strong", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
+        *("ul", "li", "code", "pre", "details", "summary"),
+    }
+
+
+def test_mentions_stand_only_in_code(hostile_run: Run) -> None:
+    for token in PARSER.parse(MarkdownReporter().render(hostile_run).decode()):
+        for child in token.children or []:
+            assert child.type == "code_inline" or "@everyone" not in child.content
+        if token.type == "html_block":
+            assert "@everyone" not in token.content
+
+
+def test_table_rows_keep_their_cells_whatever_they_hold(hostile_run: Run) -> None:
+    rows: list[int] = []
+    heads: list[int] = []
+    for token in PARSER.parse(MarkdownReporter().render(hostile_run).decode()):
+        if token.type == "tr_open":
+            rows.append(0)
+        elif token.type in ("td_open", "th_open"):
+            rows[-1] += 1
+        elif token.type == "thead_close":
+            heads.append(rows[-1])
+    assert set(rows) == set(heads)
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_a_code_span_shows_its_text(text: str) -> None:
+    shown = one_line(text)
+    (inline,) = [token for token in PARSER.parse("x " + code(shown)) if token.type == "inline"]
+    assert [child.content.strip() for child in inline.children or [] if child.type == "code_inline"] == [shown.strip()]
+
+
+def test_a_bar_in_a_table_cell_is_an_entity() -> None:
+    assert "|" not in cell_code("a || '\\|' b")
+
+
+def test_long_runs_fit_a_comment(large_run: Run) -> None:
+    text = MarkdownReporter().render(large_run).decode()
+    assert len(text) < 65_536
+    assert "more are in the HTML and JSON reports." in text
+
+
+def test_huge_queries_fit_a_comment(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
+    huge = replace(wrong_case.prediction, query="SELECT " + "x, " * 20_000)
+    cases = [replace(wrong_case, case=replace(wrong_case.case, id=str(i)), prediction=huge) for i in range(30)]
+    assert len(MarkdownReporter().render(build_run(cases)).decode()) < 65_536
+
+
+@pytest.mark.parametrize("text", ["NULL", "''", "'31'"])
+def test_the_difference_tells_null_from_text(small_run: Run, text: str) -> None:
+    block = MarkdownReporter().render(small_run).decode().split("```diff\n")[1].split("```")[0]
+    assert text in block.replace("|", " ").split()
