@@ -101,7 +101,12 @@ class Executions:
 
 
 class Metric(Protocol):
-    """A pure function from what happened to a score: rescoring needs no database."""
+    """A pure function from what happened to a score: rescoring needs no database.
+
+    A metric class may also set ``depends_on_queries_only = True``: its score then depends on the
+    database, the golds, the predicted query and the case's options alone (not on the question, the
+    tags or the timings), so that cases which share these are scored once.
+    """
 
     name: str
     label: str

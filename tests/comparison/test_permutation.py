@@ -73,9 +73,7 @@ def test_a_hash_collision_costs_no_verdict() -> None:
     assert hash(-1) == hash(-2)
     gold, predicted = Result.of([(-1, 5), (-1, 6), (3, 5)]), Result.of([(-2, 5), (-2, 6), (3, 5)])
     assert not compare(predicted, gold, ComparisonOptions(near_misses=False)).equal
-    assert not same_rows(
-        Side(columns=[(-1, 3)], places=(0, 0)), Side(columns=[(-2, 3)], places=(0, 0)), (0,)
-    )
+    assert not same_rows(Side(columns=[(-1, 3)], places=(0, 0)), Side(columns=[(-2, 3)], places=(0, 0)), (0,))
 
 
 def test_superset_columns_are_found_with_their_mapping() -> None:

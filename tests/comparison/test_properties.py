@@ -27,7 +27,9 @@ CELLS = st.one_of(
 def results(draw: st.DrawFn, cells: st.SearchStrategy[Cell] = CELLS, *, most: int = 6) -> Result:
     """Small results with many repeated values, so that permutations and duplicates matter."""
     width = draw(st.integers(1, 4))
-    return Result.of(draw(st.lists(st.tuples(*[cells] * width), max_size=most)), columns=[f"c{i}" for i in range(width)])
+    return Result.of(
+        draw(st.lists(st.tuples(*[cells] * width), max_size=most)), columns=[f"c{i}" for i in range(width)]
+    )
 
 
 def _brute_force(gold: Result, predicted: Result) -> bool:
@@ -69,7 +71,9 @@ def test_rows_may_be_shuffled_and_columns_permuted(result: Result, random: objec
     random.shuffle(rows)  # type: ignore[attr-defined]
     order = list(range(result.column_count))
     random.shuffle(order)  # type: ignore[attr-defined]
-    other = Result.of([tuple(row[column] for column in order) for row in rows], columns=[result.columns[c] for c in order])
+    other = Result.of(
+        [tuple(row[column] for column in order) for row in rows], columns=[result.columns[c] for c in order]
+    )
     comparison = compare(other, result)
     assert comparison.equal
     if rows:
@@ -104,7 +108,9 @@ def test_what_a_cut_tie_allows_is_what_trying_everything_allows(rows: list[Row],
     take = data.draw(st.integers(1, len(rows)))
     gold = Result.of(rows[:take])
     answer = Answer(result=gold, segments=(Segment(rows=tuple(rows), take=take),), ordered=False)
-    predicted = Result.of(data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=take, max_size=take)))
+    predicted = Result.of(
+        data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=take, max_size=take))
+    )
     allowed = any(
         not (Counter(tuple(row[column] for column in mapping) for row in predicted.rows) - Counter(rows))
         for mapping in permutations(range(2))

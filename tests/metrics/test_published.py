@@ -123,7 +123,7 @@ def test_soft_f1_of_equal_results_is_one(rows: list[tuple[int, int]]) -> None:
     [
         ([(1, 2)], [(2, 1)], False, True),
         ([(1, 1.5)], [(1.0, 1.5)], False, False),
-        ([(2, 1.5)], [(2.0, 1.5)], False, False),
+        ([(2, 1.5)], [(2.0, 1.5)], False, True),
         ([(1,)], [(1.0,)], False, True),
         ([(1,), (1,)], [(1,)], False, False),
         ([(1,), (2,)], [(2,), (1,)], False, True),
@@ -183,11 +183,27 @@ def test_spider2_looks_at_condition_columns_alone_and_at_order_where_told() -> N
     assert _value("spider2_lite", [(1,), (2,)], [(2,), (1,)], ignore_order=False) == 0.0
 
 
-@pytest.mark.parametrize("metric", [name for name in registry.BUILT_IN_METRICS if "match" not in name])
+@pytest.mark.parametrize("metric", [name for name in registry.BUILT_IN_METRICS if name != "spider_ex"])
 def test_a_failing_answer_scores_zero_and_an_absent_one_too(metric: str) -> None:
     assert _value(metric, [(1,)], _failed()) == 0.0
-    if metric != "spider_ex":
-        assert _value(metric, [(1,)], None) == 0.0
+    assert _value(metric, [(1,)], None) == 0.0
+
+
+def test_spider_scores_what_its_own_queries_return_and_an_absent_answer_zero() -> None:
+    metric = registry.metric("spider_ex")
+    case = Case(id="1", question="", golds=("SELECT DISTINCT a FROM t",))
+    prediction = Prediction(case_id="1", query="SELECT value FROM t WHERE a > = 1")
+    gold, predicted = metric.requests(case, prediction)
+    assert (gold.query, predicted.query) == ("SELECT  a FROM t", "SELECT 1 FROM t WHERE a >= 1")
+    requested = {gold: (_execution([(1,)]), _execution([(2,)])), predicted: (_execution([(1,)]), _execution([(2,)]))}
+    executions = Executions(golds=(_execution([(1,)]),), predicted=_failed(), requested=requested)
+    assert metric.score(case, prediction, executions, None).value == 1.0
+    requested[predicted] = (_execution([(1,)]), _failed())
+    assert metric.score(case, prediction, executions, None).value == 0.0
+    requested[gold] = (_execution([(1,)]), _failed())
+    assert metric.score(case, prediction, executions, None).value is None
+    absent = Executions(golds=(_execution([(1,)]),))
+    assert metric.score(case, Prediction(case_id="1"), absent, None).value == 0.0
 
 
 @pytest.mark.parametrize("metric", registry.BUILT_IN_METRICS)
@@ -204,6 +220,13 @@ def test_a_text_without_a_statement_is_an_empty_result_to_bird() -> None:
     assert _value("bird_ex", [], _failed("no_query")) == 1.0
     assert _value("bird_ex", [(1,)], _failed("no_query")) == 0.0
     assert _value("same_row_count", [], _failed("no_query")) == 0.0
+
+
+def test_a_second_semicolon_fails_in_birds_driver() -> None:
+    result = _execution([(1,)])
+    twice = Execution(query="SELECT 1;; ", status="rows", result=result.result, row_count=1)
+    assert _value("bird_ex", [(1,)], twice) == 0.0
+    assert _value("same_row_count", [(1,)], twice) == 1.0
 
 
 def test_the_best_gold_counts() -> None:

@@ -17,7 +17,7 @@ from assay.sql import is_nondeterministic, read_contents, read_shape
         ("SELECT a FROM t WHERE b IN (SELECT b FROM s ORDER BY b LIMIT 3)", False, False),
         ("SELECT * FROM (SELECT a FROM t ORDER BY a LIMIT 3)", False, False),
         ("SELECT 'order by x limit 1' FROM t", False, False),
-        ("SELECT a AS \"order by\" FROM t -- order by a", False, False),
+        ('SELECT a AS "order by" FROM t -- order by a', False, False),
         ("WITH s AS (SELECT a FROM t ORDER BY a) SELECT a FROM s", False, False),
         ("WITH s AS (SELECT a FROM t) SELECT a FROM s ORDER BY a", True, False),
         ("SELECT a FROM t UNION SELECT a FROM s ORDER BY a", True, False),

@@ -14,20 +14,20 @@ SETUP = (
     "INSERT INTO t VALUES (1,'a',1.0,'x'),(2,'B',2.0,'x'),(3,'b',2.0,'y'),(4,'d',NULL,'y'),(5,'e',NULL,'z')",
 )
 PROBED = [
-    ("SELECT n FROM t ORDER BY v", [[4, 5], [1], [2, 3]]),
-    ("SELECT n FROM t ORDER BY v DESC LIMIT 2", [[2, 3], [1], [4, 5]]),
-    ("SELECT n, v AS w FROM t ORDER BY w DESC, 1", None),
-    ("SELECT v * 2 w, n FROM t ORDER BY w + 1", [[4, 5], [1], [2, 3]]),
-    ("SELECT n FROM t ORDER BY 1 LIMIT 3 OFFSET 1", None),
-    ("SELECT g, count(*) c FROM t GROUP BY g ORDER BY c DESC LIMIT 1", None),
-    ("SELECT g FROM t GROUP BY g ORDER BY count(*) DESC, max(v)", None),
-    ("SELECT DISTINCT g FROM t ORDER BY g DESC", None),
-    ("SELECT t.n FROM t AS t JOIN t AS s ON s.id = t.id WHERE s.v IS NOT NULL ORDER BY s.v, t.g", None),
-    ("WITH s AS (SELECT * FROM t LIMIT 4) SELECT n FROM s ORDER BY v LIMIT 2", None),
-    ("(SELECT n FROM t ORDER BY g);", None),
-    ("SELECT n FROM t WHERE g IS NOT DISTINCT FROM 'x' ORDER BY lower(n)", None),
-    ("SELECT id FROM t ORDER BY CASE WHEN g = 'x' THEN 0 ELSE 1 END, v", None),
-    ("SELECT n /* , FROM */ FROM t -- ORDER BY id\n ORDER BY g LIMIT 2 -- the end", None),
+    "SELECT n FROM t ORDER BY v",
+    "SELECT n FROM t ORDER BY v DESC LIMIT 2",
+    "SELECT n, v AS w FROM t ORDER BY w DESC, 1",
+    "SELECT v * 2 w, n FROM t ORDER BY w + 1",
+    "SELECT n FROM t ORDER BY 1 LIMIT 3 OFFSET 1",
+    "SELECT g, count(*) c FROM t GROUP BY g ORDER BY c DESC LIMIT 1",
+    "SELECT g FROM t GROUP BY g ORDER BY count(*) DESC, max(v)",
+    "SELECT DISTINCT g FROM t ORDER BY g DESC",
+    "SELECT t.n FROM t AS t JOIN t AS s ON s.id = t.id WHERE s.v IS NOT NULL ORDER BY s.v, t.g",
+    "WITH s AS (SELECT * FROM t WHERE id < 5) SELECT n FROM s ORDER BY v LIMIT 2",
+    "(SELECT n FROM t ORDER BY g);",
+    "SELECT n FROM t WHERE g IS NOT DISTINCT FROM 'x' ORDER BY lower(n)",
+    "SELECT id FROM t ORDER BY CASE WHEN g = 'x' THEN 0 ELSE 1 END, v",
+    "SELECT n /* , FROM */ FROM t -- ORDER BY id\n ORDER BY g LIMIT 2 -- the end",
 ]
 
 
@@ -42,8 +42,10 @@ def _run(engine: str, query: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-@pytest.mark.parametrize(("query", "_groups"), PROBED)
-def test_the_probe_is_the_query_with_a_rank_beside_it(engine: str, query: str, _groups: object) -> None:
+@pytest.mark.parametrize("query", PROBED)
+def test_the_probe_is_the_query_with_a_rank_beside_it(engine: str, query: str) -> None:
+    if engine == "sqlite" and query.startswith("("):
+        pytest.skip("SQLite takes no parentheses round a whole query")
     probe = tie_probe(query, engine)
     assert probe is not None
     assert probe.ranked

@@ -151,7 +151,9 @@ def _origins(works: Sequence[Work]) -> dict[str, str | None]:
     """Per database the place of the first case on it, for messages."""
     origins: dict[str, str | None] = {}
     for work in works:
-        origins.setdefault(work.url.text, f"{work.case.origin} (db_id {work.case.database})" if work.case.database else None)
+        origins.setdefault(
+            work.url.text, f"{work.case.origin} (db_id {work.case.database})" if work.case.database else None
+        )
     return origins
 
 
@@ -172,4 +174,3 @@ def _provenance(inputs: Inputs, urls: Sequence[DatabaseUrl]) -> Provenance:
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         unmatched_predictions=inputs.unmatched,
     )
-

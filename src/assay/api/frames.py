@@ -37,7 +37,9 @@ def _plain(rows: list[Any]) -> Result:
         if isinstance(row, (str, bytes)) or not isinstance(row, Sequence):
             raise UsageError(f"row {number} is {row!r}: each row must be a tuple or list of cells, such as ({row!r},)")
         if len(row) != len(rows[0]):
-            raise UsageError(f"row {number} has {len(row)} cells where row 0 has {len(rows[0])}: rows must be of one length")
+            raise UsageError(
+                f"row {number} has {len(row)} cells where row 0 has {len(rows[0])}: rows must be of one length"
+            )
     return Result.of(rows)
 
 

@@ -27,7 +27,7 @@ from assay.model import (
     Verdict,
 )
 from assay.runs.codec import decode_evidence
-from assay.runs.worker import CaseOutcome, CaseTask
+from assay.runs.worker import CaseTask
 
 
 def judge(
@@ -48,9 +48,7 @@ def judge(
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. What the queries do is never raised: it is the verdict.
     """
-    return examine(
-        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits
-    ).verdict
+    return examine(predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits).verdict
 
 
 def examine(
@@ -74,10 +72,9 @@ def examine(
     outcome = next(iter(list(pool.run([[Task(id=0, payload=task)]]))))
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"judging failed: {outcome.message}")
-    done = outcome.outcome
-    if not isinstance(done, CaseOutcome):
-        raise AssayError(f"a worker answered with {type(done).__name__} where a CaseOutcome belongs")
-    return decode_evidence(done.evidence)
+    if not isinstance(outcome.outcome, bytes):
+        raise AssayError(f"a worker answered with {type(outcome.outcome).__name__} where a line of evidence belongs")
+    return decode_evidence(outcome.outcome)
 
 
 @lru_cache(maxsize=2)

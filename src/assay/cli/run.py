@@ -27,7 +27,9 @@ def run(  # one parameter an option
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
     ] = None,
-    metrics: Annotated[str | None, typer.Option(help="Metrics, separated by commas. Default: all built-in ones.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Metrics, separated by commas. Default: all built-in ones.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None,
     columns: Annotated[str | None, typer.Option(help="'any' column order, or 'strict': gold's.")] = None,
     timeout: Annotated[float | None, typer.Option(min=0.01, help="Seconds for each query. [default: 30]")] = None,
@@ -41,7 +43,9 @@ def run(  # one parameter an option
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
     ] = False,
-    case_format: Annotated[str | None, typer.Option(help="Format of the question set, if not told by its name.")] = None,
+    case_format: Annotated[
+        str | None, typer.Option(help="Format of the question set, if not told by its name.")
+    ] = None,
     prediction_format: Annotated[str | None, typer.Option(help="Format of the predictions.")] = None,
     id_column: Annotated[str | None, typer.Option(help="Column of the ids ('@position': row numbers).")] = None,
     question_column: Annotated[str | None, typer.Option(help="Column of the questions.")] = None,

@@ -139,7 +139,9 @@ def _clustered(side: Side, clusters: Clusters) -> Side:
 
 
 def _find(gold: Side, predicted: Side, options: ComparisonOptions, clusters: Clusters | None) -> Mapping | None:
-    ours, theirs = (gold, predicted) if clusters is None else (_clustered(gold, clusters), _clustered(predicted, clusters))
+    ours, theirs = (
+        (gold, predicted) if clusters is None else (_clustered(gold, clusters), _clustered(predicted, clusters))
+    )
 
     def accept(mapping: Mapping) -> bool:
         if not same_rows(ours, theirs, mapping):
@@ -251,7 +253,9 @@ class _Difference:
             AlignedRow(state="matched", gold=gold[place]) for place in matched_places[: min(_MATCHED_SAMPLE, limit)]
         ]
         aligned += [AlignedRow(state="missing", gold=gold[place]) for place in missing_places[:limit]]
-        aligned += [AlignedRow(state="extra", predicted=self._mapped(predicted[p], mapping)) for p in extra_places[:limit]]
+        aligned += [
+            AlignedRow(state="extra", predicted=self._mapped(predicted[p], mapping)) for p in extra_places[:limit]
+        ]
         return len(missing_places), len(extra_places), tuple(aligned)
 
     def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
@@ -267,7 +271,9 @@ class _Difference:
         if ours != theirs and ours and theirs:
             return f"the prediction returns {_count(theirs, 'column')} where gold has {ours}{hint}"
         if len(gold.rows) != len(predicted.rows):
-            return f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
+            return (
+                f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
+            )
         if missing == 0 and extra == 0 and self.answer.ordered:
             return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
         return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"

@@ -25,13 +25,25 @@ from assay.comparison.tolerance import cluster_numbers, numbers_equal
 from assay.model import ComparisonOptions, NearMiss, NearMissKind
 
 _BUDGET = 2_000_000
-_FACTORS = ((100, "×100"), (0.01, "÷100"), (1000, "×1000"), (0.001, "÷1000"), (1_000_000, "×1,000,000"), (1e-6, "÷1,000,000"))
+_FACTORS = (
+    (100, "×100"),
+    (0.01, "÷100"),
+    (1000, "×1000"),
+    (0.001, "÷1000"),
+    (1_000_000, "×1,000,000"),
+    (1e-6, "÷1,000,000"),
+)
 _NUMERIC_TEXT = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 
 
 def near_misses(
-    gold: Sequence[Column], predicted: Sequence[Column], *, rows: tuple[int, int], options: ComparisonOptions, ordered: bool
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    *,
+    rows: tuple[int, int],
+    options: ComparisonOptions,
+    ordered: bool,
 ) -> tuple[NearMiss, ...]:
     """All near misses of two results that are not the same answer.
 
@@ -142,9 +154,7 @@ def _row_sets(pair: _Pair) -> Iterator[NearMiss]:
         yield NearMiss(kind="extra_rows", detail=f"{-lack:,} row(s) more than gold's {pair.rows[0]:,}")
 
 
-def _alike_after(
-    pair: _Pair, kind: NearMissKind, change: Callable[[Key], Key], detail: str
-) -> Iterator[NearMiss]:
+def _alike_after(pair: _Pair, kind: NearMissKind, change: Callable[[Key], Key], detail: str) -> Iterator[NearMiss]:
     if not pair.same_shape:
         return
     distinct = set(_all_keys(pair))
@@ -183,9 +193,7 @@ def _untyped(key: Key) -> Key:
 
 
 def _letters(pair: _Pair) -> Iterator[NearMiss]:
-    return _alike_after(
-        pair, "case_or_whitespace_only", _folded, "the same text but for letter case or white space"
-    )
+    return _alike_after(pair, "case_or_whitespace_only", _folded, "the same text but for letter case or white space")
 
 
 def _folded(key: Key) -> Key:
@@ -203,7 +211,9 @@ def _rounding(pair: _Pair) -> Iterator[NearMiss]:
         ours = sorted(key_rows(pair.gold), key=_rounding_order)
         theirs = sorted(key_rows(predicted), key=_rounding_order)
         if all(
-            a == b or _rounds_to(a, b) for one, two in zip(ours, theirs, strict=True) for a, b in zip(one, two, strict=True)
+            a == b or _rounds_to(a, b)
+            for one, two in zip(ours, theirs, strict=True)
+            for a, b in zip(one, two, strict=True)
         ):
             yield NearMiss(kind="rounding_only", detail="the same numbers rounded differently")
             return
@@ -261,7 +271,9 @@ def _scaled(pair: _Pair) -> Iterator[NearMiss]:
         names = sorted({factor[1] for factor in factors if factor and factor[1]})
         if _equal_bags([list(map(_plain, column)) for column in pair.gold], scaled, pair.rows[0], pair.options):
             kind: NearMissKind = "sign" if names == ["sign"] else "scaled"
-            detail = "the same numbers with the opposite sign" if kind == "sign" else f"gold is the prediction {names[0]}"
+            detail = (
+                "the same numbers with the opposite sign" if kind == "sign" else f"gold is the prediction {names[0]}"
+            )
             yield NearMiss(kind=kind, detail=detail)
             return
 

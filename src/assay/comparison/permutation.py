@@ -138,9 +138,7 @@ def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[lis
 
 
 class _Search:
-    def __init__(
-        self, gold: Side, predicted: Side, candidates: list[list[int]], accept: Verify, budget: int
-    ) -> None:
+    def __init__(self, gold: Side, predicted: Side, candidates: list[list[int]], accept: Verify, budget: int) -> None:
         self.gold = gold
         self.predicted = predicted
         self.candidates = candidates

@@ -88,7 +88,10 @@ def _mutually_equal(chain: Sequence[int | float | Decimal], options: ComparisonO
 
 
 def pair_rows(
-    gold: Sequence[tuple[Key, ...]], predicted: Sequence[tuple[Key, ...]], clusters: Clusters, options: ComparisonOptions
+    gold: Sequence[tuple[Key, ...]],
+    predicted: Sequence[tuple[Key, ...]],
+    clusters: Clusters,
+    options: ComparisonOptions,
 ) -> bool:
     """Whether the rows can be paired one to one with every pair equal within tolerance.
 
@@ -103,9 +106,7 @@ def pair_rows(
     return all(_group_pairs(ours, theirs, options) for ours, theirs in groups.values())
 
 
-def _group_pairs(
-    gold: list[tuple[Key, ...]], predicted: list[tuple[Key, ...]], options: ComparisonOptions
-) -> bool:
+def _group_pairs(gold: list[tuple[Key, ...]], predicted: list[tuple[Key, ...]], options: ComparisonOptions) -> bool:
     if len(gold) != len(predicted):
         return False
     partners = [

@@ -20,6 +20,7 @@ class ResultMetric(ABC):
     name: ClassVar[str]
     label: ClassVar[str]
     binary: ClassVar[bool] = True
+    depends_on_queries_only: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
         """Nothing beside gold and prediction as they are."""
@@ -33,20 +34,24 @@ class ResultMetric(ABC):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best score over the golds that ran."""
-        golds = [(index, gold.result) for index, gold in enumerate(executions.golds) if gold.succeeded and gold.result]
+        golds = [
+            (index, gold.result)
+            for index, gold in enumerate(executions.golds)
+            if gold.result is not None and gold.succeeded
+        ]
         if not golds:
             return unscored(self.name, gold_failure(executions.golds))
         predicted = executions.predicted
-        if predicted is not None and predicted.status == "truncated":
-            return unscored(self.name, predicted.failure)
         if predicted is None or predicted.result is None:
             return Score(metric=self.name, value=self.of_failed(case, predicted, [gold for _, gold in golds]))
-        return Score(
-            metric=self.name,
-            value=max(self.of_results(case, index, gold, predicted) for index, gold in golds if gold is not None),
-        )
+        if predicted.status == "truncated":
+            return unscored(self.name, predicted.failure)
+        best = 0.0
+        for index, gold in golds:
+            best = max(best, self.of_results(case, index, gold, predicted))
+        return Score(metric=self.name, value=best)
 
-    def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result | None]) -> float:  # noqa: ARG002
+    def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:  # noqa: ARG002
         """The score of an answer without a result."""
         return 0.0
 

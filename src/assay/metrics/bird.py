@@ -5,6 +5,7 @@ Python's own equality decides between cells there: 1 = 1.0 = True, text exactly,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,14 +13,18 @@ from assay.metrics.base import ResultMetric
 from assay.model import Case, Execution, Result, Row
 
 
+_SECOND_SEMICOLON = re.compile(r";\s*;\s*$")
+"""The scripts' driver takes an empty statement after the first for a second one, and refuses the text."""
+
+
 class _BirdMetric(ResultMetric):
-    def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result | None]) -> float:
+    def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:
         """The scripts run a text without any statement as an empty result; every other failure is 0."""
         failure = predicted.failure if predicted is not None else None
         if predicted is None or failure is None or failure.kind != "no_query":
             return 0.0
         empty = Execution(query=predicted.query, status="empty", result=Result(columns=(), rows=()), row_count=0)
-        return max(self.of_results(case, index, gold, empty) for index, gold in enumerate(golds) if gold is not None)
+        return max(self.of_results(case, index, gold, empty) for index, gold in enumerate(golds))
 
 
 class BirdEx(_BirdMetric):
@@ -30,7 +35,7 @@ class BirdEx(_BirdMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Equality of row sets; text that is not valid UTF-8 is an error there."""
-        if predicted.result is None or predicted.undecodable_text:
+        if _fails_there(predicted) or predicted.result is None:
             return 0.0
         if gold.rows == predicted.result.rows:
             return 1.0
@@ -46,7 +51,7 @@ class BirdSoftF1(_BirdMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Precision and recall over cells, 0/0 taken as 0, both empty 1."""
-        if predicted.result is None or predicted.undecodable_text:
+        if _fails_there(predicted) or predicted.result is None:
             return 0.0
         return soft_f1(_hashable(gold.rows), _hashable(predicted.result.rows))
 
@@ -68,6 +73,11 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     precision = matched / (matched + predicted_only) if matched + predicted_only else 0.0
     recall = matched / (matched + gold_only) if matched + gold_only else 0.0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _fails_there(predicted: Execution) -> bool:
+    """Whether the scripts' driver would have raised where our engine gave a result."""
+    return predicted.undecodable_text or _SECOND_SEMICOLON.search(predicted.query) is not None
 
 
 def _row_set(result: Result) -> frozenset[Row]:

@@ -25,9 +25,7 @@ class ResultsMatch(Match):
     name: ClassVar[str] = "results_match"
     label: ClassVar[str] = "Results Match"
 
-    def score(
-        self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
-    ) -> Score:
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, columns in place."""
         score = super().score(case, prediction, executions, comparison)
         if comparison is None or not score.value:

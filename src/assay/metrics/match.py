@@ -19,6 +19,7 @@ class Match:
     name: ClassVar[str] = "match"
     label: ClassVar[str] = "Execution accuracy (match)"
     binary: ClassVar[bool] = True
+    depends_on_queries_only: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
         """Nothing beside gold and prediction as they are."""
@@ -47,15 +48,11 @@ class NonEmptyMatch(Match):
     name: ClassVar[str] = "non_empty_match"
     label: ClassVar[str] = "Execution accuracy, non-empty"
 
-    def score(
-        self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
-    ) -> Score:
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, without the vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
             message = "both results are empty: equal, but saying nothing"
-            return unscored(
-                self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message)
-            )
+            return unscored(self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message))
         return super().score(case, prediction, executions, comparison)
 
 

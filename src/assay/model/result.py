@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from assay.model.failure import Failure
@@ -78,7 +78,18 @@ class Execution:
 
     def without_rows(self) -> Execution:
         """The same evidence without the rows."""
-        return self if self.result is None else replace(self, result=None)
+        if self.result is None:
+            return self
+        # Not dataclasses.replace: every case passes here, and this is several times as fast.
+        return Execution(
+            query=self.query,
+            status=self.status,
+            failure=self.failure,
+            wall_time_s=self.wall_time_s,
+            row_count=self.row_count,
+            columns=self.columns,
+            undecodable_text=self.undecodable_text,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,8 +71,13 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
 def _column(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
     column: list[float | None] = []
+    place = 0
     for item in evidence:
-        score = item.score(metric.name)
+        # Scores stand in the same place in every case, as a rule.
+        score = item.scores[place] if place < len(item.scores) else None
+        if score is None or score.metric != metric.name:
+            place = next((at for at, other in enumerate(item.scores) if other.metric == metric.name), 0)
+            score = item.score(metric.name)
         value = None if score is None else score.value
         if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
             wanted = "0, 1" if metric.binary else "a finite number"

@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Metric
 from assay.runs.aggregate import aggregate
-from assay.runs.codec import decode_evidence, encode_evidence
+from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.journal import Journal
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
@@ -54,38 +54,39 @@ def execute(job: Job, pool: WorkerPool, *, folder: Path | None = None, on_progre
     Raises RunError where the folder holds another run or a damaged one.
     """
     started = perf_counter()
-    lines: dict[int, bytes] = {}
+    found: dict[int, Evidence] = {}
     with _open_journal(job, folder) as journal:
         digests = [digest_of(work) for work in job.works] if journal is not None else []
         if journal is not None:
-            lines = {
-                work.index: journal.finished[digest]
+            found = {
+                work.index: decode_findings(journal.finished[digest], work.case, work.prediction)
                 for work, digest in zip(job.works, digests, strict=True)
                 if digest in journal.finished
             }
-        resumed = len(lines)
-        remaining = [work for work in job.works if work.index not in lines]
+        resumed = len(found)
+        remaining = [work for work in job.works if work.index not in found]
         if on_progress:
             on_progress(Progress(total=len(job.works), finished=resumed, resumed=resumed))
         for index, line in _judge(job, remaining, pool):
             if journal is not None:
                 journal.append(digests[index], line)
-            lines[index] = line
+            # Decoded while the workers go on with the next cases.
+            work = job.works[index]
+            found[index] = decode_findings(line, work.case, work.prediction)
             if on_progress:
-                on_progress(Progress(total=len(job.works), finished=len(lines), resumed=resumed))
-        run = assemble(job, [lines[work.index] for work in job.works], wall_time_s=perf_counter() - started)
+                on_progress(Progress(total=len(job.works), finished=len(found), resumed=resumed))
+        run = assemble(job, [found[work.index] for work in job.works], wall_time_s=perf_counter() - started)
         if folder is not None:
             finish_folder(folder, run)
     return run
 
 
-def assemble(job: Job, lines: Sequence[bytes], *, wall_time_s: float) -> Run:
-    """The run from its evidence lines, which are in the question set's order."""
-    evidence = tuple(map(decode_evidence, lines))
+def assemble(job: Job, evidence: Sequence[Evidence], *, wall_time_s: float) -> Run:
+    """The run from its evidence, which is in the question set's order."""
     return Run(
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(wall_time_s, 3)),
-        evidence=evidence,
+        evidence=tuple(evidence),
         aggregates=aggregate(evidence, job.metrics),
     )
 
@@ -111,9 +112,7 @@ def _judge(job: Job, works: Sequence[Work], pool: WorkerPool) -> Iterator[tuple[
 
 
 def _task(job: Job, work: Work) -> Task:
-    requests = tuple(
-        request for metric in job.local_metrics for request in metric.requests(work.case, work.prediction)
-    )
+    requests = tuple(request for metric in job.local_metrics for request in metric.requests(work.case, work.prediction))
     payload = CaseTask(
         case=work.case,
         prediction=work.prediction,
@@ -121,16 +120,16 @@ def _task(job: Job, work: Work) -> Task:
         requests=requests,
         keep_rows=bool(job.local_metrics),
     )
-    return Task(id=work.index, payload=payload)
+    return Task(id=work.index, payload=pack_task(payload))
 
 
 def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     outcome = done.outcome
+    if isinstance(outcome, bytes):
+        return outcome
     if not isinstance(outcome, CaseOutcome):
         raise AssayError(f"a worker answered with {type(outcome).__name__} where a CaseOutcome belongs")
     executions = outcome.executions
-    if executions is None:
-        return outcome.evidence
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     for metric in job.local_metrics:

@@ -18,9 +18,11 @@ from assay.model import (
     Execution,
     Failure,
     Flag,
+    Outcome,
     Prediction,
     Result,
     Score,
+    Strength,
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
@@ -73,6 +75,29 @@ class CaseJudge:
         self._answers: dict[tuple[str, str], _Gold] = {}
         self._variants: dict[tuple[ColumnRule, bool], ComparisonOptions] = {}
         self._beside: dict[str, tuple[DatabaseUrl, ...]] = {}
+        self._judged: dict[object, Evidence] = {}
+        self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
+        """As `judge`, without the rows. Cases that pair the same queries on one database are judged once.
+
+        Question sets often ask one thing in several wordings, and systems are asked repeatedly.
+        """
+        key = (url.text, case.golds, prediction.query, case.options)
+        known = self._judged.get(key) if self._repeatable else None
+        if known is None or prediction.query is None:
+            evidence = self.judge(case, prediction, url).evidence
+            self._judged[key] = evidence
+            return evidence
+        return Evidence(
+            case=case,
+            prediction=prediction,
+            verdict=known.verdict,
+            scores=known.scores,
+            comparison=known.comparison,
+            gold_executions=known.gold_executions,
+            predicted_execution=known.predicted_execution,
+        )
 
     def judge(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
@@ -84,7 +109,7 @@ class CaseJudge:
         flags = self._flags(case, prediction, url, golds, predicted, comparison)
         if strict_order:
             flags |= {"strict_order"}
-        verdict = replace(_verdict(case, prediction, golds, predicted, comparison, index), flags=flags)
+        verdict = _Finding(prediction, golds, predicted, comparison, index, flags).verdict()
         executions = Executions(
             golds=golds,
             predicted=predicted,
@@ -259,7 +284,9 @@ _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=
 
 
 def _rows_and_ranks(
-    seen: Result, ranked: bool, key_columns: Sequence[int]  # noqa: FBT001 - private
+    seen: Result,
+    ranked: bool,
+    key_columns: Sequence[int],  # noqa: FBT001 - private
 ) -> tuple[list[tuple[object, ...]], list[object]]:
     if ranked:
         return [row[:-1] for row in seen.rows], [row[-1] for row in seen.rows]
@@ -279,39 +306,59 @@ def _blame_gold(execution: Execution) -> Execution:
     return replace(execution, failure=replace(failure, blame="setup" if setup else "gold"))
 
 
-def _verdict(
-    case: Case,
-    prediction: Prediction,
-    golds: Sequence[Execution],
-    predicted: Execution | None,
-    comparison: Comparison | None,
-    index: int | None,
-) -> Verdict:
-    if not any(gold.succeeded for gold in golds):
-        failure = next((gold.failure for gold in golds if gold.failure), None)
-        if failure is None:
-            failure = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
-        return Verdict(outcome="unscored", reason=f"gold gives no answer: {failure.message}", failure=failure)
-    if predicted is None:
-        failure = prediction.failure or unanswered()
-        return Verdict(outcome="incorrect", reason=f"no query to judge: {failure.message}", failure=failure)
-    if comparison is None:
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What was found out about one case, and the verdict that it comes to."""
+
+    prediction: Prediction
+    golds: Sequence[Execution]
+    predicted: Execution | None
+    comparison: Comparison | None
+    index: int | None
+    flags: frozenset[Flag]
+
+    def verdict(self) -> Verdict:
+        """The verdict, by the first thing that decides it."""
+        if not any(gold.succeeded for gold in self.golds):
+            failure = next((gold.failure for gold in self.golds if gold.failure), None)
+            if failure is None:
+                failure = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+            return self._of("unscored", f"gold gives no answer: {failure.message}", failure=failure)
+        if self.predicted is None:
+            failure = self.prediction.failure or unanswered()
+            return self._of("incorrect", f"no query to judge: {failure.message}", failure=failure)
+        if self.comparison is None:
+            return self._of_failed(self.predicted)
+        if not self.comparison.decided:
+            failure = Failure(stage="compare", kind="unscorable", blame="judge", message=self.comparison.reason)
+            return self._of("unscored", self.comparison.reason, failure=failure)
+        if self.comparison.equal:
+            return self._of("correct", self.comparison.reason, strength="matched_on_one_database")
+        return self._of("incorrect", self.comparison.reason, strength="refuted")
+
+    def _of_failed(self, predicted: Execution) -> Verdict:
         failure = predicted.failure
         if predicted.status == "truncated" or failure is None:
             message = "a cap cut the prediction's result before it could be compared: raise the caps"
             failure = Failure(stage="execute", kind="truncated", blame="setup", message=message)
-            return Verdict(outcome="unscored", reason=message, failure=failure)
+            return self._of("unscored", message, failure=failure)
+        if failure.kind == "unreadable_database":
+            return self._of("unscored", failure.message, failure=replace(failure, blame="setup"))
         if failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
             failure = _prose(predicted.query)
-        return Verdict(outcome="incorrect", reason=f"the prediction fails: {failure.message}", failure=failure)
-    if not comparison.decided:
-        failure = Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
-        return Verdict(outcome="unscored", reason=comparison.reason, failure=failure, gold_index=index)
-    if comparison.equal:
+        return self._of("incorrect", f"the prediction fails: {failure.message}", failure=failure)
+
+    def _of(
+        self, outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
+    ) -> Verdict:
         return Verdict(
-            outcome="correct", reason=comparison.reason, strength="matched_on_one_database", gold_index=index
+            outcome=outcome,
+            reason=reason,
+            flags=self.flags,
+            strength=strength,
+            gold_index=self.index,
+            failure=failure,
         )
-    return Verdict(outcome="incorrect", reason=comparison.reason, strength="refuted", gold_index=index)
 
 
 def _prose(text: str) -> Failure:

@@ -110,7 +110,9 @@ def load_run(folder: Path) -> Run:
         by_id[evidence.case.id] = evidence
     missing = [case_id for case_id in stored.order if case_id not in by_id]
     if missing:
-        raise RunError(f"{folder / 'journal.jsonl'}: {len(missing)} cases of the run are absent, such as {missing[0]!r}")
+        raise RunError(
+            f"{folder / 'journal.jsonl'}: {len(missing)} cases of the run are absent, such as {missing[0]!r}"
+        )
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,

@@ -11,7 +11,7 @@ from assay.engines.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.codec import encode_evidence
+from assay.runs.codec import encode_evidence, unpack_task
 from assay.runs.judging import CaseJudge
 
 SETUP = "assay.runs.worker:set_up"
@@ -45,23 +45,30 @@ class CaseTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutcome:
-    """A judged case on its way back: its evidence as a line of JSON, and the rows where asked for."""
+    """A judged case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
 
     evidence: bytes
-    executions: Executions | None = None
+    executions: Executions
 
 
-def set_up(settings: WorkerSettings) -> Callable[[CaseTask], CaseOutcome]:
-    """Set up one worker: its engines open when first needed."""
+def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome]:
+    """Set up one worker: its engines open when first needed.
+
+    What it returns takes a CaseTask, packed or not, and gives the evidence as a line of JSON, with
+    the rows where the task asks for them.
+    """
     _load_parsers()
+    _tame_collector()
     executor = Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
     metrics = [load_metric(reference) for reference in settings.metrics]
     judge = CaseJudge(executor, metrics, settings.options)
 
-    def judge_task(task: CaseTask) -> CaseOutcome:
+    def judge_task(packed: object) -> bytes | CaseOutcome:
+        task = unpack_task(packed, CaseTask)
+        if not task.keep_rows:
+            return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
         judged = judge.judge(task.case, task.prediction, task.url, task.requests)
-        executions = judged.executions if task.keep_rows else None
-        return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=executions)
+        return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=judged.executions)
 
     return judge_task
 
@@ -79,8 +86,17 @@ def load_metric(reference: str) -> Metric:
 
 def _load_parsers() -> None:
     """Import what nearly every case needs while there is nothing else to do."""
-    import sqlparse.engine  # noqa: F401
-
+    from assay.metrics import spider
     from assay.sql import warm_up
 
     warm_up()
+    spider.warm_up()
+
+
+def _tame_collector() -> None:
+    """Rows are many small objects without cycles: looking through them for cycles is time for nothing."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)

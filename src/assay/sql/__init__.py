@@ -4,4 +4,14 @@ from assay.sql.contents import QueryContents, StatementKind, read_contents
 from assay.sql.shape import QueryShape, is_nondeterministic, read_shape, warm_up
 from assay.sql.ties import TieProbe, tie_probe
 
-__all__ = ["QueryContents", "QueryShape", "StatementKind", "TieProbe", "is_nondeterministic", "read_contents", "read_shape", "tie_probe", "warm_up"]
+__all__ = [
+    "QueryContents",
+    "QueryShape",
+    "StatementKind",
+    "TieProbe",
+    "is_nondeterministic",
+    "read_contents",
+    "read_shape",
+    "tie_probe",
+    "warm_up",
+]

@@ -7,21 +7,39 @@ queries in which the words do not occur at all.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.tokens import Token
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
-_LUCK = re.compile(
-    r"\b(random|rand|randomblob|newid|uuid|gen_random_uuid|uuid_generate_v4|now|today|getdate|sysdate|clock_timestamp"
-    r"|curdate|curtime|statement_timestamp|transaction_timestamp)\s*\("
-    r"|\b(current_date|current_time|current_timestamp|localtime|localtimestamp|tablesample|using\s+sample)\b"
-    r"|'now'|\b(date|time|datetime|julianday|unixepoch)\s*\(\s*\)",
-    re.IGNORECASE,
+_ORDER_OR_CUT = ("order", "limit", "fetch", "top", "offset")
+_LUCK = (
+    "rand",
+    "now",
+    "uuid",
+    "newid",
+    "today",
+    "getdate",
+    "sysdate",
+    "clock_",
+    "curdate",
+    "curtime",
+    "current_",
+    "localtime",
+    "sample",
+    "_timestamp",
+    "date()",
+    "time()",
+    "julianday()",
+    "unixepoch()",
 )
+"""Parts of words without which no query asks for chance or the clock: the search spares the parsing."""
+
 _LUCKY_FUNCTIONS = frozenset(
     {
         "random",
@@ -74,13 +92,14 @@ class QueryShape:
 @lru_cache(maxsize=8192)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: what cannot be parsed says so."""
-    if not _WORTH_PARSING.search(query):
+    lowered = query.lower()
+    if not any(word in lowered for word in _ORDER_OR_CUT):
         return QueryShape()
-    tree = parse_query(query, dialect)
-    if tree is None:
+    parsed = parse_query(query, dialect)
+    if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
         return QueryShape(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
-    top = outermost(tree)
+    top = outermost(parsed.tree)
     return QueryShape(
         ordered=bool(top.args.get("order")),
         limited=any(top.args.get(cut) for cut in ("limit", "offset")),
@@ -90,32 +109,40 @@ def read_shape(query: str, dialect: str) -> QueryShape:
 @lru_cache(maxsize=8192)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query asks for chance or for the clock anywhere. False where it cannot be parsed."""
-    if not _LUCK.search(query):
+    lowered = query.lower()
+    if not any(part in lowered for part in _LUCK):
         return False
-    tree = parse_query(query, dialect)
-    return tree is not None and _has_luck(tree)
+    parsed = parse_query(query, dialect)
+    return parsed is not None and _has_luck(parsed.tree)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """The tree of one SELECT, set operation or VALUES, with the tokens that it was read from. Shared: not to be changed."""
+
+    tree: exp.Expression
+    tokens: Sequence[Token]
 
 
 @lru_cache(maxsize=1024)
-def _parse(query: str, dialect: str) -> exp.Expression | None:
-    from sqlglot import exp, parse
+def parse_query(query: str, dialect: str) -> ParsedQuery | None:
+    """Parse one query; None where it cannot be read or is something else."""
+    from sqlglot import Dialect, exp
     from sqlglot.errors import SqlglotError
 
     try:
-        trees = [tree for tree in parse(query, read=dialect) if tree is not None and not isinstance(tree, exp.Semicolon)]
+        speaks = Dialect.get_or_raise(dialect)
+        tokens = speaks.tokenize(query)
+        trees = [
+            tree
+            for tree in speaks.parser().parse(tokens, query)
+            if tree is not None and not isinstance(tree, exp.Semicolon)
+        ]
     except (SqlglotError, RecursionError, ValueError):
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
-    return trees[0]
-
-
-def parse_query(query: str, dialect: str) -> exp.Expression | None:
-    """The tree of one SELECT, set operation or VALUES; None where it cannot be read or is something else.
-
-    The tree is shared: copy it before changing it.
-    """
-    return _parse(query, dialect)
+    return ParsedQuery(trees[0], tokens)
 
 
 def outermost(tree: exp.Expression) -> exp.Expression:

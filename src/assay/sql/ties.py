@@ -47,15 +47,15 @@ def tie_probe(query: str, dialect: str) -> TieProbe | None:
     """Build the probe. None where ties cannot be seen this way."""
     from sqlglot import exp
 
-    tree = parse_query(query, dialect)
-    if tree is None:
+    parsed = parse_query(query, dialect)
+    if parsed is None:
         return None
-    tree = outermost(tree)
+    tree = outermost(parsed.tree)
     offset = _literal(tree.args.get("offset"))
     order = tree.args.get("order")
     if offset is None or _with_ties(tree) or (order and not isinstance(tree, (exp.Select, exp.SetOperation))):
         return None
-    text = _Text.read(query, dialect, cut=bool(tree.args.get("limit") or tree.args.get("offset")))
+    text = _Text.read(query, parsed.tokens, cut=bool(tree.args.get("limit") or tree.args.get("offset")))
     if text is None:
         return None
     if not order:
@@ -142,15 +142,8 @@ class _Text:
     keys: tuple[tuple[Token, ...], ...]
 
     @classmethod
-    def read(cls, query: str, dialect: str, *, cut: bool) -> _Text | None:
+    def read(cls, query: str, tokens: Sequence[Token], *, cut: bool) -> _Text | None:
         """Find the places. None where the tokens are not those of a plain query."""
-        from sqlglot import tokenize
-        from sqlglot.errors import SqlglotError
-
-        try:
-            tokens = list(tokenize(query, read=dialect))
-        except (SqlglotError, ValueError):
-            return None
         tokens = _unwrapped(tokens)
         if not tokens:
             return None
@@ -217,7 +210,7 @@ def _is(token: Token, *names: str) -> bool:
     return token.token_type.name in names
 
 
-def _unwrapped(tokens: list[Token]) -> list[Token]:
+def _unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
     """Without trailing semicolons, and without parentheses round the whole."""
     while tokens and _is(tokens[-1], "SEMICOLON"):
         tokens = tokens[:-1]
@@ -248,14 +241,18 @@ def _at_top(tokens: Sequence[Token]) -> list[int]:
 def _cut_place(tokens: Sequence[Token], top: Sequence[int]) -> int | None:
     """Where the last run of LIMIT, OFFSET or FETCH clauses begins."""
     cuts = [place for place in top if _is(tokens[place], "LIMIT", "OFFSET", "FETCH")]
-    barrier = max((place for place in top if _is(tokens[place], "ORDER_BY", "FROM", "UNION", "EXCEPT", "INTERSECT")), default=-1)
+    barrier = max(
+        (place for place in top if _is(tokens[place], "ORDER_BY", "FROM", "UNION", "EXCEPT", "INTERSECT")), default=-1
+    )
     return next((place for place in cuts if place > barrier), None)
 
 
 def _ends_outputs(tokens: Sequence[Token], place: int) -> bool:
     if _is(tokens[place], "FROM"):
         return not _is(tokens[place - 1], "DISTINCT")  # not that of IS DISTINCT FROM
-    return _is(tokens[place], "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY")
+    return _is(
+        tokens[place], "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY"
+    )
 
 
 def _split(tokens: Sequence[Token], start: int, stop: int) -> tuple[tuple[Token, ...], ...]:
