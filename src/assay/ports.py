@@ -155,7 +155,7 @@ class CaseFormat(Protocol):
     name: str
 
     def recognises(self, path: Path) -> bool:
-        """Whether this file or folder looks like this layout: by suffix, and a look inside where suffixes are shared."""
+        """Whether this file or folder looks like this layout: by suffix, with a look inside where that is shared."""
         ...
 
     def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:

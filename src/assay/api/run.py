@@ -54,9 +54,9 @@ class Run:
 
     def summary(self, *, width: int = 100) -> str:
         """The console summary as plain text."""
-        from assay.reports.console import summary_text
+        from assay.reports.console import draw_summary
 
-        return summary_text(self.record, width=width)
+        return draw_summary(self.record, width=width)
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
@@ -66,7 +66,7 @@ class Run:
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
         try:
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
         except ImportError as error:
             raise MissingDependency("pyarrow", "arrow") from error
         import tempfile

@@ -87,7 +87,7 @@ def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> 
     for index in range(width):
         column = list(map(itemgetter(index), rows))
         if _are_keys(column):
-            columns.append(column)  # type: ignore[arg-type]  # all of these types hash
+            columns.append(column)
             continue
         as_they_are = False
         columns.append([key_of(cell, boolean_is_integer=boolean_is_integer) for cell in column])

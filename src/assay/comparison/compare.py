@@ -23,7 +23,7 @@ from assay.comparison.permutation import (
     same_rows,
 )
 from assay.comparison.tolerance import Clusters, cluster_numbers, pair_rows
-from assay.model import AlignedRow, Comparison, ComparisonOptions, Result, Row
+from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
 _NEAR_MISS_CELLS = 200_000
 """Beyond so many cells on both sides together, near misses are not looked for."""
@@ -211,7 +211,7 @@ class _Difference:
         mapping = self._mapping(ours, theirs, cells)
         missing, extra, aligned = self._align(ours, theirs, mapping)
         counts = (len(gold.rows), len(predicted.rows))
-        close = ()
+        close: tuple[NearMiss, ...] = ()
         if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
             close = near_misses(ours, theirs, rows=counts, options=self.options, ordered=self.answer.ordered)
         return Comparison(
@@ -241,7 +241,7 @@ class _Difference:
         pairs = [(column, option) for column, option in enumerate(mapping) if option is not None]
         gold, predicted = self.answer.result.rows, self.predicted.rows
         if not pairs:
-            missing_places, extra_places = range(len(gold)), range(len(predicted))
+            missing_places, extra_places = list(range(len(gold))), list(range(len(predicted)))
             matched_places: list[int] = []
         else:
             our_rows = key_rows([ours[column] for column, _ in pairs])
