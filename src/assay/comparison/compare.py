@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from assay.comparison.answer import Answer
-from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.near import near_misses
 from assay.comparison.permutation import (
     BudgetSpent,
@@ -98,21 +98,28 @@ def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOpt
         if ours != theirs:
             return False
         return options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs))
+    # A look at one row spares the set where the columns are in another order.
+    if theirs[0] not in ours:
+        return False
+    types = set() if options.boolean_is_integer else cell_types(ours)
+    if not comparable_as_they_are(types):
+        return False
     try:
-        # A look at three rows spares the set where the columns are in another order.
-        if any(row not in ours for row in theirs[:3]):
-            return False
         distinct = set(ours)
-        if not options.boolean_is_integer and not comparable_as_they_are(cell_types(ours) | cell_types(theirs)):
-            return False
-        if len(distinct) == len(ours):
-            # As many predicted rows as gold rows, and gold has no duplicates: if taking the
-            # predicted ones away leaves nothing, each gold row was there once.
-            distinct.difference_update(theirs)
-            return not distinct
-        return dict.__eq__(Counter(ours), Counter(theirs))
+        if len(distinct) < len(ours):
+            types |= set() if options.boolean_is_integer else cell_types(theirs)
+            return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
+        # As many predicted rows as gold rows, and gold has no duplicates: if taking the predicted
+        # ones away leaves nothing, each gold row was there once. In portions, so that cells are
+        # still at hand in the cache when they are hashed after their types were looked at.
+        for start in range(0, len(theirs), PORTION):
+            portion = theirs[start : start + PORTION]
+            if not options.boolean_is_integer:
+                types |= cell_types(portion)
+            distinct.difference_update(portion)
     except TypeError:  # a cell that does not hash: the keys will
         return False
+    return not distinct and comparable_as_they_are(types)
 
 
 def _sides(answer: Answer, predicted: Result, options: ComparisonOptions) -> tuple[Side, Side]:

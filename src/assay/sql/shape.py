@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot import Token
+    from sqlglot import Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
 _ORDER_OR_CUT = ("order", "limit", "fetch", "top", "offset")

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from assay.sql.shape import outermost, parse_query
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot import Token
+    from sqlglot import Token, exp
 
 RANK_COLUMN = "assay_rank"
 
