@@ -179,10 +179,22 @@ class Reporter(Protocol):
 
 
 class System(Protocol):
-    """A system under test that answers questions live."""
+    """A system under test that answers questions live. Asked from several threads at once."""
 
     name: str
 
+    def describe(self) -> str:
+        """What it is and how it is asked, free of secrets: systems of equal description are asked the same."""
+        ...
+
     def answer(self, case: Case) -> Prediction:
-        """Ask one question. Trouble of one question comes back as a Prediction with a Failure."""
+        """Ask one question. Trouble of one question comes back as a Prediction with a Failure.
+
+        Raises `assay.errors.SystemUnusable` where no question could be answered, such as for wrong
+        credentials: that ends the run.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
         ...
