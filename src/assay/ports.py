@@ -12,7 +12,9 @@ from assay.model import (
     Comparison,
     DatabaseUrl,
     Execution,
+    Failure,
     Limits,
+    PairTiming,
     Prediction,
     Run,
     Score,
@@ -121,6 +123,33 @@ class Metric(Protocol):
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """Score one case. ``comparison`` is that of the verdict; None where there was nothing to compare."""
         ...
+
+
+class TimedMetric(Metric, Protocol):
+    """A metric over wall times. It is asked twice.
+
+    First, as every metric, where the rows are: it says 0, None, or `AWAITS_TIMING` as the failure
+    of a score without a value. For the cases that await it, both queries are then executed in turn,
+    alone on one worker, and ``timed`` gives the score.
+    """
+
+    def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
+        """The score of these timings; there is at least one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedScore:
+    """A score over wall times, and whether their noise could have changed it."""
+
+    score: Score
+    noisy: bool
+
+
+AWAITS_TIMING = Failure(
+    stage="score", kind="unscorable", blame="judge", message="the times of this pair were not measured"
+)
+"""Why an efficiency metric has no value yet, or at all where the measuring failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ def evaluate(
     columns: ColumnRule = "any",
     relative_tolerance: float = 1e-9,
     absolute_tolerance: float = 1e-12,
+    timing_iterations: int = 3,
     workers: int | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -64,6 +65,8 @@ def evaluate(
         columns: ``any`` leaves the column order free, ``strict`` demands gold's.
         relative_tolerance: for numbers where a float takes part.
         absolute_tolerance: likewise.
+        timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
+            in turn, after a warm-up.
         workers: processes that execute queries; None: one a core, at most 8.
         output: a folder for the run. What it holds of the same run already is not done again.
         overwrite: forget what the folder holds of an earlier run.
@@ -100,6 +103,7 @@ def evaluate(
             columns=columns,
             relative_tolerance=relative_tolerance,
             absolute_tolerance=absolute_tolerance,
+            timing_iterations=timing_iterations,
             workers=count,
             name=name,
         )

@@ -11,6 +11,14 @@ from assay.model.verdict import Outcome, Score, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairTiming:
+    """Wall times of gold and prediction, executed one after the other. Seconds, above 0."""
+
+    gold_s: float
+    predicted_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """All that is known of one case: what a run stores and a report shows.
 
@@ -24,6 +32,8 @@ class Evidence:
     comparison: Comparison | None = None
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
+    pair_timings: tuple[PairTiming, ...] = ()
+    """What an efficiency metric measured, in the order of measuring; warm-ups are not among them."""
     cause: str | None = None
     """The named cause of a wrong answer, where a diagnosis gave one."""
 
@@ -151,6 +161,8 @@ class RunSettings:
     columns: str = "any"
     relative_tolerance: float = 1e-9
     absolute_tolerance: float = 1e-12
+    timing_iterations: int = 3
+    """How often efficiency metrics execute both queries, after a warm-up."""
     workers: int = 2
     name: str | None = None
 

@@ -16,8 +16,10 @@ Flag = Literal[
     "truncated",
     "timeout",
     "strict_order",
+    "noisy_timing",
 ]
-"""``strict_order``: gold could not be parsed, or its ties not be seen, so its row order was taken as it came."""
+"""``strict_order``: gold could not be parsed, or its ties not be seen, so its row order was taken as it came.
+``noisy_timing``: the measured times vary so much that another measurement may earn another reward."""
 
 Strength = Literal["matched_on_one_database", "survived", "proved", "refuted", "none"]
 

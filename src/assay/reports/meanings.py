@@ -41,6 +41,7 @@ FLAGS: Mapping[str, str] = {
     "nondeterministic": "the query reads a clock or random numbers",
     "truncated": "a cap cut a result",
     "timeout": "a query ran out of time",
+    "noisy_timing": "the measured times vary so much that another measurement may earn another reward",
     "strict_order": "gold's ties could not be seen, so its row order was taken as it came",
 }
 

@@ -17,7 +17,19 @@ from uuid import UUID
 import msgspec
 
 from assay.errors import RunError
-from assay.model import AlignedRow, Case, Cell, Comparison, Evidence, Execution, Prediction, Row, Score, Verdict
+from assay.model import (
+    AlignedRow,
+    Case,
+    Cell,
+    Comparison,
+    Evidence,
+    Execution,
+    PairTiming,
+    Prediction,
+    Row,
+    Score,
+    Verdict,
+)
 
 _Value = TypeVar("_Value")
 _TAG = "$"
@@ -141,6 +153,7 @@ class _Findings:
     comparison: Comparison | None = None
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
+    pair_timings: tuple[PairTiming, ...] = ()
     cause: str | None = None
 
 
@@ -155,6 +168,7 @@ def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence
         comparison=found.comparison,
         gold_executions=found.gold_executions,
         predicted_execution=found.predicted_execution,
+        pair_timings=found.pair_timings,
         cause=found.cause,
     )
     return evidence if _plain(evidence) else _with_rows(evidence, lambda row: tuple(map(unpack_cell, row)))

@@ -19,6 +19,7 @@ from assay.runs.journal import Journal
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.store import begin_folder, finish_folder
+from assay.runs.timing import time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
 
 
@@ -75,6 +76,10 @@ def execute(job: Job, pool: WorkerPool, *, folder: Path | None = None, on_progre
             found[index] = decode_findings(line, work.case, work.prediction)
             if on_progress:
                 on_progress(Progress(total=len(job.works), finished=len(found), resumed=resumed))
+        for index, evidence in time_pairs(job.works, found, job.metrics, job.settings, pool):
+            if journal is not None:
+                journal.append(digests[index], encode_evidence(evidence))
+            found[index] = evidence
         run = assemble(job, [found[work.index] for work in job.works], wall_time_s=perf_counter() - started)
         if folder is not None:
             finish_folder(folder, run)

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.engines.executor import Executor
 from assay.errors import PluginError
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.codec import encode_evidence, unpack_task
 from assay.runs.judging import CaseJudge
@@ -44,6 +44,16 @@ class CaseTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimingTask:
+    """A pair of queries to be executed in turn, for their times."""
+
+    gold: str
+    predicted: str
+    url: DatabaseUrl
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutcome:
     """A judged case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
 
@@ -51,11 +61,11 @@ class CaseOutcome:
     executions: Executions
 
 
-def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome]:
+def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome | tuple[PairTiming, ...]]:
     """Set up one worker: its engines open when first needed.
 
     What it returns takes a CaseTask, packed or not, and gives the evidence as a line of JSON, with
-    the rows where the task asks for them.
+    the rows where the task asks for them; or a TimingTask, and gives what it measured.
     """
     _load_parsers()
     _tame_collector()
@@ -63,7 +73,9 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome]:
     metrics = [load_metric(reference) for reference in settings.metrics]
     judge = CaseJudge(executor, metrics, settings.options)
 
-    def judge_task(packed: object) -> bytes | CaseOutcome:
+    def judge_task(packed: object) -> bytes | CaseOutcome | tuple[PairTiming, ...]:
+        if isinstance(packed, TimingTask):
+            return time_pair(executor, packed)
         task = unpack_task(packed, CaseTask)
         if not task.keep_rows:
             return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
@@ -71,6 +83,19 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome]:
         return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=judged.executions)
 
     return judge_task
+
+
+def time_pair(executor: Executor, task: TimingTask) -> tuple[PairTiming, ...]:
+    """Execute both queries in turn so many times, after one warm-up of each. Nothing where one of them fails."""
+    found: list[PairTiming] = []
+    for iteration in range(task.iterations + 1):
+        gold = executor.execute_anew(task.url, task.gold)
+        predicted = executor.execute_anew(task.url, task.predicted) if gold.succeeded else gold
+        if not (gold.wall_time_s and predicted.wall_time_s and predicted.succeeded):
+            return ()
+        if iteration:
+            found.append(PairTiming(gold_s=gold.wall_time_s, predicted_s=predicted.wall_time_s))
+    return tuple(found)
 
 
 def load_metric(reference: str) -> Metric:

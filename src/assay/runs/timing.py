@@ -1,0 +1,80 @@
+"""The second part of a run with efficiency metrics: time the right answers, alone on one worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from assay.engines.pool import Task, TaskLost, WorkerPool
+from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
+from assay.ports import AWAITS_TIMING, Metric, TimedMetric
+from assay.runs.plan import Work
+from assay.runs.worker import TimingTask
+
+
+def is_timed(metric: Metric) -> TypeGuard[TimedMetric]:
+    """Whether a metric scores wall times."""
+    return callable(getattr(metric, "timed", None))
+
+
+def awaits_timing(evidence: Evidence) -> bool:
+    """Whether some score of this case waits for its pair to be timed."""
+    return any(score.value is None and score.failure == AWAITS_TIMING for score in evidence.scores)
+
+
+def time_pairs(
+    works: Sequence[Work],
+    found: Mapping[int, Evidence],
+    metrics: Sequence[Metric],
+    settings: RunSettings,
+    pool: WorkerPool,
+) -> Iterator[tuple[int, Evidence]]:
+    """Time every pair that awaits it and give the completed evidence with its case's index, as each is done.
+
+    All pairs go to one worker as one batch, and nothing else runs meanwhile: parallel work would
+    be measured with them.
+    """
+    timed = [metric for metric in metrics if is_timed(metric)]
+    waiting = [work for work in works if awaits_timing(found[work.index])]
+    by_index = {work.index: work for work in waiting}
+    if not waiting:
+        return
+    tasks = [Task(id=work.index, payload=_task(work, found[work.index], settings)) for work in waiting]
+    for outcome in pool.run([tasks]):
+        evidence = found[by_index[outcome.task_id].index]
+        timings = () if isinstance(outcome, TaskLost) else outcome.outcome
+        yield outcome.task_id, _completed(evidence, timed, timings if isinstance(timings, tuple) else ())
+
+
+def _task(work: Work, evidence: Evidence, settings: RunSettings) -> TimingTask:
+    gold = work.case.golds[evidence.verdict.gold_index or 0]
+    return TimingTask(
+        gold=gold, predicted=work.prediction.query or "", url=work.url, iterations=settings.timing_iterations
+    )
+
+
+def _completed(evidence: Evidence, metrics: Sequence[TimedMetric], timings: tuple[PairTiming, ...]) -> Evidence:
+    by_name = {metric.name: metric for metric in metrics}
+    scores: list[Score] = []
+    noisy = False
+    for score in evidence.scores:
+        if score.failure != AWAITS_TIMING:
+            scores.append(score)
+        elif timings:
+            result = by_name[score.metric].timed(timings)
+            scores.append(result.score)
+            noisy = noisy or result.noisy
+        else:
+            scores.append(replace(score, failure=_NOT_MEASURED))
+    noise: frozenset[Flag] = frozenset({"noisy_timing"}) if noisy else frozenset()
+    flags = evidence.verdict.flags | noise
+    return replace(evidence, scores=tuple(scores), pair_timings=timings, verdict=replace(evidence.verdict, flags=flags))
+
+
+_NOT_MEASURED = Failure(
+    stage="score",
+    kind="unscorable",
+    blame="engine",
+    message="one of the two queries failed when it was executed again for its time",
+)
