@@ -1,7 +1,7 @@
 """Find engines, metrics, case formats and reporters by name: the built-in ones and those of other packages.
 
-All come through entry points (`assay.engines`, `assay.metrics`, `assay.cases`, `assay.reports`),
-loaded by name and only when asked for. A name that two packages register, or one that fails to
+All come through entry points (`assay.engines`, `assay.systems`, `assay.metrics`, `assay.cases`,
+`assay.reports`), loaded by name and only when asked for. A name that two packages register, or one that fails to
 load, is an error that names the package and the cause.
 """
 
@@ -15,12 +15,14 @@ from typing import Any, Literal
 
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl
-from assay.ports import CaseFormat, EngineClass, Metric, Reporter
+from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
+from assay.systems.options import SystemOptions
 
-Group = Literal["assay.engines", "assay.metrics", "assay.cases", "assay.reports"]
+Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports"]
 
 _NOUNS: dict[str, str] = {
     "assay.engines": "engine",
+    "assay.systems": "kind of system",
     "assay.metrics": "metric",
     "assay.cases": "case format",
     "assay.reports": "report format",
@@ -100,6 +102,17 @@ def engine_class(url: DatabaseUrl) -> EngineClass:
         raise InputError(f"{url}: {error}") from None
     loaded: EngineClass = load("assay.engines", url.scheme)
     return loaded
+
+
+def open_system(url: str, options: SystemOptions) -> System:
+    """Open the live system that a URL such as ``denodo:http://host:8008/answerDataQuestion`` names."""
+    kind, colon, _ = url.partition(":")
+    if not colon:
+        raise InputError(
+            f"{url!r} names no system: write denodo:URL, http:URL, command:COMMAND or python:MODULE:FUNCTION"
+        )
+    opened: System = load("assay.systems", kind).open(url, options)
+    return opened
 
 
 def metric(name: str) -> Metric:

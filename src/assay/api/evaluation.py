@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,17 +19,27 @@ from assay.api.inputs import (
     Inputs,
     PredictionsInput,
     check_databases,
+    is_system,
     locator,
     read_inputs,
 )
 from assay.api.run import Run
 from assay.engines.pool import WorkerPool
 from assay.errors import UsageError
-from assay.model import ColumnRule, ComparisonOptions, DatabaseUrl, Fingerprint, Limits, Provenance, RunSettings
-from assay.ports import Metric
+from assay.model import (
+    ColumnRule,
+    ComparisonOptions,
+    DatabaseUrl,
+    Fingerprint,
+    Limits,
+    Provenance,
+    RunSettings,
+)
+from assay.ports import Metric, System
+from assay.runs.asking import ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
-from assay.runs.store import clear_folder
+from assay.runs.store import begin_folder, clear_folder
 from assay.runs.worker import SETUP, WorkerSettings
 
 _MOST_WORKERS = 8
@@ -36,7 +47,7 @@ _MOST_WORKERS = 8
 
 def evaluate(
     cases: CasesInput,
-    predictions: PredictionsInput,
+    predictions: PredictionsInput | System,
     *,
     databases: DatabasesInput,
     metrics: Sequence[str | Metric] | None = None,
@@ -45,9 +56,11 @@ def evaluate(
     relative_tolerance: float = 1e-9,
     absolute_tolerance: float = 1e-12,
     timing_iterations: int = 3,
+    concurrency: int = 4,
     workers: int | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    rescore: bool = False,
     name: str | None = None,
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
@@ -57,8 +70,9 @@ def evaluate(
 
     Args:
         cases: a file of any format (docs/formats.md), or `Case` values or mappings of them.
-        predictions: a file, a mapping from case id to query, predictions or mappings of them, query
-            texts in the cases' order, or a callable that takes a Case and returns its query.
+        predictions: a live system (`open_system`), a file, a mapping from case id to query,
+            predictions or mappings of them, query texts in the cases' order, or a callable that
+            takes a Case and returns its query.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
         metrics: names of registered metrics, or metrics; None: the built-in ones.
         limits: caps for every query.
@@ -67,9 +81,11 @@ def evaluate(
         absolute_tolerance: likewise.
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
+        concurrency: questions that a live system is asked at once.
         workers: processes that execute queries; None: one a core, at most 8.
         output: a folder for the run. What it holds of the same run already is not done again.
         overwrite: forget what the folder holds of an earlier run.
+        rescore: judge anew what the folder holds of a live system's answers, without asking again.
         name: a name for the run.
         files: how to read the files, where that is not plain.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
@@ -89,6 +105,7 @@ def evaluate(
         columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
     )
     with make_pool(options, limits, named, count) as pool:
+        system = predictions if is_system(predictions) else None
         inputs = read_inputs(cases, predictions, files or FileOptions(), allow_unmatched=allow_unmatched)
         locate, database_name = locator(databases)
         works = plan_work(inputs.cases, inputs.predictions, locate)
@@ -107,6 +124,9 @@ def evaluate(
             workers=count,
             name=name,
         )
+        folder = Path(output) if output is not None else None
+        if folder is not None and (overwrite or rescore):
+            clear_folder(folder, keep_answers=rescore)
         job = Job(
             settings=settings,
             provenance=_provenance(inputs, list(urls.values())),
@@ -114,9 +134,13 @@ def evaluate(
             metrics=wanted,
             local_metrics=local,
         )
-        folder = Path(output) if output is not None else None
-        if folder is not None and overwrite:
-            clear_folder(folder)
+        if system is not None:
+            if folder is not None:
+                # From the first question on the folder is this run's.
+                begin_folder(folder, job.settings, job.provenance)
+            answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
+            works = plan_work(inputs.cases, answers, locate)
+            job = replace(job, works=works)
         return Run(execute(job, pool, folder=folder, on_progress=on_progress))
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from assay import registry
 from assay.cases import join, load_cases, load_predictions
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseUrl, Failure, Fingerprint, Prediction
-from assay.ports import FieldNames, LoadedPredictions
+from assay.ports import FieldNames, LoadedPredictions, System
 from assay.runs.plan import Locate
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]
@@ -52,8 +52,13 @@ class Inputs:
     files: tuple[Fingerprint, ...]
 
 
+def is_system(predictions: object) -> TypeGuard[System]:
+    """Whether this is a live system, to be asked."""
+    return callable(getattr(predictions, "answer", None)) and callable(getattr(predictions, "describe", None))
+
+
 def read_inputs(
-    cases: CasesInput, predictions: PredictionsInput, options: FileOptions, *, allow_unmatched: bool
+    cases: CasesInput, predictions: PredictionsInput | System, options: FileOptions, *, allow_unmatched: bool
 ) -> Inputs:
     """Read both sides and join them.
 
@@ -63,9 +68,14 @@ def read_inputs(
     every_case, case_name = _read_cases(cases, options)
     kept = every_case[: options.limit]
     files = [_fingerprint(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
-    if callable(predictions):
-        answers = tuple(_ask(predictions, case) for case in kept)
+    if is_system(predictions):
+        # It is asked once everything else is known to be usable.
+        answers = tuple(Prediction(case_id=case.id) for case in kept)
         unmatched: tuple[str, ...] = ()
+        prediction_name = predictions.describe()
+    elif callable(predictions):
+        answers = tuple(_ask(predictions, case) for case in kept)
+        unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
         loaded, prediction_name = _read_predictions(predictions, options)

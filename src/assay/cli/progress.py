@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.runs.execute import OnProgress, Progress
+from assay.runs.execute import OnProgress
+from assay.runs.progress import Progress
 
 _LINE_EVERY_S = 10.0
 
@@ -28,33 +29,46 @@ class _Lines:
     """A line now and then, and where something was taken over from before."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + _LINE_EVERY_S
-        self._started = time.monotonic()
+        self._stage = ""
+        self._started = self._next = 0.0
 
     def __call__(self, state: Progress) -> None:
-        if state.finished == state.resumed and state.resumed:
-            print(f"{state.resumed} of {state.total} cases were finished before and are kept", file=sys.stderr)
         now = time.monotonic()
+        if state.stage != self._stage:
+            self._stage, self._started, self._next = state.stage, now, now + _LINE_EVERY_S
+            if state.resumed:
+                kept = f"{state.resumed} of {state.total} cases were finished before and are kept"
+                print(f"{state.stage}: {kept}", file=sys.stderr)
         if now < self._next:
             return
         self._next = now + _LINE_EVERY_S
         done = state.finished - state.resumed
         left = (now - self._started) / max(done, 1) * (state.total - state.finished)
-        print(f"{state.finished} of {state.total} cases, about {left:.0f} s left", file=sys.stderr, flush=True)
+        message = f"{state.stage}: {state.finished} of {state.total} cases, about {left:.0f} s left"
+        print(message, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _bar() -> Iterator[OnProgress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
-        task = bar.add_task("judging", total=None)
+        stages: dict[str, TaskID] = {}
 
         def show(state: Progress) -> None:
-            description = f"judging ({state.resumed} kept from before)" if state.resumed else "judging"
-            bar.update(task, total=state.total, completed=state.finished, description=description)
+            if state.stage not in stages:
+                for earlier in stages.values():
+                    bar.update(earlier, visible=False)
+                stages[state.stage] = bar.add_task(state.stage, total=state.total)
+            kept = f" ({state.resumed} kept from before)" if state.resumed else ""
+            bar.update(
+                stages[state.stage],
+                total=state.total,
+                completed=state.finished,
+                description=f"{state.stage}{kept}",
+            )
 
         yield show

@@ -18,20 +18,10 @@ from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, 
 from assay.runs.journal import Journal
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
+from assay.runs.progress import Progress
 from assay.runs.store import begin_folder, finish_folder
 from assay.runs.timing import time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run has come."""
-
-    total: int
-    finished: int
-    resumed: int
-    """Of the finished, those that an earlier, interrupted run had finished."""
-
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 

@@ -10,20 +10,22 @@ from types import TracebackType
 
 from assay.errors import RunError
 
-_NAME = "journal.jsonl"
-_LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","evidence":(\{.*\})\}\n', re.DOTALL)
+_LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
 
 class Journal:
     """Appends finished cases to ``RUN/journal.jsonl``, each line ``{"digest": ..., "evidence": ...}``.
+
+    With the name ``answers.jsonl`` and the content ``prediction`` it keeps a live system's answers.
 
     A line is written with one call, so that a killed process leaves at most one torn line, the last:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
     the digest of every case that an earlier run finished to its line of evidence.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / _NAME
+    def __init__(self, folder: Path, *, name: str = "journal.jsonl", content: str = "evidence") -> None:
+        self.path = folder / name
+        self._content = content.encode("ascii")
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             _lock(self._descriptor, folder)
@@ -32,9 +34,9 @@ class Journal:
             os.close(self._descriptor)
             raise
 
-    def append(self, digest: str, evidence: bytes) -> None:
+    def append(self, digest: str, content: bytes) -> None:
         """Write one finished case. Raises RunError where the disk does not take it."""
-        line = b'{"digest":"%s","evidence":%s}\n' % (digest.encode("ascii"), evidence)
+        line = b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), self._content, content)
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):

@@ -41,7 +41,7 @@ def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) ->
     path = folder / _RUN_FILE
     if path.exists():
         _check_same(folder, read_run_file(folder).settings, settings)
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif folder.exists() and (not folder.is_dir() or any(entry.name != "answers.jsonl" for entry in folder.iterdir())):
         raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
     _write(path, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
@@ -71,13 +71,16 @@ def finish_folder(folder: Path, run: Run) -> None:
     _write(folder / _RUN_FILE, finished)
 
 
-def clear_folder(folder: Path) -> None:
-    """Remove a run's own files, so that another can be written there. Raises RunError where it holds no run."""
+def clear_folder(folder: Path, *, keep_answers: bool = False) -> None:
+    """Remove a run's own files, so that another can be written there. Raises RunError where it holds no run.
+
+    ``keep_answers`` leaves what a live system answered: it is judged again, and not asked again.
+    """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / _RUN_FILE).exists():
         raise RunError(f"{folder} holds no run, so nothing there is overwritten: choose another -o")
-    for name in (_RUN_FILE, "journal.jsonl", _PARQUET_FILE):
+    for name in (_RUN_FILE, "journal.jsonl", _PARQUET_FILE, *(() if keep_answers else ("answers.jsonl",))):
         (folder / name).unlink(missing_ok=True)
 
 

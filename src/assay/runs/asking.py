@@ -1,0 +1,77 @@
+"""Ask a live system, keep every answer, and never ask a question twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeAlias
+
+from assay.model import Case, Prediction
+from assay.ports import System
+from assay.runs.codec import decode_value, encode_value
+from assay.runs.journal import Journal
+from assay.runs.progress import Progress
+from assay.systems.asking import ask_all
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+
+
+def ask(
+    system: System,
+    cases: Sequence[Case],
+    *,
+    concurrency: int,
+    folder: Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[Prediction, ...]:
+    """The system's answers in the cases' order, those that ``folder`` holds already not asked for again.
+
+    An answer is written as it arrives. A question whose asking failed (``ask_failed``) has no
+    answer: it is asked again when the same command runs again. Raises SystemUnusable where the
+    system can answer nothing at all.
+    """
+    answers: dict[str, Prediction] = {}
+    with _open_answers(folder) as journal:
+        digests = {case.id: _digest(system, case) for case in cases}
+        if journal is not None:
+            answers = {
+                case.id: decode_value(journal.finished[digests[case.id]], Prediction)
+                for case in cases
+                if digests[case.id] in journal.finished
+            }
+        resumed = len(answers)
+
+        def say() -> None:
+            if on_progress is not None:
+                progress = Progress(stage="asking", total=len(cases), finished=len(answers), resumed=resumed)
+                on_progress(progress)
+
+        def keep(prediction: Prediction) -> None:
+            answers[prediction.case_id] = prediction
+            failed = prediction.failure is not None and prediction.failure.kind == "ask_failed"
+            if journal is not None and not failed:
+                journal.append(digests[prediction.case_id], encode_value(prediction))
+            say()
+
+        say()
+        ask_all(system, [case for case in cases if case.id not in answers], concurrency=concurrency, on_answer=keep)
+    return tuple(answers[case.id] for case in cases)
+
+
+def _open_answers(folder: Path | None) -> Journal | nullcontext[None]:
+    if folder is None:
+        return nullcontext()
+    folder.mkdir(parents=True, exist_ok=True)
+    return Journal(folder, name="answers.jsonl", content="prediction")
+
+
+def _digest(system: System, case: Case) -> str:
+    """A hash of all that a question is asked by: the system, and the case without its gold."""
+    asked = replace(case, golds=(), origin=None, difficulty=None, tags=())
+    digest = blake2b(digest_size=12)
+    for value in (system.describe(), asked):
+        digest.update(encode_value(value))
+    return digest.hexdigest()
