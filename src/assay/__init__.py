@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay._version import __version__
 
 if TYPE_CHECKING:
-    from assay.api import FileOptions, Run, compare, evaluate, examine, judge, load_run
+    from assay.api import FileOptions, Run, compare, evaluate, examine, judge, load_run, open_system
     from assay.errors import (
         AssayError,
         CaseFileError,
@@ -70,10 +70,11 @@ __all__ = [
     "examine",
     "judge",
     "load_run",
+    "open_system",
 ]
 
 _HOMES = {
-    "assay.api": ("FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run"),
+    "assay.api": ("FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run", "open_system"),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
     ),
