@@ -10,10 +10,12 @@ clusters are then only necessary, and rows are matched one to one (`pair_rows`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from math import isfinite
+from typing import Any, TypeGuard
 
 from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
@@ -22,12 +24,34 @@ _NUMBERS = (int, float, Decimal)
 
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
-    """Whether two keys are the same number: exactly, or within tolerance where a float takes part."""
+    """Whether two keys are the same number: exactly, or within tolerance where a float takes part.
+
+    Lists and structs are, where their members are.
+    """
     if first == second:
         return True
+    if _is_nested(first) and _is_nested(second):
+        return _members_equal(first, second, options)
     if not (isinstance(first, float) or isinstance(second, float)):
         return False
     return isinstance(first, _NUMBERS) and isinstance(second, _NUMBERS) and _close(first, second, options)
+
+
+def _is_nested(key: Key) -> TypeGuard[tuple[str, Iterable[Any]]]:
+    """Whether it is the key of a list, of members, or of a map, of pairs of name and member without an order."""
+    return isinstance(key, tuple) and key[0] in ("list", "map")
+
+
+def _members_equal(
+    first: tuple[str, Iterable[Any]], second: tuple[str, Iterable[Any]], options: ComparisonOptions
+) -> bool:
+    if first[0] != second[0]:
+        return False
+    if first[0] == "map":
+        ours, theirs = dict(first[1]), dict(second[1])
+        return ours.keys() == theirs.keys() and all(numbers_equal(ours[name], theirs[name], options) for name in ours)
+    one, two = list(first[1]), list(second[1])
+    return len(one) == len(two) and all(numbers_equal(a, b, options) for a, b in zip(one, two, strict=True))
 
 
 def _close(first: int | float | Decimal, second: int | float | Decimal, options: ComparisonOptions) -> bool:
@@ -51,7 +75,19 @@ class Clusters:
     def apply(self, columns: Iterable[Column]) -> list[Column]:
         """The columns with each number replaced by what stands for its cluster."""
         find = self.representative.get
-        return [[find(key, key) for key in column] for column in columns]
+        return [
+            list(map(self.replace, column)) if any(map(_is_nested, column)) else [find(key, key) for key in column]
+            for column in columns
+        ]
+
+    def replace(self, key: Key) -> Key:
+        """What stands for this key, or for the numbers within it."""
+        if not _is_nested(key):
+            return self.representative.get(key, key)
+        kind, members = key
+        if kind == "list":
+            return (kind, tuple(map(self.replace, members)))
+        return (kind, frozenset((name, self.replace(value)) for name, value in members))
 
 
 def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Clusters | None:
@@ -59,32 +95,43 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
     distinct: set[Key] = set()
     for column in columns:
         distinct.update(column)
+    if nested := [key for key in distinct if _is_nested(key)]:
+        distinct.update(chain.from_iterable(map(_leaves, nested)))
     numbers = [key for key in distinct if isinstance(key, _NUMBERS) and _is_finite(key)]
     if not any(isinstance(key, float) for key in numbers):
         return None
     numbers.sort()
     representative: dict[Key, Key] = {}
     loose = False
-    chain: list[int | float | Decimal] = numbers[:1]
+    linked: list[int | float | Decimal] = numbers[:1]
     for number in [*numbers[1:], None]:
-        if number is not None and _close(chain[-1], number, options):
-            chain.append(number)
+        if number is not None and _close(linked[-1], number, options):
+            linked.append(number)
             continue
-        if len(chain) > 1:
-            loose = loose or not _mutually_equal(chain, options)
-            representative.update((member, chain[0]) for member in chain)
+        if len(linked) > 1:
+            loose = loose or not _mutually_equal(linked, options)
+            representative.update((member, linked[0]) for member in linked)
         if number is not None:
-            chain = [number]
+            linked = [number]
     return Clusters(representative=representative, loose=loose) if representative else None
+
+
+def _leaves(key: Key) -> Iterator[Key]:
+    """What a list or struct holds, however deep."""
+    if not _is_nested(key):
+        yield key
+        return
+    for member in key[1]:
+        yield from _leaves(member[1] if key[0] == "map" else member)
 
 
 def _is_finite(number: int | float | Decimal) -> bool:
     return number.is_finite() if isinstance(number, Decimal) else not isinstance(number, float) or isfinite(number)
 
 
-def _mutually_equal(chain: Sequence[int | float | Decimal], options: ComparisonOptions) -> bool:
-    exact = sum(not isinstance(number, float) for number in chain)
-    return exact <= 1 and _close(chain[0], chain[-1], options)
+def _mutually_equal(linked: Sequence[int | float | Decimal], options: ComparisonOptions) -> bool:
+    exact = sum(not isinstance(number, float) for number in linked)
+    return exact <= 1 and _close(linked[0], linked[-1], options)
 
 
 def pair_rows(
@@ -99,10 +146,9 @@ def pair_rows(
     its own by augmenting paths (Kuhn's algorithm).
     """
     groups: dict[tuple[Key, ...], tuple[list[tuple[Key, ...]], list[tuple[Key, ...]]]] = defaultdict(lambda: ([], []))
-    find = clusters.representative.get
     for side, rows in enumerate((gold, predicted)):
         for row in rows:
-            groups[tuple(find(key, key) for key in row)][side].append(row)
+            groups[tuple(map(clusters.replace, row))][side].append(row)
     return all(_group_pairs(ours, theirs, options) for ours, theirs in groups.values())
 
 
