@@ -124,6 +124,14 @@ class Guard:
         self.timed_out = False
         self._deadline = monotonic() + seconds
 
+    def check_clock(self) -> None:
+        """Between portions of rows, which may be large and take few steps of SQLite's machine: end what is too late.
+
+        Raises sqlite3.OperationalError, as an interrupted step does.
+        """
+        if self._tick():
+            raise sqlite3.OperationalError("interrupted")
+
     def explain(self, query: str) -> tuple[FailureKind, str]:
         """Why the query was refused, for one that was."""
         assert self.denied is not None
