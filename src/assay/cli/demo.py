@@ -48,5 +48,3 @@ def demo(
         name="the bundled sample",
     )
     run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, html=report, md=None)
-    if not as_json:
-        typer.echo(f"\nThe report: {report}")

@@ -25,5 +25,5 @@ def report(
     written = write_reports(stored, [("html", html), ("md", md), ("json", json)])
     if not written:
         show(stored, as_json=False, folder=run)
-    for path in written:
+    for path in written.values():
         typer.echo(f"wrote {path}")

@@ -141,8 +141,10 @@ def run_settings(
         raise Interrupted(f"interrupted; the same command goes on from where {folder} stands") from None
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
-    show(done, as_json=as_json, folder=folder)
-    write_reports(done, [("html", html), ("md", md)])
+    written = write_reports(done, [("html", html), ("md", md)])
+    show(done, as_json=as_json, folder=folder, written=written)
+    if folder is None and not written and not as_json:
+        typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
 
 
 def _limits(settings: RunFileSettings) -> Limits:
