@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MissingDependency,
         PluginError,
         RunError,
+        SystemUnusable,
         UsageError,
     )
     from assay.model import (
@@ -60,6 +61,7 @@ __all__ = [
     "Run",
     "RunError",
     "Score",
+    "SystemUnusable",
     "UsageError",
     "Verdict",
     "__version__",
@@ -72,7 +74,7 @@ __all__ = [
 
 _HOMES = {
     "assay.api": ("FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run"),
-    "assay.errors": tuple(name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency"))),
+    "assay.errors": tuple(name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))),
     "assay.ports": ("FieldNames",),
 }
 

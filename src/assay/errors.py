@@ -4,7 +4,8 @@
     ├── UsageError            the call itself is wrong (a programmer's mistake)
     ├── InputError            what was given cannot be used: a file, a column, a URL, a setting
     │   ├── CaseFileError     a question set or prediction file, with its place
-    │   └── DatabaseError     a database that is absent, unreadable, or not what its URL says
+    │   ├── DatabaseError     a database that is absent, unreadable, or not what its URL says
+    │   └── SystemUnusable    a live system that can answer no question at all: its address, its credentials
     ├── MissingDependency     an extra is not installed; says the command that installs it
     ├── PluginError           an entry point that is registered twice or fails to load
     ├── RunError              a stored run that is damaged, or that another process writes
@@ -52,6 +53,10 @@ def _case_file_error(message: str, path: str | None, place: str | None) -> CaseF
 
 class DatabaseError(InputError):
     """A database is absent, unreadable, or not what its URL says."""
+
+
+class SystemUnusable(InputError):
+    """A live system under test can answer no question at all: nobody is there, or it refuses the credentials."""
 
 
 class MissingDependency(AssayError):

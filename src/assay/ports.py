@@ -155,7 +155,7 @@ class CaseFormat(Protocol):
     name: str
 
     def recognises(self, path: Path) -> bool:
-        """Whether this file or folder looks like this layout: by suffix, and a look inside where suffixes are shared."""
+        """Whether this file or folder looks like this layout: by suffix, with a look inside where that is shared."""
         ...
 
     def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
@@ -179,10 +179,22 @@ class Reporter(Protocol):
 
 
 class System(Protocol):
-    """A system under test that answers questions live."""
+    """A system under test that answers questions live. Asked from several threads at once."""
 
     name: str
 
+    def describe(self) -> str:
+        """What it is and how it is asked, free of secrets: systems of equal description are asked the same."""
+        ...
+
     def answer(self, case: Case) -> Prediction:
-        """Ask one question. Trouble of one question comes back as a Prediction with a Failure."""
+        """Ask one question. Trouble of one question comes back as a Prediction with a Failure.
+
+        Raises `assay.errors.SystemUnusable` where no question could be answered, such as for wrong
+        credentials: that ends the run.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
         ...

@@ -49,8 +49,8 @@ def registered(group: Group) -> dict[str, EntryPoint]:
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
             raise PluginError(
-                f"the {_NOUNS[group]} {entry.name!r} is registered twice: by {_package(other)} and by {_package(entry)}; "
-                "uninstall one of them"
+                f"the {_NOUNS[group]} {entry.name!r} is registered twice: "
+                f"by {_package(other)} and by {_package(entry)}; uninstall one of them"
             )
         found[entry.name] = entry
     return found
@@ -76,7 +76,7 @@ def load(group: Group, name: str) -> Any:
     entry = find(group, name)
     try:
         return entry.load()
-    except Exception as error:  # noqa: BLE001 - whatever another package's module raises while it loads
+    except Exception as error:
         raise PluginError(
             f"the {_NOUNS[group]} {name!r} of {_package(entry)} fails to load: {type(error).__name__}: {error}"
         ) from error

@@ -84,12 +84,16 @@ def read_run_file(path: Path) -> RunFileSettings:
 
 
 def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
-    paths = {
-        name: str(folder / value)
-        for name in ("cases", "predictions", "output")
-        if (value := getattr(settings, name)) is not None
-    }
-    return replace(settings, **paths, db=None if settings.db is None else _url_relative_to(settings.db, folder))
+    def within(path: str | None) -> str | None:
+        return None if path is None else str(folder / path)
+
+    return replace(
+        settings,
+        cases=within(settings.cases),
+        predictions=within(settings.predictions),
+        output=within(settings.output),
+        db=None if settings.db is None else _url_relative_to(settings.db, folder),
+    )
 
 
 def _url_relative_to(text: str, folder: Path) -> str:

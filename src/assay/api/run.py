@@ -53,7 +53,7 @@ class Run:
         return self.aggregates.overall.rate(metric)
 
     def summary(self) -> str:
-        """The console summary as plain text."""
+        """The summary that `assay run` prints, as plain lines."""
         from assay.reports.build import view_of
         from assay.reports.console import plain_summary
 
@@ -67,7 +67,7 @@ class Run:
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
         try:
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
         except ImportError as error:
             raise MissingDependency("pyarrow", "arrow") from error
         import tempfile

@@ -22,7 +22,7 @@ DONE, GATE_MISSED, UNUSABLE_INPUT, INTERRUPTED = 0, 1, 2, 3
 
 app = typer.Typer(
     name="assay",
-    help="Judge systems that turn questions into data queries: is each answer right, how sure is that, and why is it wrong.",
+    help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
     epilog="Start with:  assay demo",
     no_args_is_help=True,
     add_completion=False,
@@ -40,7 +40,7 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer's signature
 
 @app.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001 - its callback answers
+    version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from assay.comparison.answer import Answer
-from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.near import near_misses
 from assay.comparison.permutation import (
     BudgetSpent,
@@ -23,7 +23,7 @@ from assay.comparison.permutation import (
     same_rows,
 )
 from assay.comparison.tolerance import Clusters, cluster_numbers, pair_rows
-from assay.model import AlignedRow, Comparison, ComparisonOptions, Result, Row
+from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
 _NEAR_MISS_CELLS = 200_000
 """Beyond so many cells on both sides together, near misses are not looked for."""
@@ -98,21 +98,28 @@ def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOpt
         if ours != theirs:
             return False
         return options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs))
+    # A look at one row spares the set where the columns are in another order.
+    if theirs[0] not in ours:
+        return False
+    types = set() if options.boolean_is_integer else cell_types(ours)
+    if not comparable_as_they_are(types):
+        return False
     try:
-        # A look at three rows spares the set where the columns are in another order.
-        if any(row not in ours for row in theirs[:3]):
-            return False
         distinct = set(ours)
-        if not options.boolean_is_integer and not comparable_as_they_are(cell_types(ours) | cell_types(theirs)):
-            return False
-        if len(distinct) == len(ours):
-            # As many predicted rows as gold rows, and gold has no duplicates: if taking the
-            # predicted ones away leaves nothing, each gold row was there once.
-            distinct.difference_update(theirs)
-            return not distinct
-        return dict.__eq__(Counter(ours), Counter(theirs))
+        if len(distinct) < len(ours):
+            types |= set() if options.boolean_is_integer else cell_types(theirs)
+            return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
+        # As many predicted rows as gold rows, and gold has no duplicates: if taking the predicted
+        # ones away leaves nothing, each gold row was there once. In portions, so that cells are
+        # still at hand in the cache when they are hashed after their types were looked at.
+        for start in range(0, len(theirs), PORTION):
+            portion = theirs[start : start + PORTION]
+            if not options.boolean_is_integer:
+                types |= cell_types(portion)
+            distinct.difference_update(portion)
     except TypeError:  # a cell that does not hash: the keys will
         return False
+    return not distinct and comparable_as_they_are(types)
 
 
 def _sides(answer: Answer, predicted: Result, options: ComparisonOptions) -> tuple[Side, Side]:
@@ -211,7 +218,7 @@ class _Difference:
         mapping = self._mapping(ours, theirs, cells)
         missing, extra, aligned = self._align(ours, theirs, mapping)
         counts = (len(gold.rows), len(predicted.rows))
-        close = ()
+        close: tuple[NearMiss, ...] = ()
         if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
             close = near_misses(ours, theirs, rows=counts, options=self.options, ordered=self.answer.ordered)
         return Comparison(
@@ -241,7 +248,7 @@ class _Difference:
         pairs = [(column, option) for column, option in enumerate(mapping) if option is not None]
         gold, predicted = self.answer.result.rows, self.predicted.rows
         if not pairs:
-            missing_places, extra_places = range(len(gold)), range(len(predicted))
+            missing_places, extra_places = list(range(len(gold))), list(range(len(predicted)))
             matched_places: list[int] = []
         else:
             our_rows = key_rows([ours[column] for column, _ in pairs])

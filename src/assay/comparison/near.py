@@ -100,11 +100,14 @@ def _equal_bags(
     gold: Sequence[Column], predicted: Sequence[Column], row_count: int, options: ComparisonOptions
 ) -> Mapping | None:
     """A mapping under which the rows are equal as bags, within tolerance."""
-    if options.columns == "strict" and len(gold) == len(predicted):
-        identity = tuple(range(len(gold)))
-        find = lambda ours, theirs: identity if same_rows(ours, theirs, identity) else None  # noqa: E731
-    else:
-        find = lambda ours, theirs: find_mapping(ours, theirs, budget=_BUDGET)  # noqa: E731
+    strict = options.columns == "strict" and len(gold) == len(predicted)
+    identity = tuple(range(len(gold)))
+
+    def find(ours: Side, theirs: Side) -> Mapping | None:
+        if strict:
+            return identity if same_rows(ours, theirs, identity) else None
+        return find_mapping(ours, theirs, budget=_BUDGET)
+
     mapping = find(_bag(gold, row_count), _bag(predicted, row_count))
     if mapping is None and (clusters := cluster_numbers([*gold, *predicted], options)):
         mapping = find(_bag(clusters.apply(gold), row_count), _bag(clusters.apply(predicted), row_count))

@@ -10,15 +10,18 @@ clusters are then only necessary, and rows are matched one to one (`pair_rows`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from math import isfinite
+from typing import TypeAlias
 
 from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
 
 _NUMBERS = (int, float, Decimal)
+Number: TypeAlias = int | float | Decimal
 
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
@@ -30,7 +33,7 @@ def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
     return isinstance(first, _NUMBERS) and isinstance(second, _NUMBERS) and _close(first, second, options)
 
 
-def _close(first: int | float | Decimal, second: int | float | Decimal, options: ComparisonOptions) -> bool:
+def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
     try:
         one, two = float(first), float(second)
     except OverflowError:
@@ -65,24 +68,46 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
     numbers.sort()
     representative: dict[Key, Key] = {}
     loose = False
-    chain: list[int | float | Decimal] = numbers[:1]
-    for number in [*numbers[1:], None]:
-        if number is not None and _close(chain[-1], number, options):
-            chain.append(number)
-            continue
-        if len(chain) > 1:
-            loose = loose or not _mutually_equal(chain, options)
-            representative.update((member, chain[0]) for member in chain)
-        if number is not None:
-            chain = [number]
+    for chain in _chains(numbers, options):
+        loose = loose or not _mutually_equal(chain, options)
+        representative.update((member, chain[0]) for member in chain)
     return Clusters(representative=representative, loose=loose) if representative else None
 
 
-def _is_finite(number: int | float | Decimal) -> bool:
+def _chains(numbers: Sequence[Number], options: ComparisonOptions) -> Iterator[list[Number]]:
+    """Runs of at least two sorted numbers of which each is within tolerance of the next."""
+    chain: list[Number] = []
+    for place in _close_places(numbers, options):
+        if chain and chain[-1] is not numbers[place]:
+            yield chain
+            chain = []
+        chain = chain or [numbers[place]]
+        chain.append(numbers[place + 1])
+    if chain:
+        yield chain
+
+
+def _close_places(numbers: Sequence[Number], options: ComparisonOptions) -> Iterable[int]:
+    """Places of the sorted numbers that are within tolerance of the one that follows."""
+    pairs = enumerate(pairwise(numbers))
+    relative, absolute = options.relative_tolerance, options.absolute_tolerance
+    try:
+        # In one go, with a margin for rounding; what it lets through is looked at again.
+        near = [
+            place
+            for place, (one, two) in pairs
+            if (gap := two - one) <= 2 * absolute or gap <= 2 * relative * max(two, -one)  # type: ignore[operator]
+        ]
+    except (TypeError, OverflowError):  # decimals beside floats, integers beyond the range of floats
+        near = list(range(len(numbers) - 1))
+    return [place for place in near if _close(numbers[place], numbers[place + 1], options)]
+
+
+def _is_finite(number: Number) -> bool:
     return number.is_finite() if isinstance(number, Decimal) else not isinstance(number, float) or isfinite(number)
 
 
-def _mutually_equal(chain: Sequence[int | float | Decimal], options: ComparisonOptions) -> bool:
+def _mutually_equal(chain: Sequence[Number], options: ComparisonOptions) -> bool:
     exact = sum(not isinstance(number, float) for number in chain)
     return exact <= 1 and _close(chain[0], chain[-1], options)
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 from assay.metrics.base import ResultMetric
 from assay.model import Case, Execution, Result, Row
 
-
 _SECOND_SEMICOLON = re.compile(r";\s*;\s*$")
 """The scripts' driver takes an empty statement after the first for a second one, and refuses the text."""
 

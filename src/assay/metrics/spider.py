@@ -109,15 +109,19 @@ def _without_distinct(query: str) -> str | None:
     """
     if _SIMPLE.fullmatch(query) and "--" not in query and "/*" not in query and query.strip():
         return _DISTINCT.sub("", query)
+    values = _first_statement(query)
+    return "".join(value for value in values if value.lower() != "distinct") if values else None
+
+
+def _first_statement(query: str) -> list[str]:
+    """The tokens of the first statement; none where there is no statement."""
     from sqlparse.engine import FilterStack
     from sqlparse.lexer import tokenize
 
     if ";" not in query and query.strip():
-        values = [value for _, value in tokenize(query)]
-    else:
-        statement = next(FilterStack().run(query), None)
-        values = [] if statement is None else [token.value for token in statement]
-    return "".join(value for value in values if value.lower() != "distinct") if values else None
+        return [value for _, value in tokenize(query)]  # type: ignore[no-untyped-call]
+    statement = next(FilterStack().run(query), None)  # type: ignore[no-untyped-call]
+    return [] if statement is None else [token.value for token in statement]
 
 
 def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private

@@ -70,6 +70,10 @@ class Prediction:
     timings_s: tuple[tuple[str, float], ...] = ()
     """Seconds by the system's own names, such as ``("llm_time", 1.2)``."""
     tokens: TokenUsage | None = None
+    explanation: str | None = None
+    """What the system said of its query."""
+    tables_used: tuple[str, ...] = ()
+    """The tables or views that the system said it used, in its order."""
     cost_usd: float | None = None
     failure: Failure | None = None
     origin: str | None = None

@@ -26,7 +26,7 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.sql import is_nondeterministic, read_shape, tie_probe
+from assay.sql import TieProbe, is_nondeterministic, read_shape, tie_probe
 
 
 class QueryExecutor(Protocol):
@@ -106,7 +106,7 @@ class CaseJudge:
         golds = tuple(_blame_gold(self._executor.execute(url, gold)) for gold in case.golds)
         predicted = None if prediction.query is None else self._executor.execute(url, prediction.query)
         comparison, index, strict_order = self._compare(case, url, golds, predicted)
-        flags = self._flags(case, prediction, url, golds, predicted, comparison)
+        flags = self._flags(url, golds, predicted, comparison)
         if strict_order:
             flags |= {"strict_order"}
         verdict = _Finding(prediction, golds, predicted, comparison, index, flags).verdict()
@@ -208,7 +208,7 @@ class CaseJudge:
             seen = self._executor.execute(url, probe.first(end + 1) if short else probe.query).result
             if seen is None:
                 return None
-            rows, ranks = _rows_and_ranks(seen, probe.ranked, probe.key_columns)
+            rows, ranks = _rows_and_ranks(seen, probe)
             if short and len(rows) > end and ranks[end] == ranks[end - 1]:
                 continue  # the cut falls into a tie: see all of it
             answer = Answer.ranked(gold, rows, ranks, offset=probe.offset, ordered=ordered)
@@ -219,8 +219,6 @@ class CaseJudge:
 
     def _flags(
         self,
-        case: Case,
-        prediction: Prediction,
         url: DatabaseUrl,
         golds: Sequence[Execution],
         predicted: Execution | None,
@@ -232,10 +230,9 @@ class CaseJudge:
         if comparison.ambiguous if comparison is not None else self._any_ambiguous(url, golds):
             flags.add("ambiguous_gold")
         dialect = self._executor.dialect(url)
-        queries = [*case.golds, *([prediction.query] if prediction.query else [])]
-        if any(is_nondeterministic(query, dialect) for query in queries):
-            flags.add("nondeterministic")
         executions = [*golds, *([predicted] if predicted else [])]
+        if any(is_nondeterministic(execution.query, dialect) for execution in executions):
+            flags.add("nondeterministic")
         if any(execution.status == "truncated" for execution in executions):
             flags.add("truncated")
         if any(execution.status == "timeout" for execution in executions):
@@ -283,14 +280,10 @@ _BEGINS_LIKE_SQL = re.compile(
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
 
-def _rows_and_ranks(
-    seen: Result,
-    ranked: bool,
-    key_columns: Sequence[int],  # noqa: FBT001 - private
-) -> tuple[list[tuple[object, ...]], list[object]]:
-    if ranked:
+def _rows_and_ranks(seen: Result, probe: TieProbe) -> tuple[list[tuple[object, ...]], list[object]]:
+    if probe.ranked:
         return [row[:-1] for row in seen.rows], [row[-1] for row in seen.rows]
-    return list(seen.rows), [tuple(row[column] for column in key_columns) for row in seen.rows]
+    return list(seen.rows), [tuple(row[column] for column in probe.key_columns) for row in seen.rows]
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:

@@ -32,7 +32,7 @@ Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
 
 
 def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
-    """Put each case together with its answer and its database. Raises InputError, naming the case, where it has none."""
+    """Put each case together with its answer and its database. Raises InputError, naming a case that has none."""
     urls: dict[str | None, DatabaseUrl] = {}
     for case in cases:
         if case.database not in urls:

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.tokens import Token
+    from sqlglot import Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
 _ORDER_OR_CUT = ("order", "limit", "fetch", "top", "offset")
@@ -118,9 +117,9 @@ def is_nondeterministic(query: str, dialect: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The tree of one SELECT, set operation or VALUES, with the tokens that it was read from. Shared: not to be changed."""
+    """The tree of one SELECT or set operation, with the tokens it was read from. Shared: not to be changed."""
 
-    tree: exp.Expression
+    tree: exp.Query
     tokens: Sequence[Token]
 
 
@@ -145,16 +144,17 @@ def parse_query(query: str, dialect: str) -> ParsedQuery | None:
     return ParsedQuery(trees[0], tokens)
 
 
-def outermost(tree: exp.Expression) -> exp.Expression:
+def outermost(tree: exp.Query) -> exp.Query:
     """The query whose ORDER BY and LIMIT are those of the whole: parentheses round everything are looked through."""
     from sqlglot import exp
 
     while isinstance(tree, exp.Subquery) and not any(tree.args.get(part) for part in ("order", "limit", "offset")):
-        tree = tree.this
+        inner: exp.Query = tree.this
+        tree = inner
     return tree
 
 
-def _has_luck(tree: exp.Expression) -> bool:
+def _has_luck(tree: exp.Expr) -> bool:
     from sqlglot import exp
 
     for node in tree.walk():
@@ -169,7 +169,7 @@ def _has_luck(tree: exp.Expression) -> bool:
     return False
 
 
-def _reads_clock(node: exp.Expression, name: str) -> bool:
+def _reads_clock(node: exp.Expr, name: str) -> bool:
     """SQLite's date functions read the clock where they are given 'now', or no time at all."""
     from sqlglot import exp
 

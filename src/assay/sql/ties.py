@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from assay.sql.shape import outermost, parse_query
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.tokens import Token
+    from sqlglot import Token, exp
 
 RANK_COLUMN = "assay_rank"
 
@@ -70,7 +69,7 @@ def tie_probe(query: str, dialect: str) -> TieProbe | None:
     return TieProbe(query=text.uncut, ranked=False, key_columns=shown, offset=offset)
 
 
-def _literal(clause: exp.Expression | None) -> int | None:
+def _literal(clause: exp.Expr | None) -> int | None:
     """The number in an OFFSET clause; 0 without one; None where it is no plain number."""
     if clause is None:
         return 0
@@ -78,13 +77,13 @@ def _literal(clause: exp.Expression | None) -> int | None:
     return int(value.name) if value is not None and value.is_int and int(value.name) >= 0 else None
 
 
-def _with_ties(tree: exp.Expression) -> bool:
+def _with_ties(tree: exp.Expr) -> bool:
     limit = tree.args.get("limit")
     options = limit.args.get("limit_options") if limit is not None else None
     return bool(options and options.args.get("with_ties"))
 
 
-def _output_column(key: exp.Expression, outputs: Sequence[exp.Expression]) -> int | None:
+def _output_column(key: exp.Expr, outputs: Sequence[exp.Expr]) -> int | None:
     """The output column that holds an ordering key, by position, by alias, or as the same expression."""
     from sqlglot import exp
 
@@ -179,7 +178,7 @@ class _Text:
             return ""
         return " " * space + self.query[tokens[0].start : tokens[-1].end + 1]
 
-    def bare_outputs(self, outputs: Sequence[exp.Expression]) -> list[str]:
+    def bare_outputs(self, outputs: Sequence[exp.Expr]) -> list[str]:
         """The output expressions without their aliases."""
         from sqlglot import exp
 
