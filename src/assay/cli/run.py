@@ -37,7 +37,7 @@ def run(  # one parameter an option
         str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For for each query. [default: 30]")
+        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
     ] = None,
     max_rows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
