@@ -1,4 +1,4 @@
-"""How long a sound comparison takes, against `set(predicted) == set(gold)`, which is neither sound nor order-blind in columns.
+"""How long a sound comparison takes, against `set(predicted) == set(gold)`, which is not sound.
 
     python benchmarks/comparison.py [--rounds N]
 
@@ -54,7 +54,7 @@ def rows_of(count: int, width: int, chance: random.Random) -> Rows:
 
 def copied(rows: Rows, chance: random.Random) -> Rows:
     """The same rows as other objects, shuffled."""
-    other = [tuple(list(row)) for row in rows]
+    other = [(*row,) for row in rows]
     chance.shuffle(other)
     return other
 
