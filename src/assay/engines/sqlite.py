@@ -134,7 +134,7 @@ class SqliteEngine:
         if self._guard.denied is None and not self._guard.timed_out:
             if _is_several(error):
                 # The driver takes a lone semicolon after the first for a second statement.
-                text = query.strip("; \t\r\n\f\v")
+                text = query.strip("; \t\r\n\f")
                 if text != query:
                     return self._again(query, text, started)
             elif isinstance(error, sqlite3.OperationalError) and str(error).startswith("Could not decode to UTF-8"):

@@ -29,14 +29,23 @@ _PRAGMAS_WITH_ARGUMENT = frozenset(
     }
 )
 _PRAGMAS_WITHOUT_ARGUMENT = _PRAGMAS_WITH_ARGUMENT | {
+    "application_id",
+    "auto_vacuum",
+    "busy_timeout",
+    "cache_size",
     "collation_list",
     "compile_options",
     "data_version",
     "encoding",
+    "foreign_key_check",
+    "foreign_keys",
+    "freelist_count",
     "function_list",
+    "locking_mode",
     "page_count",
     "page_size",
     "schema_version",
+    "synchronous",
     "user_version",
 }
 
