@@ -115,8 +115,11 @@ def write_parquet(path: Path, rows: Rows) -> Path:
 def write_yaml(path: Path, rows: Rows) -> Path:
     from ruamel.yaml import YAML
 
+    yaml = YAML(typ="safe", pure=True)
+    # The writer breaks a long line after an escaped tab without a backslash, which reads as a blank more.
+    yaml.width = 1_000_000
     with path.open("w", encoding="utf-8") as file:
-        YAML(typ="safe", pure=True).dump(list(rows), file)
+        yaml.dump(list(rows), file)
     return path
 
 
