@@ -7,6 +7,7 @@ bundled sample. A comment on the line before a block changes that:
 
     <!-- example: exit 2 -->            each command must exit with that status
     <!-- example: needs spider-dev -->  runs only where that folder of shared data is at hand
+    <!-- example: file eval.yaml -->    is written to that file, for the blocks that follow
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import get_args
 
 import pytest
 
-from assay import demo
+from assay import demo, load_run
 from assay.model import FailureKind, Flag, Limits, NearMissKind
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,13 +134,48 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             if not (tmp_path / needed[1]).exists():
                 (tmp_path / needed[1]).symlink_to(data, target_is_directory=True)
         else:
-            assert not example.directive or re.fullmatch(r"exit \d+", example.directive), example.directive
+            assert re.fullmatch(r"|exit \d+|file [\w.-]+", example.directive), example.directive
+        if example.directive.startswith("file "):
+            (tmp_path / example.directive.removeprefix("file ")).write_text(example.body, encoding="utf-8")
+            continue
         if example.language == "python":
             _run_python(example, names)
         elif example.language == "console":
             _run_console(example, tmp_path)
     if skipped:
         pytest.skip("; ".join(skipped))
+
+
+def _fragments(shown: str) -> list[str]:
+    """The parts of shown output between lines of ``…``, without means: one answer takes rows at random."""
+    steady = re.sub(r"^.*mean of.*$", "a mean", "\n".join(line.rstrip() for line in shown.splitlines()), flags=re.M)
+    return [part.strip("\n") for part in re.split(r"^ *…$", steady, flags=re.M) if part.strip()]
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    from assay.reports.console import draw_summary
+
+    done = _run("assay demo", tmp_path)
+    assert done.returncode == 0, done.stderr
+    [printed] = _fragments(draw_summary(load_run(tmp_path / "assay-demo" / "run").record, width=80))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, _, rest = readme.partition("<!-- demo-output -->\n```text\n")
+    shown, _, _ = rest.partition("```\n<!-- /demo-output -->")
+    fragments = _fragments(shown)
+    assert fragments, "README.md shows no output of the demo between its marks"
+    place = 0
+    for fragment in fragments:
+        found = printed.find(fragment, place)
+        assert found >= 0, f"assay demo does not print this, or not in this order:\n{fragment}\nbut:\n{printed}"
+        place = found + len(fragment)
+
+
+def test_pictures_are_there_and_light() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+            picture = document.parent / target
+            assert picture.read_bytes().startswith(b"\x89PNG"), target
+            assert picture.stat().st_size < 250_000, f"{target} is too heavy for a page that everyone loads"
 
 
 def _slug(heading: str) -> str:

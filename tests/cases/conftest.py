@@ -113,11 +113,23 @@ def write_parquet(path: Path, rows: Rows) -> Path:
 
 
 def write_yaml(path: Path, rows: Rows) -> Path:
-    from ruamel.yaml import YAML
+    """A block sequence of mappings, values as JSON has them, which YAML reads as it is.
 
-    with path.open("w", encoding="utf-8") as file:
-        YAML(typ="safe", pure=True).dump(list(rows), file)
+    Not by ruamel's own writer: its folded lines, and texts such as ``?0`` that it leaves unquoted, read differently.
+    """
+    lines: list[str] = []
+    for row in rows:
+        pairs = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items()]
+        lines += [f"{'-' if number == 0 else ' '} {pair}" for number, pair in enumerate(pairs)]
+    # JSON leaves these as they are, and YAML takes them for line breaks or for no characters at all.
+    text = "".join(_escaped(character) for character in "\n".join(lines) + "\n")
+    path.write_text(text, encoding="utf-8")
     return path
+
+
+def _escaped(character: str) -> str:
+    unsafe = character in "\x7f\x85\u2028\u2029\ufeff" or "\x80" <= character <= "\x9f" or character in "\ufffe\uffff"
+    return f"\\u{ord(character):04x}" if unsafe else character
 
 
 WRITERS: Mapping[str, Writer] = {

@@ -140,10 +140,12 @@ def test_the_caps_cut_a_result_and_say_so(shop: Path) -> None:
     engine.close()
 
 
-def test_a_query_that_does_not_fit_into_memory_fails_and_spills_nothing(engine: DuckdbEngine, shop: Path) -> None:
-    execution = engine.execute("SELECT a.i, b.i FROM range(3000000) a(i), range(9) b(i) ORDER BY hash(a.i)")
+def test_a_query_that_does_not_fit_into_memory_fails_and_spills_nothing(shop: Path) -> None:
+    patient = open_engine(shop, Limits(timeout_s=60.0, max_memory_bytes=LIMITS.max_memory_bytes))
+    execution = patient.execute("SELECT a.i, b.i FROM range(3000000) a(i), range(9) b(i) ORDER BY hash(a.i)")
     assert execution.failure is not None
     assert (execution.status, execution.failure.kind) == ("error", "out_of_memory")
+    patient.close()
     assert [path.name for path in shop.parent.iterdir()] == [shop.name]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -222,11 +223,50 @@ def test_a_text_without_a_statement_is_an_empty_result_to_bird() -> None:
     assert _value("same_row_count", [], _failed("no_query")) == 0.0
 
 
-def test_a_second_semicolon_fails_in_birds_driver() -> None:
-    result = _execution([(1,)])
-    twice = Execution(query="SELECT 1;; ", status="rows", result=result.result, row_count=1)
-    assert _value("bird_ex", [(1,)], twice) == 0.0
-    assert _value("same_row_count", [(1,)], twice) == 1.0
+def _ran(query: str, rows: Rows) -> Execution:
+    return replace(_execution(rows), query=query)
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        ("SELECT 1;", 1.0),
+        ("SELECT 1; -- done", 1.0),
+        ("SELECT 1; /* done */\n", 1.0),
+        ("SELECT 1; /* done", 1.0),
+        ("; ;SELECT 1", 1.0),
+        ("-- a;\n/* ; */ SELECT 1 -- ; ;", 1.0),
+        ("SELECT ';;', \";;\", [;;], `;;`, 'it''s;;'", 1.0),
+        ("SELECT 1;; ", 0.0),
+        ("SELECT 1 ; -- a\n;", 0.0),
+        ("SELECT 1; /* a */ ;", 0.0),
+        ("SELECT 1;\v", 0.0),
+        ("SELECT ';';;", 0.0),
+    ],
+)
+def test_birds_driver_refuses_what_follows_the_first_semicolon(query: str, value: float) -> None:
+    for metric in ("bird_ex", "bird_soft_f1"):
+        assert _value(metric, [(1,)], _ran(query, [(1,)])) == value
+    assert _value("same_row_count", [(1,)], _ran(query, [(1,)])) == 1.0
+
+
+def test_a_gold_that_birds_driver_refuses_makes_the_answer_wrong_as_it_does_there() -> None:
+    case = Case(id="1", question="", golds=("SELECT 1;;",))
+    prediction = Prediction(case_id="1", query="p")
+    executions = Executions(golds=(_ran("SELECT 1;;", [(1,)]),), predicted=_execution([(1,)]))
+    assert registry.metric("bird_ex").score(case, prediction, executions, None).value == 0.0
+    undecodable = Executions(
+        golds=(replace(_execution([("\udcff", 1)]), undecodable_text=True),), predicted=_execution([(1,)])
+    )
+    assert registry.metric("bird_soft_f1").score(case, prediction, undecodable, None).value == 0.0
+
+
+def test_a_begin_of_a_transaction_is_an_empty_result_to_the_scripts() -> None:
+    begin = replace(_failed("refused"), query="-- go\nBEGIN;")
+    assert _value("bird_ex", [], begin) == 1.0
+    assert _value("bird_ex", [(1,)], begin) == 0.0
+    assert _value("bird_ex", [], replace(begin, query="BEGIN; SELECT 1")) == 0.0
+    assert _value("bird_ex", [], replace(begin, query="PRAGMA query_only = OFF")) == 0.0
 
 
 def test_the_best_gold_counts() -> None:

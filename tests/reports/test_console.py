@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from assay.api import Run as RunInHand
 from assay.model import Run
 from assay.reports.build import view_of
 from assay.reports.console import draw_summary, plain_summary, print_summary
+from assay.reports.terminal import drawn as drawn_parts
 
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
 
@@ -77,3 +80,57 @@ def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None
     assert re.search(r"gold: error +1 +g1 +no such column: T1.nme", text)
     assert re.search(r"type only +1 +88", text)
     assert "assay report runs/a --html report.html" in text
+
+
+def test_the_summary_of_a_run_is_its_plain_text(small_run: Run) -> None:
+    assert RunInHand(small_run).summary() == plain_summary(view_of(small_run, detailed=()))
+
+
+def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run) -> None:
+    view = view_of(small_run, detailed=())
+    text = plain_summary(view, run_path="runs/a", written={"html": "a.html"})
+    assert text.endswith("in a browser: a.html\nfor a pull request: assay report runs/a --md report.md\n")
+    assert "assay report" not in plain_summary(view), "a run that is stored nowhere cannot be drawn later"
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_the_summary_leads_with_what_matters(small_run: Run, drawn: bool) -> None:
+    text = draw_summary(small_run, width=100) if drawn else plain_summary(view_of(small_run, detailed=()))
+    order = [
+        "40.0 %",
+        "Accuracy by difficulty",
+        "metrics",
+        "failures",
+        "near misses",
+        "metrics disagree",
+        "by database",
+    ]
+    places = [text.lower().find(part.lower()) for part in order]
+    assert places == sorted(places), dict(zip(order, places, strict=True))
+    assert -1 not in places
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_many_groups_are_shortened_to_those_with_most_cases(large_run: Run, drawn: bool) -> None:
+    view = view_of(large_run, detailed=())
+    table = view.groups[-1]
+    rows = tuple(replace(table.rows[0], name=f"group {number}", cases=number) for number in range(1, 31))
+    many = replace(view, groups=(replace(table, kind="tag", title="tag", rows=rows),))
+    if drawn:
+        console = Console(file=io.StringIO(), width=100)
+        console.print(*drawn_parts(many, (), 100), sep="\n")
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+    else:
+        text = plain_summary(many)
+    assert re.findall(r"group (\d+)", text) == [str(number) for number in range(23, 31)]
+    assert "and 22 with fewer cases" in text
+
+
+def test_plain_text_names_the_cases_of_the_pairs_with_the_headline_only(small_run: Run) -> None:
+    view = view_of(small_run, detailed=())
+    assert any(not row.leading for row in view.disagreements)
+    text = plain_summary(view)
+    pairs = re.findall(r"^  (\w+), not (\w+) +\d", text, re.M)
+    assert pairs
+    assert all("match" in pair for pair in pairs)
+    assert re.search(r"^  1 match +· ", text, re.M)

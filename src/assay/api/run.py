@@ -52,11 +52,12 @@ class Run:
         """A metric's rate over all cases; None where the run did not ask for that metric."""
         return self.aggregates.overall.rate(metric)
 
-    def summary(self, *, width: int = 100) -> str:
-        """The console summary as plain text."""
-        from assay.reports.console import draw_summary
+    def summary(self) -> str:
+        """The summary that `assay run` prints, as plain lines."""
+        from assay.reports.build import view_of
+        from assay.reports.console import plain_summary
 
-        return draw_summary(self.record, width=width)
+        return plain_summary(view_of(self.record, detailed=()))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""

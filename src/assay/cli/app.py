@@ -47,9 +47,9 @@ def _options(
     """Options of `assay` itself."""
 
 
-app.command()(demo)
-app.command()(run)
-app.command()(report)
+app.command(short_help="Evaluate a bundled sample, report included, in seconds.")(demo)
+app.command(short_help="Judge a file of predictions against a question set.")(run)
+app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

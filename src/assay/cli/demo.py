@@ -13,9 +13,9 @@ _TIMEOUT_S = 1.0
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where to put the sample, the run and the report.")] = Path(
-        "assay-demo"
-    ),
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to put the sample, the run and the report.")
+    ] = Path("assay-demo"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -48,5 +48,3 @@ def demo(
         name="the bundled sample",
     )
     run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, html=report, md=None)
-    if not as_json:
-        typer.echo(f"\nThe report: {report}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay import registry
@@ -11,7 +11,7 @@ from assay.api import Run
 from assay.errors import InputError
 
 
-def show(run: Run, *, as_json: bool, folder: Path | None) -> None:
+def show(run: Run, *, as_json: bool, folder: Path | None, written: Mapping[str, Path] | None = None) -> None:
     """The summary for a person, or the numbers for a machine, on standard output."""
     if as_json:
         sys.stdout.buffer.write(registry.reporter("json").render(run.record))
@@ -20,12 +20,16 @@ def show(run: Run, *, as_json: bool, folder: Path | None) -> None:
         return
     from assay.reports.console import print_summary
 
-    print_summary(run.record, run_path=str(folder) if folder is not None else None)
+    paths = {name: str(path) for name, path in (written or {}).items()}
+    print_summary(run.record, run_path=str(folder) if folder is not None else None, written=paths)
 
 
-def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> list[Path]:
-    """Write each report that has a path. Raises InputError where a file cannot be written."""
-    written: list[Path] = []
+def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:
+    """Write each report that has a path, and return the paths by format.
+
+    Raises InputError where a file cannot be written.
+    """
+    written: dict[str, Path] = {}
     for name, path in targets:
         if path is None:
             continue
@@ -35,5 +39,5 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> list[
             path.write_bytes(content)
         except OSError as error:
             raise InputError(f"{path}: the report cannot be written there ({error.strerror})") from error
-        written.append(path)
+        written[name] = path
     return written

@@ -10,9 +10,9 @@ import typer
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    html: Annotated[Path | None, typer.Option(help="Write one self-contained HTML file.")] = None,
-    md: Annotated[Path | None, typer.Option(help="Write Markdown, fit for a pull request.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write all numbers and cases as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
+    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
 
@@ -25,5 +25,5 @@ def report(
     written = write_reports(stored, [("html", html), ("md", md), ("json", json)])
     if not written:
         show(stored, as_json=False, folder=run)
-    for path in written:
+    for path in written.values():
         typer.echo(f"wrote {path}")

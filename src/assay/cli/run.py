@@ -16,46 +16,63 @@ _MEBIBYTE = 1024 * 1024
 
 
 def run(  # one parameter an option
-    cases: Annotated[Path, typer.Argument(help="The question set, or a YAML file with all settings of a run.")],
+    cases: Annotated[
+        Path, typer.Argument(metavar="CASES", help="The question set, or a YAML file with all settings of a run.")
+    ],
     predictions: Annotated[
-        Path | None, typer.Option("--predictions", "-p", help="The system's answers, a file.", show_default=False)
+        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers.")
     ] = None,
     db: Annotated[
         str | None,
-        typer.Option(help="Database URL, or a template with {db_id}: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
+        typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics, separated by commas. Default: all built-in ones.")
+        str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many cases.")] = None,
-    columns: Annotated[str | None, typer.Option(help="'any' column order, or 'strict': gold's.")] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.01, help="Seconds for each query. [default: 30]")] = None,
-    max_rows: Annotated[int | None, typer.Option(min=1, help="Rows of each result. [default: 1000000]")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
+    ] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
+    ] = None,
     max_memory: Annotated[
-        int | None, typer.Option(min=16, help="MiB that the engine may use for a query. [default: 2048]")
+        int | None,
+        typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: one a core, at most 8.")] = None,
-    name: Annotated[str | None, typer.Option(help="A name for the run.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
     ] = False,
     case_format: Annotated[
-        str | None, typer.Option(help="Format of the question set, if not told by its name.")
+        str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
     ] = None,
-    prediction_format: Annotated[str | None, typer.Option(help="Format of the predictions.")] = None,
-    id_column: Annotated[str | None, typer.Option(help="Column of the ids ('@position': row numbers).")] = None,
-    question_column: Annotated[str | None, typer.Option(help="Column of the questions.")] = None,
-    gold_column: Annotated[str | None, typer.Option(help="Column of the gold queries.")] = None,
-    db_column: Annotated[str | None, typer.Option(help="Column of the databases' names.")] = None,
-    difficulty_column: Annotated[str | None, typer.Option(help="Column of the difficulty.")] = None,
-    prediction_column: Annotated[str | None, typer.Option(help="Column of the predicted queries.")] = None,
-    prediction_id_column: Annotated[str | None, typer.Option(help="Column of the predictions' ids.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write an HTML report too.")] = None,
-    md: Annotated[Path | None, typer.Option(help="Write a Markdown report too.")] = None,
+    prediction_format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the predictions.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the ids ('@position': row numbers).")
+    ] = None,
+    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")] = None,
+    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")] = None,
+    db_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")] = None,
+    difficulty_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the difficulty.")] = None,
+    prediction_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the predicted queries.")
+    ] = None,
+    prediction_id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the predictions' ids.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
+    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -138,11 +155,13 @@ def run_settings(
     except KeyboardInterrupt:
         if folder is None:
             raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
-        raise Interrupted(f"interrupted; the same command goes on from where {folder} stands") from None
+        raise Interrupted(f"interrupted; finished cases are in {folder}: run the same command again to go on") from None
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
-    show(done, as_json=as_json, folder=folder)
-    write_reports(done, [("html", html), ("md", md)])
+    written = write_reports(done, [("html", html), ("md", md)])
+    show(done, as_json=as_json, folder=folder, written=written)
+    if folder is None and not written and not as_json:
+        typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
 
 
 def _limits(settings: RunFileSettings) -> Limits:

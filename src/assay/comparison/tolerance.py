@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
@@ -25,12 +25,34 @@ Number: TypeAlias = int | float | Decimal
 
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
-    """Whether two keys are the same number: exactly, or within tolerance where a float takes part."""
+    """Whether two keys are the same number: exactly, or within tolerance where a float takes part.
+
+    Lists and structs are, where their members are.
+    """
     if first == second:
         return True
+    if _is_nested(first) and _is_nested(second):
+        return _members_equal(first, second, options)
     if not (isinstance(first, float) or isinstance(second, float)):
         return False
     return isinstance(first, _NUMBERS) and isinstance(second, _NUMBERS) and _close(first, second, options)
+
+
+def _is_nested(key: Key) -> TypeGuard[tuple[str, Iterable[Any]]]:
+    """Whether it is the key of a list, of members, or of a map, of pairs of name and member without an order."""
+    return isinstance(key, tuple) and key[0] in ("list", "map")
+
+
+def _members_equal(
+    first: tuple[str, Iterable[Any]], second: tuple[str, Iterable[Any]], options: ComparisonOptions
+) -> bool:
+    if first[0] != second[0]:
+        return False
+    if first[0] == "map":
+        ours, theirs = dict(first[1]), dict(second[1])
+        return ours.keys() == theirs.keys() and all(numbers_equal(ours[name], theirs[name], options) for name in ours)
+    one, two = list(first[1]), list(second[1])
+    return len(one) == len(two) and all(numbers_equal(a, b, options) for a, b in zip(one, two, strict=True))
 
 
 def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
@@ -54,7 +76,19 @@ class Clusters:
     def apply(self, columns: Iterable[Column]) -> list[Column]:
         """The columns with each number replaced by what stands for its cluster."""
         find = self.representative.get
-        return [[find(key, key) for key in column] for column in columns]
+        return [
+            list(map(self.replace, column)) if any(map(_is_nested, column)) else [find(key, key) for key in column]
+            for column in columns
+        ]
+
+    def replace(self, key: Key) -> Key:
+        """What stands for this key, or for the numbers within it."""
+        if not _is_nested(key):
+            return self.representative.get(key, key)
+        kind, members = key
+        if kind == "list":
+            return (kind, tuple(map(self.replace, members)))
+        return (kind, frozenset((name, self.replace(value)) for name, value in members))
 
 
 def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Clusters | None:
@@ -62,29 +96,31 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
     distinct: set[Key] = set()
     for column in columns:
         distinct.update(column)
+    if nested := [key for key in distinct if _is_nested(key)]:
+        distinct.update(chain.from_iterable(map(_leaves, nested)))
     numbers = [key for key in distinct if isinstance(key, _NUMBERS) and _is_finite(key)]
     if not any(isinstance(key, float) for key in numbers):
         return None
     numbers.sort()
     representative: dict[Key, Key] = {}
     loose = False
-    for chain in _chains(numbers, options):
-        loose = loose or not _mutually_equal(chain, options)
-        representative.update((member, chain[0]) for member in chain)
+    for linked in _links(numbers, options):
+        loose = loose or not _mutually_equal(linked, options)
+        representative.update((member, linked[0]) for member in linked)
     return Clusters(representative=representative, loose=loose) if representative else None
 
 
-def _chains(numbers: Sequence[Number], options: ComparisonOptions) -> Iterator[list[Number]]:
+def _links(numbers: Sequence[Number], options: ComparisonOptions) -> Iterator[list[Number]]:
     """Runs of at least two sorted numbers of which each is within tolerance of the next."""
-    chain: list[Number] = []
+    linked: list[Number] = []
     for place in _close_places(numbers, options):
-        if chain and chain[-1] is not numbers[place]:
-            yield chain
-            chain = []
-        chain = chain or [numbers[place]]
-        chain.append(numbers[place + 1])
-    if chain:
-        yield chain
+        if linked and linked[-1] is not numbers[place]:
+            yield linked
+            linked = []
+        linked = linked or [numbers[place]]
+        linked.append(numbers[place + 1])
+    if linked:
+        yield linked
 
 
 def _close_places(numbers: Sequence[Number], options: ComparisonOptions) -> Iterable[int]:
@@ -103,13 +139,22 @@ def _close_places(numbers: Sequence[Number], options: ComparisonOptions) -> Iter
     return [place for place in near if _close(numbers[place], numbers[place + 1], options)]
 
 
+def _leaves(key: Key) -> Iterator[Key]:
+    """What a list or struct holds, however deep."""
+    if not _is_nested(key):
+        yield key
+        return
+    for member in key[1]:
+        yield from _leaves(member[1] if key[0] == "map" else member)
+
+
 def _is_finite(number: Number) -> bool:
     return number.is_finite() if isinstance(number, Decimal) else not isinstance(number, float) or isfinite(number)
 
 
-def _mutually_equal(chain: Sequence[Number], options: ComparisonOptions) -> bool:
-    exact = sum(not isinstance(number, float) for number in chain)
-    return exact <= 1 and _close(chain[0], chain[-1], options)
+def _mutually_equal(linked: Sequence[Number], options: ComparisonOptions) -> bool:
+    exact = sum(not isinstance(number, float) for number in linked)
+    return exact <= 1 and _close(linked[0], linked[-1], options)
 
 
 def pair_rows(
@@ -124,10 +169,9 @@ def pair_rows(
     its own by augmenting paths (Kuhn's algorithm).
     """
     groups: dict[tuple[Key, ...], tuple[list[tuple[Key, ...]], list[tuple[Key, ...]]]] = defaultdict(lambda: ([], []))
-    find = clusters.representative.get
     for side, rows in enumerate((gold, predicted)):
         for row in rows:
-            groups[tuple(find(key, key) for key in row)][side].append(row)
+            groups[tuple(map(clusters.replace, row))][side].append(row)
     return all(_group_pairs(ours, theirs, options) for ours, theirs in groups.values())
 
 

@@ -168,7 +168,7 @@ class DuckdbEngine:
         size = _size(rows, nested)
         cap: Cap | None = None if size <= limits.max_result_bytes else "bytes"
         if cap is None and (len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows):
-            cap = _fetch_rest(cursor, rows, size, nested, limits)
+            cap = self._fetch_rest(cursor, rows, size, nested)
         return outcomes.fetched(
             query,
             tuple([column[0] for column in description]),
@@ -177,6 +177,26 @@ class DuckdbEngine:
             cap=cap,
             limits=limits,
         )
+
+    def _fetch_rest(
+        self, cursor: duckdb.DuckDBPyConnection, rows: list[Row], size: int, nested: list[int]
+    ) -> Cap | None:
+        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
+        limits = self._limits
+        while size <= limits.max_result_bytes:
+            if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+                raise RuntimeError("interrupted")
+            room = limits.max_rows - len(rows)
+            if room < 0:
+                del rows[limits.max_rows :]
+                return "rows"
+            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
+            chunk = cursor.fetchmany(wanted)
+            rows += chunk
+            size += _size(chunk, nested)
+            if len(chunk) < wanted:
+                return None if size <= limits.max_result_bytes else "bytes"
+        return "bytes"
 
     def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
         message = outcomes.first_line(error)
@@ -209,24 +229,6 @@ def _refusal(query: str, statements: list[duckdb.Statement]) -> Execution | None
     if kind in _WRITES:
         return outcomes.failed(query, "refused", "writes", f"refused: it writes ({words})")
     return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({words})")
-
-
-def _fetch_rest(
-    cursor: duckdb.DuckDBPyConnection, rows: list[Row], size: int, nested: list[int], limits: Limits
-) -> Cap | None:
-    """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
-    while size <= limits.max_result_bytes:
-        room = limits.max_rows - len(rows)
-        if room < 0:
-            del rows[limits.max_rows :]
-            return "rows"
-        wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
-        chunk = cursor.fetchmany(wanted)
-        rows += chunk
-        size += _size(chunk, nested)
-        if len(chunk) < wanted:
-            return None if size <= limits.max_result_bytes else "bytes"
-    return "bytes"
 
 
 def _size(rows: list[Row], nested: list[int]) -> int:

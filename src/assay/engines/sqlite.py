@@ -113,7 +113,7 @@ class SqliteEngine:
         rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
         cap: Cap | None = None
         if len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows:
-            cap = _fetch_rest(cursor, rows, limits)
+            cap = self._fetch_rest(cursor, rows)
         elif _size(rows) > limits.max_result_bytes:
             cap = "bytes"
         return outcomes.fetched(
@@ -126,6 +126,24 @@ class SqliteEngine:
             undecodable_text=undecodable_text,
         )
 
+    def _fetch_rest(self, cursor: sqlite3.Cursor, rows: list[Row]) -> Cap | None:
+        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
+        limits = self._limits
+        size = _size(rows)
+        while size <= limits.max_result_bytes:
+            self._guard.check_clock()
+            room = limits.max_rows - len(rows)
+            if room < 0:
+                del rows[limits.max_rows :]
+                return "rows"
+            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
+            chunk = cursor.fetchmany(wanted)
+            rows += chunk
+            size += _size(chunk)
+            if len(chunk) < wanted:
+                return None if size <= limits.max_result_bytes else "bytes"
+        return "bytes"
+
     def _recover(self, query: str, error: Exception, started: float) -> Execution:
         """Three kinds of trouble deserve a second attempt; all others are put into words."""
         if self._guard.wants_declaration:
@@ -134,7 +152,7 @@ class SqliteEngine:
         if self._guard.denied is None and not self._guard.timed_out:
             if _is_several(error):
                 # The driver takes a lone semicolon after the first for a second statement.
-                text = query.strip("; \t\r\n\f\v")
+                text = query.strip("; \t\r\n\f")
                 if text != query:
                     return self._again(query, text, started)
             elif isinstance(error, sqlite3.OperationalError) and str(error).startswith("Could not decode to UTF-8"):
@@ -179,23 +197,6 @@ class SqliteEngine:
 def _size(rows: list[Row]) -> int:
     """About how many bytes these rows take. Marshalling them is five times as fast as asking each cell."""
     return len(dumps(rows)) + len(rows) * len(rows[0]) * _CELL_BYTES if rows else 0
-
-
-def _fetch_rest(cursor: sqlite3.Cursor, rows: list[Row], limits: Limits) -> Cap | None:
-    """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
-    size = _size(rows)
-    while size <= limits.max_result_bytes:
-        room = limits.max_rows - len(rows)
-        if room < 0:
-            del rows[limits.max_rows :]
-            return "rows"
-        wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
-        chunk = cursor.fetchmany(wanted)
-        rows += chunk
-        size += _size(chunk)
-        if len(chunk) < wanted:
-            return None if size <= limits.max_result_bytes else "bytes"
-    return "bytes"
 
 
 def _configure(connection: sqlite3.Connection, limits: Limits) -> None:

@@ -29,14 +29,23 @@ _PRAGMAS_WITH_ARGUMENT = frozenset(
     }
 )
 _PRAGMAS_WITHOUT_ARGUMENT = _PRAGMAS_WITH_ARGUMENT | {
+    "application_id",
+    "auto_vacuum",
+    "busy_timeout",
+    "cache_size",
     "collation_list",
     "compile_options",
     "data_version",
     "encoding",
+    "foreign_key_check",
+    "foreign_keys",
+    "freelist_count",
     "function_list",
+    "locking_mode",
     "page_count",
     "page_size",
     "schema_version",
+    "synchronous",
     "user_version",
 }
 
@@ -114,6 +123,14 @@ class Guard:
         self.denied = None
         self.timed_out = False
         self._deadline = monotonic() + seconds
+
+    def check_clock(self) -> None:
+        """Between portions of rows, which may be large and take few steps of SQLite's machine: end what is too late.
+
+        Raises sqlite3.OperationalError, as an interrupted step does.
+        """
+        if self._tick():
+            raise sqlite3.OperationalError("interrupted")
 
     def explain(self, query: str) -> tuple[FailureKind, str]:
         """Why the query was refused, for one that was."""

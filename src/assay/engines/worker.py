@@ -46,7 +46,10 @@ def main() -> None:
             continue
         pulse.losses.update(losses)
         for task_id, payload in tasks:
-            wire.send(outbox, _run(function, task_id, payload))
+            try:
+                wire.send(outbox, _run(function, task_id, payload))
+            except BrokenPipeError:
+                os._exit(0)  # the parent is gone, and with it whoever would read a traceback
             pulse.end()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -58,6 +59,18 @@ class ResultMetric(ABC):
     @abstractmethod
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """The score of one result against one gold."""
+
+
+_TRANSACTION_BEGINS = re.compile(r"(?>\s|--[^\n]*\n|/\*.*?\*/)*+(begin|savepoint)\b", re.DOTALL | re.IGNORECASE)
+
+
+def runs_as_empty(execution: Execution) -> bool:
+    """Whether the benchmarks' scripts take for an empty result what our engine does not run.
+
+    They do with a text without any statement, and with the begin of a transaction.
+    """
+    kind = execution.failure.kind if execution.failure is not None else None
+    return kind == "no_query" or (kind == "refused" and _TRANSACTION_BEGINS.match(execution.query) is not None)
 
 
 def gold_failure(golds: Sequence[Execution]) -> Failure:

@@ -7,20 +7,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from assay.metrics.base import ResultMetric
-from assay.model import Case, Execution, Result, Row
+from assay.metrics.base import ResultMetric, runs_as_empty
+from assay.model import Case, Comparison, Execution, Prediction, Result, Row, Score
+from assay.ports import Executions
 
-_SECOND_SEMICOLON = re.compile(r";\s*;\s*$")
-"""The scripts' driver takes an empty statement after the first for a second one, and refuses the text."""
+_FIRST_STATEMENT = re.compile(
+    r"""(?>'[^']*' | "[^"]*" | `[^`]*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|\Z) | [^;])*+;""", re.DOTALL | re.VERBOSE
+)
+_NOTHING = re.compile(r"(?>[ \t\f\n\r;\ufeff]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_BLANK = re.compile(r"(?>[ \t\f\n\r]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 
 
 class _BirdMetric(ResultMetric):
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
+        """As the others', but a gold that fails there alone makes the answer wrong, as it does there."""
+        golds = executions.golds
+        if any(gold.succeeded and _fails_there(gold) for gold in golds):
+            golds = tuple(gold for gold in golds if gold.succeeded and not _fails_there(gold))
+            if not golds:
+                return Score(metric=self.name, value=0.0)
+            executions = replace(executions, golds=golds)
+        return super().score(case, prediction, executions, comparison)
+
     def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:
-        """The scripts run a text without any statement as an empty result; every other failure is 0."""
-        failure = predicted.failure if predicted is not None else None
-        if predicted is None or failure is None or failure.kind != "no_query":
+        """The scripts run some texts as an empty result; every other failure is 0."""
+        if predicted is None or not runs_as_empty(predicted) or _fails_there(predicted):
             return 0.0
         empty = Execution(query=predicted.query, status="empty", result=Result(columns=(), rows=()), row_count=0)
         return max(self.of_results(case, index, gold, empty) for index, gold in enumerate(golds))
@@ -74,9 +88,25 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _fails_there(predicted: Execution) -> bool:
+def _fails_there(execution: Execution) -> bool:
     """Whether the scripts' driver would have raised where our engine gave a result."""
-    return predicted.undecodable_text or _SECOND_SEMICOLON.search(predicted.query) is not None
+    return execution.undecodable_text or _holds_more(execution.query)
+
+
+def _holds_more(text: str) -> bool:
+    """Whether anything but blanks and comments follows the first statement's semicolon, and be it another one.
+
+    The scripts' driver takes that for a second statement, and refuses the text. Semicolons before
+    the first statement are skipped.
+    """
+    if text.find(";") in (-1, len(text) - 1):
+        return False
+    start = _NOTHING.match(text)
+    first = _FIRST_STATEMENT.match(text, start.end() if start else 0)
+    if first is None:
+        return False
+    rest = _BLANK.match(text, first.end())
+    return rest is not None and rest.end() < len(text)
 
 
 def _row_set(result: Result) -> frozenset[Row]:

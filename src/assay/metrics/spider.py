@@ -16,7 +16,7 @@ from itertools import chain
 from typing import ClassVar
 
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import gold_failure, unscored
+from assay.metrics.base import gold_failure, runs_as_empty, unscored
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -125,8 +125,7 @@ def _first_statement(query: str) -> list[str]:
 
 
 def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private
-    nothing_to_run = predicted.failure is not None and predicted.failure.kind == "no_query"
-    if not predicted.succeeded and not nothing_to_run:
+    if not predicted.succeeded and not runs_as_empty(predicted):
         return False
     ours = gold.result.rows if gold.result else ()
     theirs = predicted.result.rows if predicted.result else ()

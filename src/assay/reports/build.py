@@ -85,7 +85,8 @@ class _Builder:
                     ("database", numbers.by_database),
                     ("tag", numbers.by_tag),
                 )
-                if groups
+                # One group alone says what the headline says.
+                if len(groups) > 1
             ),
             cross=self.cross_table(),
             disagreements=self.disagreement_rows(),

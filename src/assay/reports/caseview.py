@@ -84,7 +84,10 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
     outcome = rows_and_time(execution) if execution else "not executed"
     failure = failure or (execution.failure if execution else None)
     if failure is not None:
-        outcome = f"{outcome}: {_message(failure.message)}" if execution else _message(failure.message)
+        message = _message(failure.message)
+        # "refused: it writes" need not be told twice that it is refused.
+        said = execution is None or message.startswith(f"{outcome}:")
+        outcome = message if said else f"{outcome}: {message}"
     return QueryView(
         label=label,
         query=None if query is None else clipped(query, limit=_QUERY_LENGTH),
@@ -108,10 +111,12 @@ def _score(score: Score) -> ScoreView:
 
 
 def _failures(item: Evidence) -> tuple[str, ...]:
-    """Each failure once, as ``blame: message``."""
+    """What failed beside the queries, as ``blame: message``: a query's own failure stands above its text."""
     executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
-    found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
-    return tuple(dict.fromkeys(f"{failure.blame}: {_message(failure.message)}" for failure in found if failure))
+    failures = (item.prediction.failure, *(execution.failure for execution in executions))
+    told = {failure.message for failure in failures if failure}
+    failure = item.verdict.failure
+    return (f"{failure.blame}: {_message(failure.message)}",) if failure and failure.message not in told else ()
 
 
 def _difference(item: Evidence) -> DifferenceView | None:

@@ -4,35 +4,44 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
-from assay.reports.text import plural
-from assay.reports.view import CountRow, DisagreementRow, Figure, RunView, named_ids
+from assay.reports.terminal import GROUP_ROWS, drawn
+from assay.reports.text import one_line
+from assay.reports.view import CountRow, CrossTable, Figure, GroupTable, RunView, most_cases, named_ids
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_QUERY_LENGTH = 120
 
-def print_summary(run: Run, *, console: Console | None = None, run_path: str | None = None) -> None:
+
+def print_summary(
+    run: Run,
+    *,
+    console: Console | None = None,
+    run_path: str | None = None,
+    written: Mapping[str, str] | None = None,
+) -> None:
     """Print the summary of a run.
 
     On a terminal it is drawn to the console's width, without colour where NO_COLOR is set; elsewhere
-    it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, for the hints
-    at the end.
+    it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, and
+    ``written`` has the path of each report that exists by format, for the hints at the end.
     """
     from rich.console import Console
 
     console = console or Console(highlight=False)
     view = view_of(run, detailed=())
     if console.is_terminal and not console.options.ascii_only:
-        from assay.reports.terminal import drawn
-
-        console.print(*drawn(view, next_steps(run_path), console.width), sep="\n", highlight=False, markup=False)
+        console.print(
+            *drawn(view, next_steps(run_path, written), console.width), sep="\n", highlight=False, markup=False
+        )
         return
-    text = plain_summary(view, run_path=run_path)
+    text = plain_summary(view, run_path=run_path, written=written)
     # A terminal or pipe that is not UTF-8 gets question marks rather than a traceback.
     console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
 
@@ -54,18 +63,15 @@ def draw_summary(run: Run, *, width: int, colour: bool = False, run_path: str | 
     return captured.get()
 
 
-def plain_summary(view: RunView, *, run_path: str | None = None) -> str:
-    """The summary as plain lines: nothing drawn, nothing cut, one fact a line."""
+def plain_summary(view: RunView, *, run_path: str | None = None, written: Mapping[str, str] | None = None) -> str:
+    """The summary as plain lines: nothing drawn, no line cut, one fact a line."""
     lines = [
         view.title,
         f"{view.headline_metric}: {_reading(view.headline)}, {view.unscored:,} unscored",
         *(f"note: {note}" for note in view.notes),
     ]
-    for table in view.groups:
-        lines += ["", f"{view.headline_name} by {table.title}"]
-        lines += _columns(
-            [(row.name, row.headline.text, row.headline.interval, row.headline.tally) for row in table.rows], right=(1,)
-        )
+    for table in view.first_groups:
+        lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     lines += ["", "metrics"]
     lines += _columns(
         [
@@ -74,25 +80,56 @@ def plain_summary(view: RunView, *, run_path: str | None = None) -> str:
                 row.figure.text,
                 row.figure.interval,
                 row.figure.tally,
-                f"{row.figure.rate.unscored:,} unscored",
+                f"{row.figure.rate.unscored:,} unscored" if row.figure.rate.unscored else "",
             )
             for row in view.metrics
         ],
         right=(1,),
     )
-    if view.disagreements:
-        lines += ["", "cases on which two metrics disagree"]
-        lines += [f"  {_disagreement(row)}" for row in view.disagreements]
     for title, rows in view.count_tables:
         lines += ["", title]
         lines += _columns(
             [(_blamed(row), f"{row.count:,}", named_ids(row.cases, limit=10)) for row in rows], right=(1,)
         )
+    if view.cross:
+        lines += ["", "cases on which two metrics disagree"]
+        lines += _columns(
+            [(f"{row.says}, not {row.denies}", f"{len(row.cases):,}", named_ids(row.cases)) for row in view.pairs],
+            right=(1,),
+        )
+        lines += ["", *_cross_lines(view.cross)]
+    for table in view.other_groups:
+        lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     if view.slowest:
         lines += ["", "slowest queries"]
-        lines += _columns([(row.time, row.side, f"case {row.case.id}", row.query) for row in view.slowest], right=(0,))
-    lines += ["", *(f"{what}: {command}" for what, command in next_steps(run_path))]
+        lines += _columns(
+            [
+                (row.time, row.side, f"case {row.case.id}", one_line(row.query, limit=_QUERY_LENGTH))
+                for row in view.slowest
+            ],
+            right=(0,),
+        )
+    steps = next_steps(run_path, written)
+    lines += ["", *(f"{what}: {command}" for what, command in steps)] if steps else []
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _group_lines(table: GroupTable) -> list[str]:
+    rows = most_cases(table, GROUP_ROWS)
+    hidden = len(table.rows) - len(rows)
+    lines = _columns(
+        [(row.name, row.headline.text, row.headline.interval, row.headline.tally) for row in rows], right=(1,)
+    )
+    return [*lines, *([f"  and {hidden:,} with fewer cases"] if hidden else [])]
+
+
+def _cross_lines(cross: CrossTable) -> list[str]:
+    """The matrix, its columns numbered."""
+    places = range(len(cross.metrics))
+    rows = [("all pairs", *(str(place + 1) for place in places))]
+    for place, name in enumerate(cross.metrics):
+        rows.append((f"{place + 1} {name}", *("·" if count is None else f"{count:,}" for count in cross.counts[place])))
+    return _columns(rows, right=range(1, len(cross.metrics) + 1))
 
 
 def _reading(figure: Figure) -> str:
@@ -113,23 +150,20 @@ def _columns(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> l
     return [line(row) for row in rows]
 
 
-def _disagreement(row: DisagreementRow) -> str:
-    sides = [
-        f"only {name} says yes: {len(cases):,} ({named_ids(cases)})"
-        for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
-        if cases
-    ]
-    return f"{row.first} / {row.second}: {plural(row.count, 'case')}; " + "; ".join(sides)
-
-
 def _blamed(row: CountRow) -> str:
     return f"{row.blame}: {row.name}" if row.blame else row.name
 
 
-def next_steps(run_path: str | None) -> list[tuple[str, str]]:
-    """What to do next, and the command for it."""
-    path = shlex.quote(run_path) if run_path else "RUN"
-    return [
-        ("every case, in a browser", f"assay report {path} --html report.html"),
-        ("for a pull request", f"assay report {path} --md report.md"),
-    ]
+def next_steps(run_path: str | None, written: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """Where to read on: the reports that are written, and the commands for the others.
+
+    ``written`` has the path of each report that exists, by format. Without ``run_path`` the run is
+    stored nowhere, and no command could draw it.
+    """
+    steps = []
+    for what, suffix in (("every case, in a browser", "html"), ("for a pull request", "md")):
+        if written and suffix in written:
+            steps.append((what, written[suffix]))
+        elif run_path:
+            steps.append((what, f"assay report {shlex.quote(run_path)} --{suffix} report.{suffix}"))
+    return steps

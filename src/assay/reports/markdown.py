@@ -59,7 +59,7 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield f"> {_plain(note)}"
         yield ">"
     yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets."
-    for table in view.groups:
+    for table in view.first_groups:
         yield from _group_table(view, table)
     yield from _section("Metrics")
     yield from _table(
@@ -75,8 +75,6 @@ def _numbers(view: RunView) -> Iterable[str]:
             for row in view.metrics
         ],
     )
-    if view.cross:
-        yield from _cross(view.cross, view.disagreements[:_PAIRS])
     for title, rows in view.count_tables:
         yield from _section(title[0].upper() + title[1:])
         yield from _table(
@@ -91,6 +89,10 @@ def _numbers(view: RunView) -> Iterable[str]:
                 for row in rows[:_GROUP_ROWS]
             ],
         )
+    if view.cross:
+        yield from _cross(view.cross, view.disagreements[:_PAIRS])
+    for table in view.other_groups:
+        yield from _group_table(view, table)
     if view.slowest:
         yield from _section("Slowest queries")
         yield from _table(

@@ -9,14 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.reports.view import CaseLink, CountRow, CrossTable, Figure, GroupTable, RunView, named_ids
+from assay.reports.view import (
+    CaseLink,
+    CountRow,
+    CrossTable,
+    Figure,
+    GroupTable,
+    RunView,
+    most_cases,
+    named_ids,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-_GROUP_ROWS = 12
-_PAIRS = 6
+GROUP_ROWS = 8
 _MARGIN = 2
 _GAP = 2
 _NAME_WIDTH = 28
@@ -31,16 +39,20 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
 
     inner = max(20, width - 2 * _MARGIN)
     parts: list[RenderableType] = [Text(), _headline(view, inner)]
-    for table in view.groups:
+    for table in view.first_groups:
         parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
     parts += [_title("Metrics"), *_metric_table(view, inner)]
-    if view.cross:
-        parts += [_title("Cases on which two metrics disagree"), *_cross_table(view.cross, inner), *_pairs(view, inner)]
     for title, rows in view.count_tables:
         parts += [_title(title), *_count_table(rows, inner)]
+    if view.cross:
+        parts += [_title("Cases on which two metrics disagree"), *_pairs(view, inner), *_cross_table(view.cross, inner)]
+    for table in view.other_groups:
+        parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
     if view.slowest:
         parts += [_title("Slowest queries"), *_slow_table(view, inner)]
-    parts += [_title("Next"), *_steps(steps), Text()]
+    if steps:
+        parts += [_title("Next"), *_steps(steps)]
+    parts.append(Text())
     return [Padding(part, (0, _MARGIN)) for part in parts]
 
 
@@ -139,10 +151,7 @@ def _group_table(table: GroupTable, width: int) -> list[Text]:
     """Every difficulty; of many databases or tags those with most cases."""
     from rich.text import Text
 
-    rows = table.rows
-    if len(rows) > _GROUP_ROWS:
-        kept = set(sorted(range(len(rows)), key=lambda place: -rows[place].cases)[:_GROUP_ROWS])
-        rows = tuple(row for place, row in enumerate(rows) if place in kept)
+    rows = most_cases(table, GROUP_ROWS)
     figures = [
         (
             Text(row.headline.text, style="bold"),
@@ -189,27 +198,28 @@ def _cross_table(cross: CrossTable, width: int) -> list[Text]:
     from rich.text import Text
 
     places = range(len(cross.metrics))
-    rows = [(Text(), *(Text(str(place + 1), style="dim") for place in places))]
+    rows = [(Text("all pairs", style="dim"), *(Text(str(place + 1), style="dim") for place in places))]
     for place, name in enumerate(cross.metrics):
         counts = (
             Text("·" if count is None else f"{count:,}", style="" if count else "dim") for count in cross.counts[place]
         )
         rows.append((Text.assemble((f"{place + 1} ", "dim"), name), *counts))
-    return _lines(rows, width, right=range(1, len(cross.metrics) + 1))
+    return [Text(), *_lines(rows, width, right=range(1, len(cross.metrics) + 1))]
 
 
 def _pairs(view: RunView, width: int) -> list[Text]:
-    """Who says yes alone, and on which cases: the pairs with the headline metric, or else any."""
+    """Who says yes alone, and on which cases."""
     from rich.text import Text
 
-    leading = [row for row in view.disagreements if row.leading]
     rows = [
-        (Text.assemble((says, "bold"), f", not {denies}"), Text(f"{len(cases):,}", style="bold"), _dim_ids(cases))
-        for row in (leading or view.disagreements)[:_PAIRS]
-        for says, denies, cases in ((row.first, row.second, row.only_first), (row.second, row.first, row.only_second))
-        if cases
+        (
+            Text.assemble((row.says, "bold"), f", not {row.denies}"),
+            Text(f"{len(row.cases):,}", style="bold"),
+            _dim_ids(row.cases),
+        )
+        for row in view.pairs
     ]
-    return [Text(), *_lines(rows, width, right=(1,))]
+    return _lines(rows, width, right=(1,))
 
 
 def _dim_ids(cases: Sequence[CaseLink]) -> Text:

@@ -109,11 +109,13 @@ def number(value: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration: ``12 ms``, ``3.4 s``, ``2 min 5 s``; ``n/a`` for None."""
+    """A duration: ``< 0.1 ms``, ``12 ms``, ``3.4 s``, ``2 min 5 s``; ``n/a`` for None."""
     if value is None:
         return "n/a"
     if value < 0.9995:
         milliseconds = value * 1000
+        if 0 < milliseconds < 0.05:
+            return "< 0.1 ms"
         return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
     if value < 59.95:
         return f"{value:.1f} s"

@@ -78,6 +78,15 @@ class DisagreementRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairRow:
+    """The cases to which one metric says yes and another says no."""
+
+    says: str
+    denies: str
+    cases: tuple[CaseLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTable:
     """On how many cases each two yes/no metrics differ. ``counts[i][j]`` is symmetric, its diagonal None.
 
@@ -232,6 +241,37 @@ class RunView:
             ("flags", self.flags),
         )
         return tuple((title, rows) for title, rows in tables if rows)
+
+    @property
+    def first_groups(self) -> tuple[GroupTable, ...]:
+        """What a summary leads with: the difficulties, or else the first breakdown there is."""
+        by_difficulty = tuple(table for table in self.groups if table.kind == "difficulty")
+        return by_difficulty or self.groups[:1]
+
+    @property
+    def other_groups(self) -> tuple[GroupTable, ...]:
+        """The other breakdowns: databases and tags may be many."""
+        return tuple(table for table in self.groups if table not in self.first_groups)
+
+    @property
+    def pairs(self) -> tuple[PairRow, ...]:
+        """Who says yes alone, and where: the pairs with the headline metric, or all where it has none."""
+        leading = [row for row in self.disagreements if row.leading]
+        return tuple(
+            PairRow(says=says, denies=denies, cases=cases)
+            for row in leading or self.disagreements
+            for says, denies, cases in (
+                (row.first, row.second, row.only_first),
+                (row.second, row.first, row.only_second),
+            )
+            if cases
+        )
+
+
+def most_cases(table: GroupTable, limit: int) -> tuple[GroupRow, ...]:
+    """The rows of the ``limit`` groups with most cases, in the table's order."""
+    places = sorted(range(len(table.rows)), key=lambda place: -table.rows[place].cases)[:limit]
+    return tuple(table.rows[place] for place in sorted(places))
 
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:

@@ -188,7 +188,9 @@ def _failures(item: Evidence) -> Iterable[str]:
     """
     failures = [item.verdict.failure, item.prediction.failure]
     failures += [execution.failure for execution in item.gold_executions]
-    if item.predicted_execution is not None:
+    told = item.verdict.failure is not None and item.verdict.failure.blame == "system"
+    if item.predicted_execution is not None and not told:
+        # Where the verdict tells it, it tells it better: what failed to run may be prose.
         failures.append(item.predicted_execution.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 

@@ -105,7 +105,10 @@ class CaseJudge:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
         golds = tuple(_blame_gold(self._executor.execute(url, gold)) for gold in case.golds)
         predicted = None if prediction.query is None else self._executor.execute(url, prediction.query)
-        comparison, index, strict_order = self._compare(case, url, golds, predicted)
+        if _is_no_query(prediction.query) and not any(map(_is_no_query, case.golds)):
+            comparison, index, strict_order = None, None, False
+        else:
+            comparison, index, strict_order = self._compare(case, url, golds, predicted)
         flags = self._flags(url, golds, predicted, comparison)
         if strict_order:
             flags |= {"strict_order"}
@@ -269,8 +272,11 @@ class CaseJudge:
         return found
 
 
+# Atomic, so that a text of many comments is read once and not in all ways to divide it.
+_BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
+_NO_QUERY = re.compile(rf"{_BLANK}(pragma|explain)\b", re.IGNORECASE | re.DOTALL)
 _BEGINS_LIKE_SQL = re.compile(
-    r"(\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|from|pivot|unpivot|show|describe|desc|explain|pragma|call|exec"
+    rf"{_BLANK}(select|with|values|table|from|pivot|unpivot|show|describe|desc|explain|pragma|call|exec"
     r"|insert|update|delete|replace|merge|upsert|create|alter|drop|truncate|grant|revoke|attach|detach|vacuum|analyze"
     r"|begin|commit|rollback|savepoint|release|set|reset|use|copy|load|install|import|export|do|declare|prepare"
     r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
@@ -278,6 +284,11 @@ _BEGINS_LIKE_SQL = re.compile(
 )
 """What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
+
+
+def _is_no_query(text: str | None) -> bool:
+    """Whether a text asks about the engine (PRAGMA, EXPLAIN): engines run it, but its rows answer no question."""
+    return text is not None and _NO_QUERY.match(text) is not None
 
 
 def _rows_and_ranks(seen: Result, probe: TieProbe) -> tuple[list[tuple[object, ...]], list[object]]:
@@ -331,7 +342,9 @@ class _Finding:
 
     def _of_failed(self, predicted: Execution) -> Verdict:
         failure = predicted.failure
-        if predicted.status == "truncated" or failure is None:
+        if predicted.result is not None and _is_no_query(predicted.query):
+            failure = _prose(predicted.query)
+        elif predicted.status == "truncated" or failure is None:
             message = "a cap cut the prediction's result before it could be compared: raise the caps"
             failure = Failure(stage="execute", kind="truncated", blame="setup", message=message)
             return self._of("unscored", message, failure=failure)

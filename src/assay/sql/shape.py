@@ -54,6 +54,8 @@ _LUCKY_FUNCTIONS = frozenset(
         "getdate",
         "sysdate",
         "clock_timestamp",
+        "get_current_time",
+        "get_current_timestamp",
         "curdate",
         "curtime",
         "localtime",
@@ -69,6 +71,10 @@ _LUCKY_FUNCTIONS = frozenset(
         "transaction_timestamp",
     }
 )
+_CHANCE_FUNCTIONS = frozenset(
+    {"random", "rand", "randomblob", "newid", "uuid", "generateuuid", "gen_random_uuid", "uuid_generate_v4"}
+)
+"""Those that give another value with every row. The clock stands still while a query runs."""
 _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoch"})
 """SQLite's functions that read the clock when called with nothing."""
 
@@ -83,7 +89,7 @@ class QueryShape:
 
     parsed: bool = True
     ordered: bool = False
-    """The outermost query has ORDER BY."""
+    """The outermost query has ORDER BY, and by more than chance."""
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
 
@@ -100,7 +106,7 @@ def read_shape(query: str, dialect: str) -> QueryShape:
         return QueryShape(parsed=not words, ordered="order" in words, limited=bool(words - {"order"}))
     top = outermost(parsed.tree)
     return QueryShape(
-        ordered=bool(top.args.get("order")),
+        ordered=bool(steady_keys(top)),
         limited=any(top.args.get(cut) for cut in ("limit", "offset")),
     )
 
@@ -154,6 +160,25 @@ def outermost(tree: exp.Query) -> exp.Query:
     return tree
 
 
+def steady_keys(tree: exp.Query) -> list[exp.Expr]:
+    """The keys of a query's ORDER BY that give an order: those before the first that is chance, such as random()."""
+    from sqlglot import exp
+
+    order = tree.args.get("order")
+    steady: list[exp.Expr] = []
+    for key in order.expressions if order else ():
+        if any(_function_name(node) in _CHANCE_FUNCTIONS for node in key.find_all(exp.Func)):
+            break
+        steady.append(key)
+    return steady
+
+
+def _function_name(node: exp.Func) -> str:
+    from sqlglot import exp
+
+    return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+
+
 def _has_luck(tree: exp.Expr) -> bool:
     from sqlglot import exp
 
@@ -161,7 +186,7 @@ def _has_luck(tree: exp.Expr) -> bool:
         if isinstance(node, exp.TableSample):
             return True
         if isinstance(node, exp.Func):
-            name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+            name = _function_name(node)
             if name in _LUCKY_FUNCTIONS:
                 return True
             if _reads_clock(node, name):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.sql.shape import outermost, parse_query
+from assay.sql.shape import outermost, parse_query, steady_keys
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -29,7 +29,8 @@ class TieProbe:
 
     Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie where their
     keys are equal: the last column, an added rank, or the output columns ``key_columns``.
-    Without ORDER BY all rows tie: ``key_columns`` is empty and no rank is added.
+    Without ORDER BY all rows tie, and under one by chance as well: ``key_columns`` is empty and no
+    rank is added.
     """
 
     query: str
@@ -57,14 +58,15 @@ def tie_probe(query: str, dialect: str) -> TieProbe | None:
     text = _Text.read(query, parsed.tokens, cut=bool(tree.args.get("limit") or tree.args.get("offset")))
     if text is None:
         return None
-    if not order:
+    keys = steady_keys(tree)
+    if not keys:
         return TieProbe(query=text.uncut, ranked=False, key_columns=(), offset=offset)
-    columns = [_output_column(key, tree.selects) for key in order.expressions]
-    rank = _rank(tree, text, columns) if isinstance(tree, exp.Select) else None
+    columns = [_output_column(key, tree.selects) for key in keys]
+    rank = _rank(tree, text, keys, columns) if isinstance(tree, exp.Select) else None
     if rank is not None:
         return TieProbe(query=text.with_column(rank), ranked=True, key_columns=(), offset=offset)
     shown = tuple(column for column in columns if column is not None)
-    if len(shown) < len(columns) or any(key.find(exp.Collate) for key in order.expressions):
+    if len(shown) < len(columns) or any(key.find(exp.Collate) for key in keys):
         return None
     return TieProbe(query=text.uncut, ranked=False, key_columns=shown, offset=offset)
 
@@ -99,23 +101,23 @@ def _output_column(key: exp.Expr, outputs: Sequence[exp.Expr]) -> int | None:
     return next((place for place, output in enumerate(outputs) if output.unalias() == term), None)
 
 
-def _rank(tree: exp.Select, text: _Text, columns: Sequence[int | None]) -> str | None:
+def _rank(tree: exp.Select, text: _Text, keys: Sequence[exp.Expr], columns: Sequence[int | None]) -> str | None:
     """The column to add, or None where it would change the rows or not be understood."""
     from sqlglot import exp
 
-    keys = tree.args["order"].expressions
     outputs = tree.selects
+    written = [] if text.begins_with_from else outputs
     if tree.args.get("distinct") and None in columns:
         return None
-    if len(text.keys) != len(keys) or (len(text.outputs) != len(outputs)):
+    if len(text.keys) != len(tree.args["order"].expressions) or len(text.outputs) != len(written):
         return None
     aliases = {
         output.alias.lower(): f"({bare})"
-        for output, bare in zip(outputs, text.bare_outputs(outputs), strict=True)
+        for output, bare in zip(written, text.bare_outputs(written), strict=True)
         if isinstance(output, exp.Alias)
     }
     terms: list[str] = []
-    for key, column, tokens in zip(keys, columns, text.keys, strict=True):
+    for key, column, tokens in zip(keys, columns, text.keys[: len(keys)], strict=True):
         term = key.this if isinstance(key, exp.Ordered) else key
         if isinstance(term, exp.Literal) and term.is_int:
             if column is None or not 0 <= column < len(outputs) or any(output.is_star for output in outputs):
@@ -139,6 +141,8 @@ class _Text:
     """Where the query ends without LIMIT, OFFSET and what follows."""
     outputs: tuple[tuple[Token, ...], ...]
     keys: tuple[tuple[Token, ...], ...]
+    begins_with_from: bool
+    """There is no SELECT, and FROM is the first word (DuckDB)."""
 
     @classmethod
     def read(cls, query: str, tokens: Sequence[Token], *, cut: bool) -> _Text | None:
@@ -160,7 +164,14 @@ class _Text:
                 begin += 1
             stop = next((place for place in top if place >= begin and _ends_outputs(tokens, place)), last)
             outputs = _split(tokens, begin, min(stop, last))
-        return cls(query=query, start=tokens[0].start, end=tokens[last - 1].end + 1, outputs=outputs, keys=keys)
+        return cls(
+            query=query,
+            start=tokens[0].start,
+            end=tokens[last - 1].end + 1,
+            outputs=outputs,
+            keys=keys,
+            begins_with_from=select is None and _is(tokens[0], "FROM"),
+        )
 
     @property
     def uncut(self) -> str:
@@ -169,6 +180,8 @@ class _Text:
 
     def with_column(self, column: str) -> str:
         """The uncut query with one output column more, the last."""
+        if self.begins_with_from:
+            return f"SELECT *, {column} {self.uncut}"
         place = self.outputs[-1][-1].end + 1
         return f"{self.query[self.start : place]}, {column}{self.query[place : self.end]}"
 
