@@ -14,8 +14,10 @@ import pytest
 import assay
 
 HEAVY = (
+    "anyio",
     "calamine",
     "duckdb",
+    "httpx",
     "jinja2",
     "numpy",
     "pandas",
@@ -26,6 +28,7 @@ HEAVY = (
     "ruamel",
     "sqlglot",
     "sqlparse",
+    "stamina",
     "typer",
 )
 GROUPS = {
@@ -33,6 +36,7 @@ GROUPS = {
     "assay.engines": ("open", "check", "version", "fingerprint", "execute", "siblings", "close"),
     "assay.metrics": ("requests", "score"),
     "assay.reports": ("render",),
+    "assay.systems": ("open", "describe", "answer", "close"),
 }
 
 

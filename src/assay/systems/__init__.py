@@ -1,1 +1,6 @@
-"""Ask a live system under test (rooms for them open with the first live system)."""
+"""Ask a live system under test: Denodo's AI SDK, any HTTP endpoint, any command, any Python callable.
+
+A system is named by a URL whose scheme is its entry point under `assay.systems`, such as
+``denodo:http://host:8008/answerDataQuestion`` or ``command:./ask.sh``. Each class has
+``open(url, options)`` and keeps to `assay.ports.System`. Importing this loads none of them.
+"""

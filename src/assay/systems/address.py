@@ -1,0 +1,87 @@
+"""The address of a live system: what to send to, and what may be shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+
+from assay.errors import InputError
+from assay.model import Secret
+
+_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
+MASK = "***"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """An HTTP address without the user and password that its URL may have held."""
+
+    url: Secret
+    """Whole, with its query string."""
+    shown: str
+    """For messages: values of the query string whose names look like secrets are masked."""
+    path: str
+    is_loopback: bool
+    user: str | None = None
+    password: Secret | None = None
+    query_secrets: tuple[Secret, ...] = ()
+
+
+def http_address(url: str, scheme: str) -> Address:
+    """Read ``scheme:http://…``, or ``http://…`` itself. Raises InputError without showing a password."""
+    text = without_scheme(url, scheme)
+    parts = urlsplit(text)
+    shape = f"write {scheme}:http://host:port/path"
+    if parts.scheme not in ("http", "https"):
+        raise InputError(f"{_masked(url)!r} names no HTTP address behind {scheme + ':'!r}: {shape}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError(f"{_masked(url)!r} names a port that is no number up to 65535: {shape}") from error
+    if not host or any(character.isspace() for character in text):
+        raise InputError(f"{_masked(url)!r} names no host, or holds a space: {shape}")
+    bracketed = f"[{host}]" if ":" in host else host
+    place = bracketed if port is None else f"{bracketed}:{port}"
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    shown = "&".join(f"{name}={shown_value(name, value)}" for name, value in query)
+    return Address(
+        url=Secret(urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))),
+        shown=urlunsplit((parts.scheme, place, parts.path or "/", shown, "")),
+        path=parts.path,
+        is_loopback=_is_loopback(host),
+        user=None if parts.username is None else unquote(parts.username),
+        password=None if parts.password is None else Secret(unquote(parts.password)),
+        query_secrets=tuple(Secret(value) for name, value in query if value and is_secret_name(name)),
+    )
+
+
+def without_scheme(url: str, scheme: str) -> str:
+    """What stands behind ``scheme:``. An HTTP address of that very scheme stays whole."""
+    text = url.strip()
+    start, colon, rest = text.partition(":")
+    if not colon or start.lower() != scheme or (scheme in ("http", "https") and rest.startswith("//")):
+        return text
+    return rest.strip()
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field or parameter of that name is likely to hold a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def shown_value(name: str, value: str) -> str:
+    """The value as it may be shown."""
+    return MASK if is_secret_name(name) else quote(value, safe="/:,")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _masked(url: str) -> str:
+    return re.sub(r"//[^/]*@", f"//{MASK}@", url)

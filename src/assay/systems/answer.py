@@ -1,0 +1,77 @@
+"""Read what systems say beside their query: tokens, times, tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any
+
+from assay.model import TokenUsage
+
+_INPUT = ("inputtokens", "prompttokens", "input", "prompt", "inputtokencount", "prompttokencount")
+_OUTPUT = (
+    *("outputtokens", "completiontokens", "output", "completion", "outputtokencount", "completiontokencount"),
+    *("generatedtokens", "candidatestokencount"),
+)
+_TOTAL = ("totaltokens", "total", "totaltokencount", "tokens")
+
+
+def token_usage(said: Any) -> TokenUsage | None:
+    """Token counts by any of the usual names (``input_tokens``, ``promptTokens``, ``total`` …), or a total alone.
+
+    None where nothing readable is said. A count that the system did not say stays None: none is summed up here.
+    """
+    if isinstance(said, Mapping):
+        counts = {str(name).replace("_", "").replace("-", "").lower(): _count(value) for name, value in said.items()}
+        found = TokenUsage(input=_first(counts, _INPUT), output=_first(counts, _OUTPUT), total=_first(counts, _TOTAL))
+    else:
+        found = TokenUsage(total=_count(said))
+    return None if found == TokenUsage() else found
+
+
+def _first(counts: Mapping[str, int | None], names: Iterable[str]) -> int | None:
+    return next((count for name in names if (count := counts.get(name)) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    number = seconds(value)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def seconds(value: Any) -> float | None:
+    """A number that is neither negative nor infinite, also where it came as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if isfinite(number) and number >= 0 else None
+
+
+def timings(said: Mapping[str, Any], names: Iterable[str]) -> tuple[tuple[str, float], ...]:
+    """The times of those names, in seconds and in the order of the names; those not said are left out."""
+    return tuple((name, value) for name in names if (value := seconds(said.get(name))) is not None)
+
+
+def table_names(said: Any) -> tuple[str, ...]:
+    """Names from a list, or from text with commas. Nothing, an empty text or any other thing gives none."""
+    if isinstance(said, str):
+        said = said.split(",")
+    if not isinstance(said, list):
+        return ()
+    return tuple(name.strip() for name in said if isinstance(name, str) and name.strip())
+
+
+def text_of(said: Any) -> str | None:
+    """A text, or None for anything else and for a blank one."""
+    return said if isinstance(said, str) and said.strip() else None
+
+
+def parameter_value(text: str) -> Any:
+    """What a parameter's text stands for: ``5``, ``false``, ``null``, ``["a"]`` and ``"5"`` are read as JSON."""
+    try:
+        return json.loads(text, parse_constant=lambda _: text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,71 @@
+"""The Denodo AI SDK: a question in, VQL and its timings out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.model import Case, Prediction
+from assay.systems.address import MASK, http_address, is_secret_name
+from assay.systems.answer import parameter_value, table_names, text_of, timings, token_usage
+from assay.systems.exchange import Exchange
+from assay.systems.options import SystemOptions
+from assay.systems.outcome import answered
+
+TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
+"""The API's own names of its times, in seconds."""
+
+# An evaluation reads the query alone: prose, plots and disclaimers would only cost the server LLM calls.
+_QUIET = {"plot": False, "disclaimer": False, "verbose": False}
+
+
+class DenodoSystem:
+    """``denodo:http://host:8008/answerDataQuestion``, or ``/answerQuestion`` (asked with ``mode=data``).
+
+    The case's context travels as ``custom_instructions``; ``options.parameters`` add body fields or
+    replace those. Of the answer it keeps the query, its explanation, the tables, tokens and times.
+    """
+
+    name = "denodo"
+
+    def __init__(self, exchange: Exchange, fields: dict[str, Any]) -> None:
+        self._exchange = exchange
+        self._fields = fields
+
+    @classmethod
+    def open(cls, url: str, options: SystemOptions) -> DenodoSystem:
+        """Raises InputError for an address that is none. Nothing is sent yet."""
+        address = http_address(url, cls.name)
+        fields: dict[str, Any] = dict(_QUIET)
+        if address.path.rstrip("/").endswith("/answerQuestion"):
+            fields["mode"] = "data"
+        fields.update((name, parameter_value(value)) for name, value in options.parameters)
+        return cls(Exchange(address, options), fields)
+
+    def describe(self) -> str:
+        """The address and the fixed body fields, free of secrets."""
+        fields = (f"{name}={MASK if is_secret_name(name) else value}" for name, value in self._fields.items())
+        return " ".join([f"{self.name}:{self._exchange.address.shown}", *fields])
+
+    def answer(self, case: Case) -> Prediction:
+        """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or nobody there."""
+        body: dict[str, Any] = {"question": case.question}
+        if case.context and case.context.strip():
+            body["custom_instructions"] = case.context
+        body |= self._fields
+        return self._exchange.ask(case, body, lambda said: _read(case, said))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._exchange.close()
+
+
+def _read(case: Case, said: dict[str, Any]) -> Prediction:
+    return answered(
+        case,
+        text_of(said.get("sql_query")),
+        said=text_of(said.get("answer")) or "",
+        timings_s=timings(said, TIMINGS),
+        tokens=token_usage(said.get("tokens")),
+        explanation=text_of(said.get("query_explanation")),
+        tables_used=table_names(said.get("tables_used")),
+    )

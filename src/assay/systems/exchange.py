@@ -1,0 +1,225 @@
+"""Send questions to an HTTP server: time limits, retries with back-off, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from assay.errors import SystemUnusable
+from assay.model import Case, Prediction, Secret
+from assay.systems.address import MASK, Address, is_secret_name
+from assay.systems.complaint import complaint_of, retry_after_s
+from assay.systems.options import SystemOptions
+from assay.systems.outcome import QuestionFailed, failed, first_line
+from assay.systems.retrying import TryAgain, with_retries
+
+if TYPE_CHECKING:
+    import httpx
+
+_MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_MOST_CONNECT_S = 10.0
+_PASSING = frozenset({429, 502, 503, 504})
+_SHORTEST_SECRET = 3  # shorter ones would black out every other word of a message
+
+
+class Exchange:
+    """A connection pool to one address, used by any number of threads."""
+
+    def __init__(self, address: Address, options: SystemOptions) -> None:
+        import httpx
+
+        self.address = address
+        self._options = options
+        user = options.user if options.user is not None else address.user
+        password = options.password or (address.password if options.user is None else None) or Secret("")
+        token = options.token
+        if token is not None:
+            user = None
+        self._authenticates = user is not None or token is not None
+        self._secrets = _secrets(user, password, token, address, options)
+        self._has_answered = False
+        self._client = httpx.Client(
+            auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
+            headers={} if token is None else {"Authorization": f"Bearer {token.reveal()}"},
+            verify=options.verify_ssl,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            # A proxy of the environment is for hosts out there; no proxy could reach this machine's own loopback.
+            trust_env=not address.is_loopback,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def ask(self, case: Case, body: object, read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
+        """Post ``body`` for a case and ``read`` the answer's JSON object.
+
+        Trouble of the question comes back as a Failure. Nothing that comes back holds a secret of
+        ours outside of the query. Raises SystemUnusable.
+        """
+        try:
+            prediction = read(self._post(body))
+        except QuestionFailed as error:
+            return failed(case, self.scrub(str(error)))
+        failure = prediction.failure
+        return replace(
+            prediction,
+            raw=None if prediction.raw is None else self.scrub(prediction.raw),
+            explanation=None if prediction.explanation is None else self.scrub(prediction.explanation),
+            failure=None if failure is None else replace(failure, message=self.scrub(failure.message)),
+        )
+
+    def scrub(self, text: str) -> str:
+        """The text with each of our secrets masked, should a server have sent one back."""
+        for secret in self._secrets:
+            text = text.replace(secret.reveal(), MASK)
+        return text
+
+    def _post(self, body: object) -> dict[str, Any]:
+        content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        started = monotonic()
+        try:
+            answer = with_retries(lambda: self._post_once(content, started), self._options)
+        except TryAgain as error:
+            if error.nobody_there:
+                raise SystemUnusable(self._nobody_there(error)) from None
+            times = self._options.retries + 1
+            tries = f" ({times} tries)" if times > 1 else ""
+            raise QuestionFailed(f"{error}{tries}") from None
+        if not isinstance(answer, dict):
+            raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(answer))}")
+        self._has_answered = True
+        return answer
+
+    def _nobody_there(self, error: TryAgain) -> str:
+        if self._has_answered:
+            return f"{self.address.shown} answered before and now takes no connection ({error}): is it still running?"
+        return (
+            f"nobody answers at {self.address.shown} ({error}): "
+            "check that the server runs, and that host and port are right"
+        )
+
+    def _post_once(self, content: bytes, started: float) -> Any:
+        import httpx
+
+        limit = self._options.timeout_s
+        deadline = monotonic() + limit
+        connect = max(0.05, min(_MOST_CONNECT_S, started + limit - monotonic()))
+        timeout = httpx.Timeout(limit, connect=connect)
+        try:
+            with self._client.stream(
+                "POST",
+                self.address.url.reveal(),
+                content=content,
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                timeout=timeout,
+            ) as response:
+                return self._understand(response, self._read(response, deadline))
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise self._unconnected(error, started) from None
+        except httpx.TimeoutException:
+            raise QuestionFailed(f"no answer within {limit:g} s: ask less, or give it more time") from None
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            raise TryAgain(
+                f"the connection broke before the answer was whole: {error or type(error).__name__}"
+            ) from None
+        except httpx.HTTPError as error:
+            raise QuestionFailed(f"the answer cannot be read ({type(error).__name__}): {error}") from None
+
+    def _unconnected(self, error: httpx.TransportError, started: float) -> TryAgain | SystemUnusable:
+        certificate = _certificate_error(error)
+        if certificate is not None:
+            return SystemUnusable(
+                f"{self.address.shown} shows a certificate that cannot be verified ({certificate.verify_message}): "
+                "add its authority to those that this machine trusts (SSL_CERT_FILE), or turn verification off"
+            )
+        reason = "no connection in time" if isinstance(error, _timeouts()) else first_line(self.scrub(str(error)))
+        return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
+
+    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        """The body. httpx limits the wait for each portion; this limits the whole."""
+        portions: list[bytes] = []
+        size = 0
+        for portion in response.iter_bytes():
+            size += len(portion)
+            if size > _MAX_ANSWER_BYTES:
+                raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
+            if monotonic() > deadline:
+                raise QuestionFailed(f"the answer was not whole within {self._options.timeout_s:g} s")
+            portions.append(portion)
+        return b"".join(portions)
+
+    def _understand(self, response: httpx.Response, content: bytes) -> Any:
+        status = response.status_code
+        if response.is_success:
+            try:
+                return json.loads(content)
+            except (ValueError, RecursionError):
+                raise QuestionFailed(
+                    f"the answer is no JSON: it holds {len(content)} bytes and begins "
+                    f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
+                ) from None
+        said = first_line(self.scrub(complaint_of(content)))
+        quoted = f": {said}" if said else ""
+        if status in (401, 403):
+            raise SystemUnusable(self._refused(status, quoted))
+        # A server that has answered questions is at the right address: this is about the one question.
+        if not self._has_answered:
+            if status in (404, 405):
+                raise SystemUnusable(
+                    f"{self.address.shown} answers {status}{quoted}: nothing takes questions there; check the path"
+                )
+            if response.is_redirect:
+                raise SystemUnusable(
+                    f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
+                    "name the address that answers itself"
+                )
+        if status in _PASSING:
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            raise TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s)
+        if status == 422:
+            raise QuestionFailed(f"the server does not understand the request (422){quoted}")
+        raise QuestionFailed(f"the server answers {status}{quoted}")
+
+    def _refused(self, status: int, quoted: str) -> str:
+        if not self._authenticates:
+            return f"{self.address.shown} asks for credentials ({status}{quoted}): give a user and password, or a token"
+        if self._has_answered:
+            return (
+                f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
+                "give fresh ones, the same command goes on from there"
+            )
+        return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+
+
+def _timeouts() -> type[Exception]:
+    import httpx
+
+    return httpx.TimeoutException
+
+
+def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _secrets(
+    user: str | None, password: Secret, token: Secret | None, address: Address, options: SystemOptions
+) -> tuple[Secret, ...]:
+    """Every form in which a server could send a secret of ours back, the longest first."""
+    named = [value for name, value in options.parameters if is_secret_name(name)]
+    texts = [password.reveal(), token.reveal() if token else "", *named]
+    texts += [secret.reveal() for secret in address.query_secrets]
+    texts += [form for text in texts for form in (quote(text, safe=""), json.dumps(text)[1:-1])]
+    texts.append(b64encode(f"{user or ''}:{password.reveal()}".encode()).decode())
+    long_enough = {text for text in texts if len(text) >= _SHORTEST_SECRET}
+    return tuple(Secret(text) for text in sorted(long_enough, key=len, reverse=True))

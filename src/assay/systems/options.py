@@ -1,0 +1,59 @@
+"""How a live system is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.errors import InputError
+from assay.model import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemOptions:
+    """What all kinds of systems are told beside their URL. Each kind reads what concerns it.
+
+    Safe to print: the secrets mask themselves. Raises InputError for values that cannot be meant.
+    """
+
+    user: str | None = None
+    password: Secret | None = None
+    """With ``user``: HTTP Basic. A user without a password has an empty one."""
+    token: Secret | None = None
+    """Sent as ``Authorization: Bearer``; not together with a user."""
+    timeout_s: float = 120.0
+    """For one try of one question, from sending it to the last byte of the answer. Also bounds how
+    long, retries included, a server that takes no connection is waited for."""
+    retries: int = 3
+    """How often a question is asked again after trouble that may pass. Wrong answers are not asked again."""
+    retry_wait_s: float = 0.5
+    """The wait before the first retry; it doubles from one retry to the next, with jitter."""
+    max_wait_s: float = 30.0
+    """The longest wait before one retry, also where a server's Retry-After asks for more."""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Extra fields of the request body, in order. A value that is JSON (``5``, ``false``, ``["a"]``)
+    is sent as such, any other as text."""
+    verify_ssl: bool = True
+    body_template: str | None = None
+    """``http``: the request body as JSON text whose strings may hold ``{question}``, ``{context}``,
+    ``{database}`` and ``{id}``. None: ``{"question": "{question}"}``."""
+    query_path: str | None = None
+    """``http``: where in the answer the query stands, such as ``data.choices.0.sql``. None: the first
+    of the usual names at the top."""
+    tokens_path: str | None = None
+    """``http``: where token counts stand: an object of counts, or their total."""
+    times_path: str | None = None
+    """``http``: where times stand, in seconds: an object of numbers by name, or one number."""
+
+    def __post_init__(self) -> None:
+        if self.user is not None and self.token is not None:
+            raise InputError("give a user with a password or a token, not both: a request carries one Authorization")
+        if self.password is not None and self.user is None:
+            raise InputError("a password was given without a user: give the user, too")
+        if self.token is not None and not (self.token.reveal().isascii() and self.token.reveal().isprintable()):
+            raise InputError("the token holds characters that no HTTP header can carry: was it copied whole?")
+        if not self.timeout_s > 0:
+            raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
+        if self.retries < 0:
+            raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
+        if self.retry_wait_s < 0 or self.max_wait_s < 0:
+            raise InputError("a wait before a retry cannot be negative: give 0 s or more")

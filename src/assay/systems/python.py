@@ -1,0 +1,211 @@
+"""Any Python callable, plain or async."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import replace
+from importlib import import_module
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Case, Prediction
+from assay.systems.address import without_scheme
+from assay.systems.options import SystemOptions
+from assay.systems.outcome import QuestionFailed, answered, failed
+from assay.systems.retrying import TryAgain, with_retries
+
+_EXTRAS: dict[str, Callable[[Case], object]] = {
+    "case": lambda case: case,
+    "question": lambda case: case.question,
+    "context": lambda case: case.context,
+    "database": lambda case: case.database,
+    "case_id": lambda case: case.id,
+    "difficulty": lambda case: case.difficulty,
+}
+
+
+class PythonSystem:
+    """``python:package.module:function``: a callable that takes a question and gives a query.
+
+    The first parameter gets the Case where it is annotated as `assay.Case` or called ``case``, else
+    the question's text. Further parameters are filled by name, with what the case has: ``question``,
+    ``case``, ``context``, ``database``, ``case_id``, ``difficulty``; any other needs a default.
+    It returns the query as text (a code fence is removed), None for no answer, or a Prediction.
+
+    A plain callable is called in a thread of its own, several at once; async ones share one event
+    loop. One that takes longer than the timeout is a failure: an async one is cancelled, a plain
+    one cannot be and is left to itself. A ConnectionError is tried again; any other exception is
+    the failure of that question. ``wall_time`` is what was measured here.
+    """
+
+    name = "python"
+
+    def __init__(self, function: Callable[..., object], options: SystemOptions, *, label: str | None = None) -> None:
+        self._function = function
+        self._options = options
+        self._label = label or _label_of(function)
+        self._names = _parameters(function, self._label)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def open(cls, url: str, options: SystemOptions) -> PythonSystem:
+        """Import the callable; the current folder is looked in, too. Raises InputError where that fails."""
+        reference = without_scheme(url, cls.name)
+        module, colon, path = reference.partition(":")
+        if not (module and colon and path):
+            raise InputError(f"{url!r} names no callable: write {cls.name}:package.module:function")
+        if options.parameters:
+            raise InputError("a Python callable takes no parameters: give its arguments defaults, or wrap it")
+        function = _imported(module, path)
+        if not callable(function):
+            raise InputError(f"{reference} is {type(function).__name__} and cannot be called: name a function")
+        return cls(function, options, label=reference)
+
+    def describe(self) -> str:
+        """The callable's name."""
+        return f"{self.name}:{self._label}"
+
+    def answer(self, case: Case) -> Prediction:
+        """Call it for one question. A SystemUnusable that it raises ends the run."""
+        try:
+            return with_retries(lambda: self._answer_once(case), self._options)
+        except (TryAgain, QuestionFailed) as error:
+            return failed(case, str(error))
+
+    def close(self) -> None:
+        """Stop the event loop, if there is one."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+
+    def _answer_once(self, case: Case) -> Prediction:
+        started = monotonic()
+        values = [_EXTRAS[name](case) for name in self._names[:1]]
+        named = {name: _EXTRAS[name](case) for name in self._names[1:]}
+        try:
+            given = self._call(values, named)
+        except (SystemUnusable, QuestionFailed):
+            raise
+        except ConnectionError as error:
+            raise TryAgain(f"{self._label} raised {type(error).__name__}: {error}") from None
+        # The per-case boundary: what a user's function raises is the trouble of this one question.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            raise QuestionFailed(f"{self._label} raised {type(error).__name__}: {error}") from None
+        return self._understand(case, given, monotonic() - started)
+
+    def _call(self, values: list[object], named: dict[str, object]) -> object:
+        future: Future[object] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(self._function(*values, **named))
+            except BaseException as error:  # noqa: BLE001 - handed to the asking thread, which decides
+                future.set_exception(error)
+
+        started = monotonic()
+        limit = self._options.timeout_s
+        Thread(target=run, name="assay-python-system", daemon=True).start()
+        given = _waited_for(future, limit, self._label)
+        if inspect.isawaitable(given):
+            awaited = asyncio.run_coroutine_threadsafe(_as_coroutine(given), self._event_loop())
+            return _waited_for(awaited, max(0.0, started + limit - monotonic()), self._label, limit_s=limit)
+        return given
+
+    def _understand(self, case: Case, given: object, wall_time_s: float) -> Prediction:
+        if isinstance(given, Prediction):
+            return replace(given, case_id=case.id)
+        if given is not None and not isinstance(given, str):
+            raise QuestionFailed(
+                f"{self._label} returned {type(given).__name__}: return the query as str, None, or a Prediction"
+            )
+        return answered(case, given, timings_s=(("wall_time", wall_time_s),))
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=_run_loop, args=(self._loop,), name="assay-python-system-loop", daemon=True).start()
+            return self._loop
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+        unfinished = asyncio.all_tasks(loop)
+        for task in unfinished:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*unfinished, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        loop.close()
+
+
+async def _as_coroutine(awaitable: Any) -> object:
+    return await awaitable
+
+
+def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: float | None = None) -> object:
+    try:
+        return future.result(wait_s)
+    except FutureTimeoutError:
+        if future.done():  # a TimeoutError of the function's own
+            raise
+        future.cancel()
+        raise QuestionFailed(f"{label} gave no answer within {limit_s or wait_s:g} s") from None
+
+
+def _imported(module: str, path: str) -> object:
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())  # where `python -m` looks, too; a console script does not
+    try:
+        found: Any = import_module(module)
+    # Importing runs the user's module: whatever it raises, the answer is that it cannot be imported.
+    except Exception as error:
+        raise InputError(f"the module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise InputError(f"the module {module!r} has no {path!r}: check the name of the function")
+        found = getattr(found, name)
+    return found
+
+
+def _label_of(function: Callable[..., object]) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _parameters(function: Callable[..., object], label: str) -> tuple[str, ...]:
+    """What each parameter is to get, as names in `_EXTRAS`, the first by its position. Raises InputError."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return ("question",)
+    if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        raise InputError(f"{label} takes no argument by position: its first parameter gets the question, or the case")
+    first, *others = parameters
+    names = ["case" if first.name == "case" or _is_case(first.annotation) else "question"]
+    for other in others:
+        if other.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        if other.name in _EXTRAS and other.kind is not inspect.Parameter.POSITIONAL_ONLY:
+            names.append(other.name)
+        elif other.default is inspect.Parameter.empty:
+            raise InputError(
+                f"{label} needs a parameter {other.name!r} that no case fills: name it one of "
+                f"{', '.join(_EXTRAS)}, or give it a default"
+            )
+    return tuple(names)
+
+
+def _is_case(annotation: object) -> bool:
+    return annotation is Case or (isinstance(annotation, str) and annotation.rpartition(".")[2].strip("'\"") == "Case")

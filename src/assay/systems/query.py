@@ -1,0 +1,32 @@
+"""Find the query in the text that a system answers."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+# A comment behind the last semicolon goes with it, unless a quote says that it may be part of a text.
+_END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
+_NOTHING_BUT_COMMENTS = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+
+
+def clean_query(text: str | None) -> str | None:
+    """The query without code fence, trailing semicolon and surrounding space; None where there is none.
+
+    Text in which only comments stand is no query. Where there are several code fences, the first
+    that is filled counts. Everything else stays as it is, comments included.
+    """
+    if text is None:
+        return None
+    if "```" in text:
+        text = next((found for found in _FENCE.findall(text) if found.strip()), "")
+    if _NOTHING_BUT_COMMENTS.fullmatch(text):
+        return None
+    # Without space at its end there is one place to look from, however many semicolons are within.
+    text = text.strip()
+    cut = text.rfind(";")
+    while cut > 0 and text[cut - 1] in "; \t\r\n":
+        cut -= 1
+    if cut >= 0 and (end := _END.match(text, cut)):
+        text = text[: end.start()]
+    return text.strip() or None

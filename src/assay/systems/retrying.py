@@ -1,0 +1,70 @@
+"""Try again after trouble that may pass."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+from assay.errors import AssayError
+from assay.systems.options import SystemOptions
+
+_Answer = TypeVar("_Answer")
+
+
+class TryAgain(AssayError):
+    """Trouble that may pass. Stays in this room."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        wait_s: float | None = None,
+        nobody_there: bool = False,
+        give_up_at: float | None = None,
+    ) -> None:
+        self.wait_s = wait_s
+        """How long the server asked to wait; None: the usual back-off."""
+        self.nobody_there = nobody_there
+        """Whether not even a connection came about."""
+        self.give_up_at = give_up_at
+        """The reading of the monotonic clock after which no retry begins."""
+        super().__init__(message)
+
+
+def with_retries(attempt: Callable[[], _Answer], options: SystemOptions) -> _Answer:
+    """Call ``attempt`` until it raises no TryAgain, ``1 + options.retries`` times at most.
+
+    The last TryAgain is let through; any other exception is, at once.
+    """
+    import stamina
+
+    # stamina reports each retry as a warning, which lands on standard error where nobody set logging up.
+    # A handler that does nothing is the library's part of logging's etiquette; the user's handlers still hear it.
+    logger = logging.getLogger("stamina")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+
+    waited_s = options.retry_wait_s
+
+    def decide(error: Exception) -> bool | float:
+        nonlocal waited_s
+        if not isinstance(error, TryAgain):
+            return False
+        usual_s, waited_s = waited_s, min(waited_s * 2, options.max_wait_s)
+        if error.give_up_at is not None and monotonic() + usual_s >= error.give_up_at:
+            return False
+        return True if error.wait_s is None else min(error.wait_s, options.max_wait_s)
+
+    for context in stamina.retry_context(
+        on=decide,
+        attempts=options.retries + 1,
+        timeout=None,
+        wait_initial=options.retry_wait_s,
+        wait_max=options.max_wait_s,
+        wait_jitter=options.retry_wait_s / 2,
+    ):
+        with context:
+            return attempt()
+    raise AssertionError("stamina gave up without raising")

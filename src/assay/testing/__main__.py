@@ -1,0 +1,65 @@
+"""`python -m assay.testing`: an emulated Denodo with the bundled example, to try `assay denodo` on."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+
+from assay.errors import AssayError
+from assay.testing import DenodoEmulator, example
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Start the emulator, say what to try, and serve until stopped. 0: stopped; 2: it could not start."""
+    parser = argparse.ArgumentParser(prog="python -m assay.testing", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to put the example workbook")
+    parser.add_argument("--port", type=int, default=0, help="the loopback port to listen on (default: a free one)")
+    given = parser.parse_args(arguments)
+    try:
+        given.folder.mkdir(parents=True, exist_ok=True)
+        workbook = example.write_workbook(given.folder / example.WORKBOOK)
+        server = DenodoEmulator(
+            answers=example.answers_path(),
+            tables=example.tables_folder(),
+            user=example.USER,
+            password=example.PASSWORD,
+            port=given.port,
+        ).start()
+    except (AssayError, OSError, OverflowError) as error:
+        print(f"the emulator cannot start: {error}", file=sys.stderr)
+        return 2
+    try:
+        print(_welcome(server, workbook), flush=True)
+        _until_stopped()
+    finally:
+        server.stop()
+    return 0
+
+
+def _welcome(server: DenodoEmulator, workbook: Path) -> str:
+    results = workbook.with_name("evaluation_results.xlsx")
+    return f"""\
+An emulated Denodo answers at {server.base_url}, with an invented bank and {len(example.questions())} questions.
+Try in another terminal:
+
+assay denodo --input {shlex.quote(str(workbook))} --output {shlex.quote(str(results))} \\
+  --api-url {server.api_url} --catalog-url {server.catalog_url} \\
+  --user {example.USER} --password {example.PASSWORD}
+
+Ctrl-C stops it."""
+
+
+def _until_stopped() -> None:
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    while not stop.wait(0.5):  # on Windows a wait without end would not see Ctrl-C
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Trouble on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Literal
+
+FaultKind = Literal[
+    "slow",  # answer after `seconds`
+    "error",  # 500 with FastAPI's detail of error and traceback; 500 with a message from the execute endpoint
+    "busy",  # 429, with Retry-After where `retry_after` is given
+    "unavailable",  # `status`, such as 502, 503 or 504
+    "cut_off",  # half of the body, then the connection ends
+    "malformed",  # the whole body, of JSON that does not parse
+    "dropped",  # the connection ends without an answer
+    "unauthorised",  # 401, as for credentials that expired
+]
+Api = Literal["ask", "execute"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One kind of trouble, and which calls meet it."""
+
+    kind: FaultKind
+    on: Api = "ask"
+    question: str | None = None
+    """Only calls with this question (with ``on="execute"``: this VQL); None: every call of the API."""
+    after: int = 0
+    """How many matching calls go well first."""
+    times: int | None = None
+    """How many calls meet it then; None: all that follow."""
+    seconds: float = 1.0
+    retry_after: str | None = None
+    status: int = 503
+    message: str = "the emulator was told to fail"
+
+
+class FaultPlan:
+    """The faults of one server and how often each was met. Used by several threads."""
+
+    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+        self._lock = Lock()
+        self._faults: list[tuple[Fault, list[int]]] = []
+        for fault in faults:
+            self.add(fault)
+
+    def add(self, fault: Fault) -> None:
+        """One more, from the next call on."""
+        with self._lock:
+            self._faults.append((fault, [0]))
+
+    def clear(self) -> None:
+        """All goes well from the next call on."""
+        with self._lock:
+            self._faults.clear()
+
+    def met_by(self, api: Api, text: str) -> list[Fault]:
+        """The faults that this call meets, in the order in which they were given. Counts the call."""
+        met: list[Fault] = []
+        with self._lock:
+            for fault, seen in self._faults:
+                if fault.on != api or (fault.question is not None and fault.question != text):
+                    continue
+                seen[0] += 1
+                if fault.after < seen[0] and (fault.times is None or seen[0] <= fault.after + fault.times):
+                    met.append(fault)
+        return met

@@ -1,0 +1,98 @@
+"""The database behind the emulator's execute endpoint: DuckDB, loaded from CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from assay.errors import AssayError, InputError
+
+_SCHEMA = "schema.sql"
+
+
+class VqlError(AssayError):
+    """A query that the database refuses. The first line of its text is the reason."""
+
+
+class Tables:
+    """Tables named as their CSV files, in one in-memory database; read-only once loaded.
+
+    Types come from ``schema.sql`` in the same folder where there is one, else from the content.
+    Each table is also found under the folder's name as its database: ``bank.account``.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        import duckdb
+
+        self._duckdb = duckdb
+        self._lock = Lock()
+        self._connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": "1GB"})
+        if folder is not None:
+            self._load(folder)
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+    def _load(self, folder: Path) -> None:
+        files = sorted(folder.glob("*.csv"))
+        if not files:
+            raise InputError(f"{folder}: holds no CSV file: name a folder with one file a table")
+        database = _quoted(folder.name)
+        try:
+            schema = folder / _SCHEMA
+            if schema.is_file():
+                self._connection.execute(schema.read_text(encoding="utf-8"))
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {database}")
+            for file in files:
+                table, source = f"main.{_quoted(file.stem)}", f"read_csv({_text(str(file))}, header = true)"
+                if schema.is_file():
+                    self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {source}")
+                else:
+                    self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {source}")
+                # A view, since a search path would hold for one cursor only.
+                if folder.name != "main":
+                    self._connection.execute(f"CREATE VIEW {database}.{_quoted(file.stem)} AS SELECT * FROM {table}")
+        except self._duckdb.Error as error:
+            raise InputError(f"{folder}: cannot be loaded: {error}") from error
+
+    def run(self, vql: str, limit: int) -> tuple[list[str], list[Sequence[Any]]]:
+        """Column names and at most ``limit`` rows, as JSON can hold them. Raises VqlError."""
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            statements = cursor.extract_statements(vql)
+            if len(statements) != 1 or statements[0].type != self._duckdb.StatementType.SELECT:
+                raise VqlError("Error executing VQL: only one SELECT statement can be executed")
+            cursor.execute(statements[0])
+            columns = [column[0] for column in cursor.description or ()]
+            return columns, [[_plain(cell) for cell in row] for row in cursor.fetchmany(limit)]
+        except self._duckdb.Error as error:
+            raise VqlError(f"Error executing VQL: {error}") from error
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        """Release the database."""
+        self._connection.close()
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as the API sends it: dates and times as text, numbers as numbers, whatever their type."""
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ")
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    if cell is None or isinstance(cell, bool | int | float | str | Decimal):
+        return cell
+    return str(cell)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,417 @@
+"""The Denodo AI SDK client, against the emulator over real HTTP."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Case, Prediction, Secret, TokenUsage
+from assay.systems.answer import table_names, token_usage
+from assay.systems.denodo import DenodoSystem
+from assay.systems.options import SystemOptions
+from assay.testing import DenodoEmulator, Fault
+
+QUESTION = "How many clients are there?"
+SQL = "SELECT COUNT(*) FROM client"
+Ask = Callable[..., Prediction]
+
+
+def _failure(prediction: Prediction) -> str:
+    assert prediction.query is None
+    assert prediction.failure is not None
+    assert (prediction.failure.stage, prediction.failure.blame) == ("ask", "system")
+    assert prediction.failure.kind == "ask_failed"
+    return prediction.failure.message
+
+
+def test_everything_the_answer_says_is_kept(ask: Ask) -> None:
+    response = {
+        "sql_query": f"```sql\n{SQL};\n```",
+        "query_explanation": "Counts them.",
+        "tables_used": ["bank.client"],
+        "tokens": {"prompt_tokens": 10, "completion_tokens": 5},
+        "sql_execution_time": 0.5,
+        "vector_store_search_time": 0,
+        "llm_time": "1.5",
+        "total_execution_time": None,
+    }
+    with DenodoEmulator(answers={QUESTION: response}) as server:
+        assert ask(server) == Prediction(
+            case_id="7",
+            query=SQL,
+            raw=response["sql_query"],
+            explanation="Counts them.",
+            tables_used=("bank.client",),
+            tokens=TokenUsage(input=10, output=5),
+            timings_s=(("sql_execution_time", 0.5), ("vector_store_search_time", 0.0), ("llm_time", 1.5)),
+        )
+        (call,) = server.calls
+        assert dict(call.body) == {
+            "question": QUESTION,
+            "custom_instructions": "Count the closed ones, too.",
+            "plot": False,
+            "disclaimer": False,
+            "verbose": False,
+        }
+
+
+def test_parameters_extend_and_replace_the_body(ask: Ask) -> None:
+    given = (("vdp_database_names", "bank"), ("vector_search_k", "9"), ("verbose", "true"), ("custom_instructions", "x"))
+    with DenodoEmulator(answers={QUESTION: SQL}) as server:
+        ask(server, parameters=given)
+        body = server.calls[0].body
+    assert (body["vdp_database_names"], body["vector_search_k"]) == ("bank", 9)
+    assert (body["verbose"], body["custom_instructions"]) == (True, "x")
+
+
+@pytest.mark.parametrize(("parameters", "mode"), [((), "data"), ((("mode", "default"),), "default")])
+def test_the_endpoint_of_all_questions_is_asked_for_data(ask: Ask, parameters: object, mode: str) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}) as server:
+        assert ask(server, path=server.question_url, parameters=parameters).query == SQL
+        assert server.calls[0].body["mode"] == mode
+
+
+def test_an_answer_without_a_query_is_unanswered_with_what_was_said(ask: Ask) -> None:
+    response = {"sql_query": "", "answer": "That is about metadata.\nMore.", "tables_used": "", "llm_time": 2.0}
+    with DenodoEmulator(answers={QUESTION: response}) as server:
+        prediction = ask(server)
+    assert prediction.query is None
+    assert prediction.failure is not None
+    assert prediction.failure.kind == "unanswered"
+    assert "That is about metadata." in prediction.failure.message
+    assert dict(prediction.timings_s)["llm_time"] == 2.0
+    assert prediction.tables_used == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "server_options"),
+    [
+        ({"user": "ana", "password": Secret("p:äß")}, {"user": "ana", "password": "p:äß"}),
+        ({"user": "ana"}, {"user": "ana"}),
+        ({"token": Secret("abc.def")}, {"token": "abc.def"}),
+    ],
+)
+def test_basic_and_bearer_let_in(ask: Ask, options: dict[str, object], server_options: dict[str, str]) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, **server_options) as server:  # type: ignore[arg-type]
+        assert ask(server, **options).query == SQL
+
+
+def test_credentials_in_the_url_are_used_and_never_shown(ask: Ask, quick: Callable[..., SystemOptions]) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, user="ana", password="sec/ret") as server:
+        url = server.api_url.replace("http://", "http://ana:sec%2Fret@") + "?api_key=hush1"
+        assert ask(server, path=url).query == SQL
+        described = DenodoSystem.open(f"denodo:{url}", quick()).describe()
+    assert "ana" not in described
+    assert "sec" not in described
+    assert "hush1" not in described
+
+
+def test_wrong_credentials_end_the_run_at_the_first_answer(ask: Ask) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, user="ana", password="right") as server:
+        with pytest.raises(SystemUnusable, match=r"refuses the credentials \(401: Invalid credentials\)") as raised:
+            ask(server, user="ana", password=Secret("wrong-one"))
+        assert "wrong-one" not in str(raised.value)
+        with pytest.raises(SystemUnusable, match="asks for credentials"):
+            ask(server)
+        assert server.asked[QUESTION] == 2
+
+
+def test_expired_credentials_say_so(quick: Callable[..., SystemOptions], case: Case) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, token="t-o-k", faults=[Fault(kind="unauthorised", after=1)]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick(token=Secret("t-o-k")))
+        assert system.answer(case).query == SQL
+        with pytest.raises(SystemUnusable, match="no longer accepts the credentials"):
+            system.answer(case)
+        system.close()
+        system.close()
+
+
+def test_a_wrong_path_names_the_address(ask: Ask) -> None:
+    with DenodoEmulator() as server, pytest.raises(SystemUnusable, match="/answerDataQuestoin answers 404: Not Found"):
+        ask(server, path=f"{server.base_url}/answerDataQuestoin")
+
+
+def test_a_body_not_understood_is_said_in_words(ask: Ask) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}) as server:
+        message = _failure(ask(server, path=server.question_url, parameters=(("mode", "wrong"),)))
+        assert server.asked[QUESTION] == 1
+    assert "422" in message
+    assert "body.mode: Input should be 'default', 'data' or 'metadata'" in message
+
+
+def test_a_failed_question_gives_its_first_line_and_is_not_asked_again(ask: Ask) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="error", message="no valid plan")]) as server:
+        message = _failure(ask(server))
+        assert server.asked[QUESTION] == 1
+    assert message == "the server answers 500: no valid plan"
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        (Fault(kind="unavailable", status=502, times=1), 2),
+        (Fault(kind="unavailable", status=503, times=2), 3),
+        (Fault(kind="unavailable", status=504, times=1), 2),
+        (Fault(kind="busy", times=2), 3),
+        (Fault(kind="dropped", times=1), 2),
+        (Fault(kind="cut_off", times=1), 2),
+    ],
+)
+def test_trouble_that_passes_is_asked_again(ask: Ask, fault: Fault, asked: int) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+        assert ask(server).query == SQL
+        assert server.asked[QUESTION] == asked
+
+
+@pytest.mark.parametrize(
+    ("fault", "asked", "message"),
+    [
+        (Fault(kind="unavailable", status=502, message="bad gateway"), 3, "answers 502: bad gateway (3 tries)"),
+        (Fault(kind="busy"), 3, "answers 429: Too many requests (3 tries)"),
+        (Fault(kind="dropped"), 3, "the connection broke"),
+        (Fault(kind="cut_off"), 3, "the connection broke before the answer was whole"),
+        (Fault(kind="malformed"), 1, "the answer is no JSON"),
+        (Fault(kind="unavailable", status=400, message="no such view"), 1, "answers 400: no such view"),
+        (Fault(kind="unavailable", status=418, message="tea"), 1, "answers 418: tea"),
+    ],
+)
+def test_trouble_that_stays_is_a_failure_of_the_question(ask: Ask, fault: Fault, asked: int, message: str) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+        assert message in _failure(ask(server))
+        assert server.asked[QUESTION] == asked
+
+
+def test_retry_after_is_honoured_up_to_the_bound(ask: Ask) -> None:
+    for header, bound, least, most in (("0.4", 30.0, 0.4, 3.0), ("3600", 0.2, 0.2, 3.0)):
+        fault = Fault(kind="busy", retry_after=header, times=1)
+        with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+            started = time.monotonic()
+            assert ask(server, max_wait_s=bound).query == SQL
+            assert least <= time.monotonic() - started < most
+
+
+def test_a_slow_answer_is_given_up_and_not_asked_again(ask: Ask) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="slow", seconds=20)]) as server:
+        started = time.monotonic()
+        assert "no answer within 0.3 s" in _failure(ask(server, timeout_s=0.3))
+        assert time.monotonic() - started < 3
+        assert server.asked[QUESTION] == 1
+
+
+@contextmanager
+def _raw_server(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that does with its connections whatever ``talk`` does."""
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                try:
+                    connection.recv(65536)
+                    talk(connection)
+                except OSError:
+                    continue
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/answerDataQuestion"
+
+
+def test_an_answer_that_trickles_without_end_is_given_up(ask: Ask) -> None:
+    def trickle(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{")
+        for _ in range(100):
+            connection.sendall(b" ")
+            time.sleep(0.05)
+
+    with _raw_server(trickle) as url:
+        started = time.monotonic()
+        assert "not whole within 0.4 s" in _failure(ask(None, path=url, timeout_s=0.4))
+        assert time.monotonic() - started < 3
+
+
+def test_a_server_that_speaks_no_http_is_a_failure(ask: Ask) -> None:
+    with _raw_server(lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")) as url:
+        assert "connection broke" in _failure(ask(None, path=url))
+
+
+def test_a_redirect_is_not_followed(ask: Ask) -> None:
+    reply = b"HTTP/1.1 307 Moved\r\nLocation: http://elsewhere.invalid/\r\nContent-Length: 0\r\n\r\n"
+    with (
+        _raw_server(lambda connection: connection.sendall(reply)) as url,
+        pytest.raises(SystemUnusable, match="307 and sends elsewhere"),
+    ):
+        ask(None, path=url)
+
+
+def test_an_answer_that_is_no_object_is_a_failure(ask: Ask) -> None:
+    with _raw_server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n[1]\n")) as url:
+        assert "no object" in _failure(ask(None, path=url))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_down_ends_the_run(ask: Ask) -> None:
+    url = f"http://127.0.0.1:{_free_port()}/answerDataQuestion"
+    with pytest.raises(SystemUnusable, match=f"nobody answers at {url}"):
+        ask(None, path=url)
+
+
+def test_a_server_that_is_down_says_so_within_the_timeout(ask: Ask) -> None:
+    started = time.monotonic()
+    with pytest.raises(SystemUnusable, match="nobody answers"):
+        ask(None, path=f"http://127.0.0.1:{_free_port()}/", retries=50, retry_wait_s=0.1, timeout_s=0.5)
+    assert time.monotonic() - started < 2
+
+
+def test_a_host_that_does_not_exist_ends_the_run(ask: Ask) -> None:
+    with pytest.raises(SystemUnusable, match=r"nobody answers at http://assay\.invalid/ask"):
+        ask(None, path="http://assay.invalid/ask", timeout_s=2, retries=0)
+
+
+def test_a_server_that_comes_up_late_is_waited_for(ask: Ask, quick: Callable[..., SystemOptions]) -> None:
+    server = DenodoEmulator(answers={QUESTION: SQL}, port=_free_port())
+    starter = threading.Timer(0.4, server.start)
+    starter.start()
+    try:
+        url = f"http://127.0.0.1:{server._port}/answerDataQuestion"
+        assert ask(None, path=url, retries=20, retry_wait_s=0.1, max_wait_s=0.2).query == SQL
+    finally:
+        starter.join()
+        server.stop()
+
+
+def test_a_server_that_goes_down_ends_the_run(quick: Callable[..., SystemOptions], case: Case) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        assert system.answer(case).query == SQL
+    with pytest.raises(SystemUnusable, match="answered before and now takes no connection"):
+        system.answer(case)
+    system.close()
+
+
+def test_no_secret_comes_back_however_the_server_repeats_it(ask: Ask) -> None:
+    message = "login failed for ana with password hunter2-xyz (Basic YW5hOmh1bnRlcjIteHl6)"
+    fault = Fault(kind="error", message=message)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+        shown = _failure(ask(server, user="ana", password=Secret("hunter2-xyz")))
+    assert "hunter2" not in shown
+    assert "YW5h" not in shown
+    response = {"sql_query": "", "answer": "your token tok-12345 is odd"}
+    with DenodoEmulator(answers={QUESTION: response}) as server:
+        assert "tok-12345" not in repr(ask(server, token=Secret("tok-12345")))
+
+
+def test_nothing_secret_is_logged_described_or_represented(
+    ask: Ask, quick: Callable[..., SystemOptions], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    options = {"user": "ana", "password": Secret("hunter2-xyz"), "parameters": (("api_key", "key-98765"),)}
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="busy", times=1)]) as server:
+        ask(server, **options)
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick(**options))
+        shown = [caplog.text, *capfd.readouterr(), system.describe(), repr(system), repr(quick(**options).password)]
+        system.close()
+    for text in shown:
+        assert "hunter2" not in text
+        assert "YW5h" not in text
+    assert "key-98765" not in shown[3]
+
+
+def test_retries_print_nothing(tmp_path: Path) -> None:
+    import sys
+
+    script = (
+        "from assay.testing import DenodoEmulator, Fault\n"
+        "from assay.systems.denodo import DenodoSystem\n"
+        "from assay.systems.options import SystemOptions\n"
+        "from assay.model import Case\n"
+        "with DenodoEmulator(answers={'q': 'SELECT 1'}, faults=[Fault(kind='busy', times=1)]) as server:\n"
+        "    system = DenodoSystem.open('denodo:' + server.api_url, SystemOptions(retry_wait_s=0.01))\n"
+        "    print(system.answer(Case(id='1', question='q')).query)\n"
+        "    system.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("SELECT 1\n", "")
+
+
+def test_a_certificate_that_cannot_be_verified_says_so(ask: Ask, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate of this test")
+    pem = tmp_path / "server.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(pem), "-out", str(tmp_path / "cert.pem")],
+        check=True,
+        capture_output=True,
+    )
+    pem.write_text(pem.read_text() + (tmp_path / "cert.pem").read_text())
+    with DenodoEmulator(answers={QUESTION: SQL}, certificate=pem) as server:
+        started = time.monotonic()
+        with pytest.raises(SystemUnusable, match="certificate that cannot be verified"):
+            ask(server, retry_wait_s=5)
+        assert time.monotonic() - started < 3
+        assert ask(server, verify_ssl=False).query == SQL
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("denodo:host:8008/answerDataQuestion", "names no HTTP address"),
+        ("denodo:http:///answerDataQuestion", "names no host"),
+        ("denodo:http://host:99999/", "port"),
+        ("denodo:http://ana:hush@host:x/", "port"),
+        ("denodo:ftp://host/", "names no HTTP address"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(url: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        DenodoSystem.open(url, SystemOptions())
+    assert "hush" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"user": "a", "token": Secret("t")},
+        {"password": Secret("p")},
+        {"token": Secret("tökén")},
+        {"timeout_s": 0.0},
+        {"retries": -1},
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(given: dict[str, object]) -> None:
+    with pytest.raises(InputError) as raised:
+        SystemOptions(**given)  # type: ignore[arg-type]
+    assert "tökén" not in str(raised.value)
+
+
+def test_token_counts_have_many_names() -> None:
+    assert token_usage({"inputTokens": 1, "outputTokens": "2", "totalTokens": 3.0}) == TokenUsage(
+        input=1, output=2, total=3
+    )
+    assert token_usage({"input": 1, "output": 2}) == TokenUsage(input=1, output=2)
+    assert token_usage(12) == TokenUsage(total=12)
+    for nothing in ({}, None, "many", {"input": -1}, {"input": float("nan")}, True, []):
+        assert token_usage(nothing) is None
+    assert table_names("a, b ,") == ("a", "b")
+    assert table_names(["a", None, " "]) == ("a",)
+    assert table_names("") == table_names(None) == ()
