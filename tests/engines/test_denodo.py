@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -376,6 +378,12 @@ def test_a_prediction_that_takes_too_long_is_incorrect(catalog: Catalog) -> None
     assert (late.outcome, late.flags) == ("incorrect", {"timeout"})
 
 
+def skip_without(packages: tuple[str, ...]) -> None:
+    for one in packages:
+        if find_spec(one.split(".")[0].split("=")[0]) is None:
+            pytest.skip(f"{one.split('=')[1]} is not installed (pip install 'assay[denodo]')")
+
+
 @pytest.mark.parametrize("engine", [DenodoFlightSqlEngine, DenodoPsycopg2Engine])
 def test_a_missing_package_names_the_command_that_installs_it(
     engine: type[DenodoFlightSqlEngine], monkeypatch: pytest.MonkeyPatch
@@ -387,9 +395,49 @@ def test_a_missing_package_names_the_command_that_installs_it(
 
 @pytest.mark.parametrize("engine", [DenodoFlightSqlEngine, DenodoPsycopg2Engine])
 def test_the_dialects_say_that_a_server_is_down(engine: type[DenodoFlightSqlEngine], free_port: int) -> None:
-    for one in engine.packages:
-        if find_spec(one.split(".")[0].split("=")[0]) is None:
-            pytest.skip(f"{one.split('=')[1]} is not installed (pip install 'assay[denodo]')")
+    skip_without(engine.packages)
     with pytest.raises(DatabaseError, match=f"127.0.0.1:{free_port}") as caught:
         engine.check(DatabaseUrl.parse(f"{engine.name}://ada:hidden@127.0.0.1:{free_port}/bank"))
     assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("engine", "options"), [(DenodoFlightSqlEngine, "?use_encryption=false"), (DenodoPsycopg2Engine, "")]
+)
+def test_the_dialects_wait_a_bounded_time_for_a_silent_server(
+    engine: type[DenodoFlightSqlEngine], options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without(engine.packages)
+    monkeypatch.setattr("assay.engines.denodo_sqlalchemy.CHECK_TIMEOUT_S", 1.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = DatabaseUrl.parse(f"{engine.name}://ada:hidden@127.0.0.1:{silent.getsockname()[1]}/bank{options}")
+
+        def check() -> None:
+            with pytest.raises(DatabaseError):
+                engine.check(url)
+
+        _, took = seconds_of(check)
+    assert took < 4
+
+
+def test_queries_run_over_the_postgresql_wire() -> None:
+    """Against any PostgreSQL, whose wire Denodo speaks: ASSAY_DENODO_PSYCOPG2_URL=denodo+psycopg2://..."""
+    address = os.environ.get("ASSAY_DENODO_PSYCOPG2_URL")
+    if not address:
+        pytest.skip("ASSAY_DENODO_PSYCOPG2_URL names no server that speaks the PostgreSQL wire")
+    skip_without(DenodoPsycopg2Engine.packages)
+    url = DatabaseUrl.parse(address)
+    DenodoPsycopg2Engine.check(url)
+    engine = DenodoPsycopg2Engine.open(url, Limits(timeout_s=1, max_rows=2))
+    typed = engine.execute("SELECT 1 AS a, 'x%' AS b, CAST(1.50 AS numeric(9, 2)) AS c, DATE '2020-01-01' AS d")
+    assert rows_of(typed) == ((1, "x%", Decimal("1.50"), date(2020, 1, 1)),)
+    empty = engine.execute("SELECT 1 AS a WHERE 1 = 0")
+    assert (empty.status, empty.columns) == ("empty", ("a",))
+    assert kind_of(engine.execute("SELECT nope")) == "error"
+    cut = engine.execute("SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3")
+    assert (cut.status, cut.row_count) == ("truncated", 2)
+    assert kind_of(engine.execute("DROP TABLE t")) == "writes"
+    engine.close()
+    engine.close()

@@ -7,9 +7,10 @@ HTTP (`assay.engines.denodo`).
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
@@ -21,6 +22,8 @@ from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits, Row
 
 _CHUNK_ROWS = 4096
+_ENCRYPTION = "use_encryption"
+_AFTER_WATCHDOG_S = 0.1
 _CHECK_QUERY = "SELECT 1"
 _Self = TypeVar("_Self", bound="DenodoSqlAlchemyEngine")
 
@@ -54,8 +57,10 @@ class DenodoSqlAlchemyEngine:
 
         try:
             parsed = sqlalchemy.make_url(url.reveal())
+            arguments = cls._connect_args(limits.timeout_s, dict(parsed.query))
+            parsed = parsed.difference_update_query([_ENCRYPTION])
             engine = sqlalchemy.create_engine(
-                parsed, poolclass=sqlalchemy.NullPool, connect_args=cls._connect_args(), hide_parameters=True
+                parsed, poolclass=sqlalchemy.NullPool, connect_args=arguments, hide_parameters=True
             )
         except (SQLAlchemyError, ValueError) as error:
             # The error may repeat the URL, password included.
@@ -66,8 +71,9 @@ class DenodoSqlAlchemyEngine:
         return cls(engine, limits)
 
     @classmethod
-    def _connect_args(cls) -> dict[str, object]:
-        return {}
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
+        """What the driver's connect is given beside the URL. ``query`` holds the URL's options."""
+        raise NotImplementedError
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
@@ -198,7 +204,7 @@ class DenodoSqlAlchemyEngine:
 class DenodoFlightSqlEngine(DenodoSqlAlchemyEngine):
     """Denodo 9.1 and newer over Arrow Flight SQL: ``denodo+flightsql://user:password@host:9994/database``.
 
-    The connection is encrypted, as Denodo's is by default.
+    The connection is encrypted, as Denodo's is by default; ``?use_encryption=false`` makes it plain.
     """
 
     name: ClassVar[str] = "denodo+flightsql"
@@ -210,6 +216,18 @@ class DenodoFlightSqlEngine(DenodoSqlAlchemyEngine):
     )
 
     __slots__ = ()
+
+    @classmethod
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
+        # The driver's own timeouts stand in where it cannot be cancelled. They come just after the
+        # watchdog has said that it is one.
+        seconds = str(timeout_s + _AFTER_WATCHDOG_S)
+        arguments: dict[str, object] = {
+            f"adbc.flight.sql.rpc.timeout_seconds.{what}": seconds for what in ("connect", "query", "fetch")
+        }
+        if _ENCRYPTION in query:
+            arguments[_ENCRYPTION] = str(query[_ENCRYPTION]).lower()
+        return arguments
 
 
 class DenodoPsycopg2Engine(DenodoSqlAlchemyEngine):
@@ -225,8 +243,8 @@ class DenodoPsycopg2Engine(DenodoSqlAlchemyEngine):
     __slots__ = ()
 
     @classmethod
-    def _connect_args(cls) -> dict[str, object]:
-        return {"connect_timeout": int(CHECK_TIMEOUT_S)}
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:  # noqa: ARG003
+        return {"connect_timeout": max(2, math.ceil(min(timeout_s, CHECK_TIMEOUT_S)))}
 
 
 def _require(packages: tuple[str, ...]) -> None:
