@@ -1,0 +1,269 @@
+"""Denodo's VQL: a sqlglot dialect of ours that reads it, and what a text in it would do.
+
+sqlglot finds the dialect under the name ``denodo`` through its own plugin group
+(``sqlglot.dialects`` in pyproject.toml), and wherever this module is imported. Importing this
+module loads sqlglot, so whoever starts fast imports it inside a function.
+
+The dialect reads, as far as judging needs it; it is no translator. What VQL adds to SQL without
+changing which rows a query asks for is taken out of the tokens before they are parsed, so that
+positions in the text stay true: the CONTEXT and TRACE clauses at a query's end, join hints (HASH,
+NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN. Grammar: Denodo's VQL guide, "SELECT statement".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from sqlglot import Dialect, Token, TokenType, exp, parser, tokens
+from sqlglot.errors import SqlglotError
+
+from assay.sql.contents import read_contents
+
+_OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_JOIN_HINTS = frozenset({"HASH", "NESTED", "MERGE", "PARALLEL", "ORDERED", "REVERSEORDER"})
+_JOIN_TYPES = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"})
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_BEGINS_QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+_WRITE_WORDS = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "REFRESH"}
+)
+_COMMAND_WORDS = frozenset(
+    {"CALL", "CONNECT", "DESC", "DESCRIBE", "EXEC", "EXECUTE", "EXPLAIN", "EXPORT", "GRANT", "HELP", "IMPORT", "LIST"}
+    | {"LOAD", "QUERY", "REVOKE", "SET", "SHOW", "START", "STOP", "BEGIN", "COMMIT", "ROLLBACK", "USE", "CLOSE"}
+)
+_HIDDEN_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "DROP", "TRUNCATE", "INTO")
+_WRITING_CONTEXT = frozenset({"cache_preload", "cache_invalidate", "datamovementplan", "mppmovementplan"})
+_OTHER_USER_CONTEXT = frozenset({"username", "password", "domain"})
+_ACTING_PROCEDURES = ("create_", "drop_", "clean_", "generate_stats", "compute_", "write", "logcontroller", "refresh_")
+"""How Denodo's own stored procedures begin that change something, such as CREATE_REMOTE_TABLE."""
+
+
+class Denodo(Dialect):
+    """VQL, for reading."""
+
+    class Tokenizer(tokens.Tokenizer):
+        """SQL's tokens and MINUS."""
+
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {**tokens.Tokenizer.KEYWORDS, "MINUS": TokenType.EXCEPT}
+
+    class Parser(parser.Parser):
+        """SQL's grammar and VQL's second form of CAST, with the type first: ``CAST('int', x)``."""
+
+        FUNCTION_PARSERS: ClassVar = {
+            **parser.Parser.FUNCTION_PARSERS,
+            "CAST": lambda self: _parse_cast(self),  # noqa: PLW0108 - it is defined further down
+        }
+
+    def tokenize(self, sql: str, dialect: str | Dialect | type[Dialect] | None = None) -> list[Token]:
+        """The tokens, without what only VQL knows and no reading needs."""
+        return list(_plain(super().tokenize(sql, dialect)))
+
+
+DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
+"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``several``
+statements; ``none``: no statement at all; ``prose``: what no statement begins with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VqlReading:
+    """What a text in VQL would do if it were run."""
+
+    does: DoesWhat
+    detail: str = ""
+    """What in the text says so, for a message. Empty for ``query``, ``several`` and ``none``."""
+
+
+def read_vql(query: str) -> VqlReading:
+    """Say what a text would do. Never raises.
+
+    Denodo executes all that its user may do, so a doubtful text counts as what it might do: one
+    that cannot be parsed is a query only where it begins like one and no word in it writes.
+    Stored procedures of a user's own cannot be seen through: Denodo's privileges must hold those.
+    """
+    try:
+        found = Dialect.tokenize(Denodo(), query)
+    except SqlglotError:
+        return _read_untokenized(query)
+    while found and found[-1].token_type is TokenType.SEMICOLON:
+        found = found[:-1]
+    while found and found[0].token_type is TokenType.SEMICOLON:
+        found = found[1:]
+    if not found:
+        return VqlReading(does="none")
+    opening = found[0].text.upper()
+    named = len(found) > 1 and found[0].token_type is not TokenType.IDENTIFIER
+    if named and opening in _WRITE_WORDS:
+        return VqlReading(does="write", detail=opening)
+    if named and opening in _COMMAND_WORDS:
+        return VqlReading(does="refused", detail=opening)
+    if found[0].token_type not in (*_BEGINS_QUERY, TokenType.VALUES):
+        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
+    contents = read_contents(query, "denodo")
+    if contents.kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in found):
+        return VqlReading(does="several")
+    if contents.kind == "command":  # it begins with a parenthesis and holds no query
+        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
+    return _read_one(query, found, unreadable=contents.kind == "unreadable", writes=contents.kind == "write")
+
+
+def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: bool) -> VqlReading:
+    """What one statement would do that begins like a query."""
+    if writes or unreadable:
+        word = next((token.text.upper() for token in _bare(found, _HIDDEN_WRITES)), None)
+        if writes or word:
+            return VqlReading(does="write", detail=word or found[0].text.upper())
+    for key in _context_keys(found):
+        if key in _WRITING_CONTEXT:
+            return VqlReading(does="write", detail=f"CONTEXT {key}")
+        if key in _OTHER_USER_CONTEXT:
+            return VqlReading(does="refused", detail=f"CONTEXT {key}")
+    if unreadable and found[0].token_type is TokenType.L_PAREN and not _bare(found, ("SELECT",)):
+        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
+    for index, token in enumerate(found[:-1]):
+        called = found[index + 1].token_type is TokenType.L_PAREN
+        if called and token.text.lower().startswith(_ACTING_PROCEDURES) and _in_from(found, index):
+            return VqlReading(does="write", detail=token.text)
+    return VqlReading(does="query")
+
+
+def _read_untokenized(query: str) -> VqlReading:
+    """A text with an open quote or comment. Denodo will refuse it too: it may, if it is one statement."""
+    words = query.split(None, 1)
+    opening = words[0].upper() if words else ""
+    if opening.startswith(("SELECT", "WITH", "(")):
+        return VqlReading(does="several" if ";" in query.rstrip("; \t\r\n") else "query")
+    if opening in _WRITE_WORDS:
+        return VqlReading(does="write", detail=opening)
+    if opening in _COMMAND_WORDS:
+        return VqlReading(does="refused", detail=opening)
+    return VqlReading(does="prose", detail=" ".join(query.split())[:60])
+
+
+def _parse_cast(reader: parser.Parser) -> exp.Expr | None:
+    """``CAST('int', x)`` as well as ``CAST(x AS int)``."""
+    here, following = reader._curr, reader._next
+    if here and following and here.token_type is TokenType.STRING and following.token_type is TokenType.COMMA:
+        target = reader._parse_string()
+        reader._match(TokenType.COMMA)
+        value = reader._parse_disjunction()
+        return reader.expression(exp.CastToStrType(this=value, to=target))
+    return reader._parse_cast(strict=reader.STRICT_CAST)
+
+
+def _plain(found: Sequence[Token]) -> Iterator[Token]:
+    """The tokens without CONTEXT, TRACE, join hints, and FLATTEN with its list of fields."""
+    depth = 0
+    skip = 0  # tokens before this place are left out
+    dropped_list = -1
+    for index, token in enumerate(found):
+        kind = token.token_type
+        if index < skip:
+            continue
+        depth += (kind in _OPEN) - (kind in _CLOSE)
+        if index == dropped_list:
+            skip = _past_parentheses(found, index)
+            depth -= 1
+            continue
+        if depth == 0 and (end := _clause_end(found, index)):
+            skip = end
+            continue
+        if _is_flatten(found, index):
+            dropped_list = _flattened_fields(found, index + 1)
+            continue
+        if _is_join_hint(found, index):
+            continue
+        yield token
+
+
+def _clause_end(found: Sequence[Token], index: int) -> int:
+    """Where a CONTEXT or TRACE clause that begins here ends: at a statement's end. 0 where there is none."""
+    token = found[index]
+    if token.token_type is not TokenType.VAR or index == 0:
+        return 0
+    if found[index - 1].token_type in (TokenType.ALIAS, TokenType.DOT, TokenType.COMMA, TokenType.SELECT):
+        return 0
+    name = token.text.upper()
+    end = index + 1
+    if name == "CONTEXT" and end < len(found) and found[end].token_type is TokenType.L_PAREN:
+        end = _past_parentheses(found, end)
+        if end < len(found) and found[end].text.upper() == "TRACE":
+            end += 1
+    elif name != "TRACE":
+        return 0
+    return end if end >= len(found) or found[end].token_type is TokenType.SEMICOLON else 0
+
+
+def _past_parentheses(found: Sequence[Token], index: int) -> int:
+    """The place after the parenthesis that closes the one here; the end where none does."""
+    depth = 0
+    for place in range(index, len(found)):
+        depth += (found[place].token_type in _OPEN) - (found[place].token_type in _CLOSE)
+        if depth == 0:
+            return place + 1
+    return len(found)
+
+
+def _is_join_hint(found: Sequence[Token], index: int) -> bool:
+    """Whether this is a hint in front of a JOIN: ``HASH``, ``NESTED PARALLEL 4``, ``MERGE ORDERED``, ..."""
+    if index == 0 or found[index].token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+        return False
+    if found[index - 1].token_type in (TokenType.FROM, TokenType.DOT, TokenType.ALIAS, TokenType.COMMA):
+        return False
+    word = found[index].text.upper()
+    if word not in _JOIN_HINTS and not (
+        found[index].token_type is TokenType.NUMBER and found[index - 1].text.upper() == "PARALLEL"
+    ):
+        return False
+    for token in found[index + 1 :]:
+        if token.token_type is TokenType.JOIN:
+            return True
+        if token.text.upper() not in _JOIN_HINTS | _JOIN_TYPES and token.token_type is not TokenType.NUMBER:
+            return False
+    return False
+
+
+def _is_flatten(found: Sequence[Token], index: int) -> bool:
+    if found[index].text.upper() != "FLATTEN" or index == 0 or index + 1 >= len(found):
+        return False
+    before = found[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)
+    return before and found[index + 1].token_type in _NAMES
+
+
+def _flattened_fields(found: Sequence[Token], index: int) -> int:
+    """The place of the parenthesis in ``db.view AS v (v.fields)``; -1 where there is none."""
+    place = index
+    while place < len(found) and found[place].token_type in (*_NAMES, TokenType.DOT, TokenType.ALIAS):
+        place += 1
+    return place if place < len(found) and found[place].token_type is TokenType.L_PAREN else -1
+
+
+def _bare(found: Sequence[Token], words: Sequence[str]) -> list[Token]:
+    """The unquoted tokens of these words that are neither called nor qualified."""
+    return [
+        token
+        for index, token in enumerate(found)
+        if token.text.upper() in words
+        and token.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
+        and not (index + 1 < len(found) and found[index + 1].token_type is TokenType.L_PAREN)
+        and not (index > 0 and found[index - 1].token_type in (TokenType.DOT, TokenType.ALIAS))
+    ]
+
+
+def _context_keys(found: Sequence[Token]) -> Iterator[str]:
+    """The names that the CONTEXT clause sets, in lower case."""
+    for index in range(len(found)):
+        end = _clause_end(found, index)
+        if end and found[index].text.upper() == "CONTEXT":
+            for place in range(index + 2, end - 1):
+                if found[place - 1].token_type in (TokenType.L_PAREN, TokenType.COMMA):
+                    yield found[place].text.lower()
+
+
+def _in_from(found: Sequence[Token], index: int) -> bool:
+    """Whether a call stands where a table does, its database's name before it looked through."""
+    while index >= 2 and found[index - 1].token_type is TokenType.DOT:
+        index -= 2
+    return index > 0 and found[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)

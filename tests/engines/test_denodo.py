@@ -1,0 +1,443 @@
+"""Denodo over HTTP: a real server on loopback, a real database behind it, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from assay import api
+from assay.engines.denodo import DenodoHttpEngine, DenodoHttpsEngine
+from assay.engines.denodo_rows import MalformedAnswer, parse_cut_rows, parse_rows
+from assay.engines.denodo_sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg2Engine
+from assay.engines.denodo_url import read_endpoint
+from assay.errors import DatabaseError, MissingDependency
+from assay.model import DatabaseUrl, Execution, Limits, Verdict
+
+sys.path.insert(0, str(Path(__file__).parent))
+from denodo_catalog import PATH, Catalog, seconds_of, start
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    catalog, server = start(tmp_path)
+    yield catalog
+    catalog.release.set()
+    server.shutdown()
+    server.server_close()
+    catalog.database.close()
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def run(catalog: Catalog, query: str, *, options: str = "", **limits: float) -> Execution:
+    url = DatabaseUrl.parse(catalog.url(options=options))
+    engine = DenodoHttpEngine.open(url, Limits(**{"timeout_s": 5.0, **limits}))  # type: ignore[arg-type]
+    try:
+        return engine.execute(query)
+    finally:
+        engine.close()
+        engine.close()
+
+
+def rows_of(execution: Execution) -> tuple[tuple[object, ...], ...]:
+    assert execution.result is not None, execution.failure
+    return execution.result.rows
+
+
+def kind_of(execution: Execution) -> str:
+    assert execution.failure is not None
+    return execution.failure.kind
+
+
+def message_of(execution: Execution) -> str:
+    assert execution.failure is not None
+    return execution.failure.message
+
+
+def test_rows_and_columns_come_as_the_server_sends_them(catalog: Catalog) -> None:
+    done = run(catalog, 'SELECT "id", "city" FROM "bank"."customer" ORDER BY "id"')
+    assert (done.status, done.columns) == ("rows", ("id", "city"))
+    assert rows_of(done) == ((1, "Oslo"), (2, "Rome"), (3, "Oslo"), (4, None))
+    assert catalog.paths == [f"{PATH}?serverId=1"]
+    assert done.row_count == 4
+    assert done.wall_time_s is not None
+
+
+def test_duplicate_column_names_stay(catalog: Catalog) -> None:
+    done = run(catalog, "SELECT id AS a, name AS a FROM bank.customer WHERE id = 1")
+    assert (done.columns, rows_of(done)) == (("a", "a"), ((1, "Ada"),))
+
+
+@pytest.mark.parametrize("body", ["{}", '{"rows": null}', '{"rows": []}'])
+def test_an_empty_result_has_no_columns(catalog: Catalog, body: str) -> None:
+    catalog.fault, catalog.raw = "raw", body.encode()
+    done = run(catalog, "SELECT 1")
+    assert (done.status, done.columns, rows_of(done), done.failure) == ("empty", (), (), None)
+
+
+def test_one_row_more_than_the_limit_is_asked_for_and_a_cut_is_said(catalog: Catalog) -> None:
+    whole = run(catalog, "SELECT id FROM bank.customer ORDER BY id", max_rows=4)
+    cut = run(catalog, "SELECT id FROM bank.customer ORDER BY id", max_rows=3)
+    assert (whole.status, whole.row_count) == ("rows", 4)
+    assert (cut.status, rows_of(cut), kind_of(cut)) == ("truncated", ((1,), (2,), (3,)), "truncated")
+    assert [asked["limit"] for asked in catalog.asked] == [5, 4]
+
+
+def test_a_huge_answer_is_cut_on_the_way_and_keeps_its_whole_rows(catalog: Catalog) -> None:
+    done = run(catalog, "SELECT range AS n, repeat('x', 100) AS t FROM range(50000)", max_result_bytes=100_000)
+    assert (done.status, kind_of(done)) == ("truncated", "truncated")
+    assert 500 < len(rows_of(done)) < 1000
+    assert rows_of(done)[7] == (7, "x" * 100)
+
+
+def test_the_connection_is_kept_between_queries(catalog: Catalog) -> None:
+    engine = DenodoHttpEngine.open(DatabaseUrl.parse(catalog.url()), Limits())
+    for _ in range(5):
+        assert engine.execute("SELECT 1").status == "rows"
+    engine.close()
+    assert len(catalog.connections) == 1
+
+
+def test_a_kept_connection_that_the_server_closed_is_made_anew(catalog: Catalog) -> None:
+    catalog.drop_kept = True
+    engine = DenodoHttpEngine.open(DatabaseUrl.parse(catalog.url()), Limits())
+    assert [engine.execute(f"SELECT {n}").status for n in range(4)] == ["rows"] * 4
+    engine.close()
+
+
+@pytest.mark.parametrize("fault", ["slow", "trickle"])
+def test_the_timeout_holds_for_the_whole_exchange(catalog: Catalog, fault: str) -> None:
+    catalog.fault = fault
+    done, took = seconds_of(lambda: run(catalog, "SELECT 1", timeout_s=0.4))
+    assert (done.status, kind_of(done)) == ("timeout", "timeout")
+    assert 0.35 < took < 0.9
+
+
+def test_the_engine_goes_on_after_a_timeout(catalog: Catalog) -> None:
+    engine = DenodoHttpEngine.open(DatabaseUrl.parse(catalog.url()), Limits(timeout_s=0.3))
+    catalog.fault = "trickle"
+    assert engine.execute("SELECT 1").status == "timeout"
+    catalog.fault = None
+    assert engine.execute("SELECT 1").status == "rows"
+    engine.close()
+
+
+def test_an_error_is_its_first_line(catalog: Catalog) -> None:
+    catalog.fault = "500"
+    done = run(catalog, "SELECT 1 FROM x")
+    assert (done.status, kind_of(done), message_of(done)) == ("error", "error", "View 'x' not found")
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "kind", "says"),
+    [
+        ("500-html", "error", "error", "500"),
+        ("403", "error", "unreadable_database", "refuses user 'ada'"),
+        ("404", "error", "unreadable_database", "is the address right?"),
+        ("503", "error", "unreadable_database", "not available"),
+        ("504", "timeout", "timeout", "gave up waiting"),
+        ("redirect", "error", "unreadable_database", "/login"),
+        ("cut", "error", "unreadable_database", "broke before the whole answer"),
+        ("garbage", "error", "unreadable_database", "is no JSON"),
+        ("html", "error", "unreadable_database", "<html>Sign in"),
+    ],
+)
+def test_trouble_on_the_way_is_not_the_querys_fault(
+    catalog: Catalog, fault: str, status: str, kind: str, says: str
+) -> None:
+    catalog.fault = fault
+    done = run(catalog, "SELECT 1")
+    assert (done.status, kind_of(done)) == (status, kind)
+    assert says in message_of(done)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "kind"),
+    [
+        ("", "error", "no_query"),
+        (" ; -- nothing", "error", "no_query"),
+        ("I cannot answer that.", "refused", "no_query"),
+        ("DROP VIEW customer", "refused", "writes"),
+        ("INSERT INTO bank.customer VALUES (9, 'x', 'y')", "refused", "writes"),
+        ("WITH x AS (SELECT 1 AS a) INSERT INTO bank.loan SELECT a, a, a FROM x", "refused", "writes"),
+        ("SELECT * INTO copy FROM bank.customer", "refused", "writes"),
+        ("SELECT id FROM bank.customer CONTEXT('cache_invalidate' = 'all_rows')", "refused", "writes"),
+        ("SELECT id FROM bank.customer; DROP VIEW customer", "refused", "several_statements"),
+        ("CALL stop_everything()", "refused", "refused"),
+        ("SELECT '\ud800'", "error", "error"),
+    ],
+)
+def test_what_is_not_one_query_is_never_sent(catalog: Catalog, query: str, status: str, kind: str) -> None:
+    done = run(catalog, query)
+    assert (done.status, kind_of(done)) == (status, kind)
+    assert catalog.asked == []
+
+
+def test_a_query_that_only_denodo_understands_is_sent(catalog: Catalog) -> None:
+    done = run(catalog, "SELECT id FROM bank.customer WHERE name CONTAINS 'a'")
+    assert kind_of(done) == "error"
+    assert len(catalog.asked) == 1
+
+
+@pytest.mark.parametrize("credentials", ["ada:wrong%40secret@", ":wrong%40secret@", ""])
+def test_refused_credentials_say_so_and_stay_secret(catalog: Catalog, credentials: str) -> None:
+    url = DatabaseUrl.parse(catalog.url(credentials=credentials))
+    with pytest.raises(DatabaseError, match=r"refuses|none are given") as caught:
+        DenodoHttpEngine.check(url)
+    assert "wrong" not in str(caught.value)
+    assert "trace" not in str(caught.value)
+
+
+def test_a_server_that_repeats_the_password_does_not_give_it_away(catalog: Catalog) -> None:
+    catalog.fault = "echo"
+    assert message_of(run(catalog, "SELECT 1")) == "user ada with *** may not"
+
+
+def test_a_password_without_a_user_is_a_bearer_token(catalog: Catalog) -> None:
+    engine = DenodoHttpEngine.open(DatabaseUrl.parse(catalog.url(credentials=":tok-123@")), Limits())
+    assert engine.execute("SELECT 1").status == "rows"
+    engine.close()
+
+
+def test_server_id_and_execution_path_come_from_the_url(catalog: Catalog) -> None:
+    assert run(catalog, "SELECT 1", options="?serverId=7&execution=/else/where").status == "rows"
+    assert catalog.paths == ["/else/where?serverId=7"]
+
+
+def test_check_lets_a_server_pass_that_answers(catalog: Catalog) -> None:
+    DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
+    catalog.fault = "500"
+    DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
+    assert catalog.asked == [{"vql": "SELECT 1", "limit": 2}] * 2
+
+
+def test_check_says_that_a_server_is_down(free_port: int) -> None:
+    url = DatabaseUrl.parse(f"denodo+http://ada:hidden@127.0.0.1:{free_port}/denodo-data-catalog")
+    with pytest.raises(DatabaseError, match="cannot be connected to") as caught:
+        DenodoHttpEngine.check(url)
+    assert "hidden" not in str(caught.value)
+
+
+def test_check_waits_a_bounded_time(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.engines.denodo.CHECK_TIMEOUT_S", 0.3)
+    catalog.fault = "slow"
+    with pytest.raises(DatabaseError, match=r"did not answer within 0\.3 s"):
+        DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
+
+
+def test_plain_http_where_https_is_spoken_says_so(catalog: Catalog) -> None:
+    url = DatabaseUrl.parse(catalog.url().replace("denodo+http:", "denodo+https:"))
+    with pytest.raises(DatabaseError, match="cannot be connected to"):
+        DenodoHttpsEngine.check(url)
+
+
+def test_the_fingerprint_knows_server_and_user_but_not_the_password(catalog: Catalog) -> None:
+    def of(**parts: str) -> str:
+        return DenodoHttpEngine.fingerprint(DatabaseUrl.parse(catalog.url(**parts)))
+
+    assert of() == of(credentials="ada:other@") == of(options="?verify=0")
+    assert len({of(), of(options="?serverId=2"), of(credentials="bob:x@")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("denodo+http://ada:p@ss@host/x", "%40"),
+        ("denodo+http://ada:p/ss@host/x", "%2F"),
+        ("denodo+http://ada:secret@host:port/x", "cannot be read"),
+        ("denodo+http://ada:secret@host/x?serverid=1", "did you mean 'serverId'"),
+        ("denodo+http://ada:secret@host/x?serverId=one", "'one'"),
+        ("denodo+http://ada:secret@host/x?verify=maybe", "'maybe'"),
+        ("denodo+http:///x", "names no host"),
+    ],
+)
+def test_a_url_that_cannot_be_used_says_why_without_its_password(text: str, says: str) -> None:
+    with pytest.raises(DatabaseError) as caught:
+        DenodoHttpEngine.open(DatabaseUrl.parse(text), Limits())
+    assert says in str(caught.value)
+    assert all(part not in str(caught.value) for part in ("p@ss", "p/ss", "secret"))
+
+
+def test_a_url_is_read_with_its_defaults() -> None:
+    endpoint = read_endpoint(DatabaseUrl.parse("denodo+https://a%40b:c%3Ad@[::1]/denodo-data-catalog/?verify=0"))
+    assert endpoint.execution_url == f"https://[::1]:443{PATH}"
+    assert (endpoint.user, endpoint.server_id, endpoint.verify) == ("a@b", 1, False)
+    assert endpoint.password is not None
+    assert endpoint.password.reveal() == "c:d"
+    assert "c:d" not in repr(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12345678901234567890123456789", 12345678901234567890123456789),
+        ("1.0", 1.0),
+        ("0.30000000000000004", 0.30000000000000004),
+        ("1234567890.12345678901", Decimal("1234567890.12345678901")),
+        ("-0.000000000000000000012", -1.2e-20),
+        ("1e3", 1000.0),
+        ("1e999", Decimal("1e999")),
+        ("1e-999", Decimal("1e-999")),
+        ("0e-999", 0.0),
+        ("true", True),
+        ('"2024-01-31"', "2024-01-31"),
+        ('[{"a": 1}]', [{"a": 1}]),
+    ],
+)
+def test_values_are_kept_exactly(text: str, value: object) -> None:
+    body = f'{{"rows": [{{"values": [{{"column": "c", "value": {text}}}]}}]}}'
+    columns, rows, _ = parse_rows(body.encode())
+    assert (columns, rows) == (("c",), [(value,)])
+    assert type(rows[0][0]) is type(value)
+
+
+def test_cells_may_come_in_another_order_and_without_nulls() -> None:
+    first = '{"values": [{"column": "a", "value": 1}, {"column": "b", "value": 2}]}'
+    second = '{"values": [{"value": 4, "column": "b"}, {"column": "a"}]}'
+    third = '{"values": [{"column": "b", "value": 6}]}'
+    columns, rows, _ = parse_rows(f'{{"rows": [{first}, {second}, {third}]}}'.encode())
+    assert (columns, rows) == (("a", "b"), [(1, 2), (None, 4), (None, 6)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        '{"rows": {}}',
+        '{"rows": [1]}',
+        '{"rows": [{"values": [1]}]}',
+        '{"rows": [{"values": [{"column": "a", "value": 1}]}, {"values": [{"column": "b", "value": 1}]}]}',
+        "[" * 100_000,
+        "9" * 5000,
+    ],
+)
+def test_what_is_no_answer_is_said_to_be_none(body: str) -> None:
+    with pytest.raises(MalformedAnswer):
+        parse_rows(body.encode())
+
+
+def test_a_cut_body_gives_its_whole_rows_wherever_it_was_cut() -> None:
+    rows = [{"values": [{"column": "a", "value": n}, {"column": "b", "value": '"}]}, {'}]} for n in range(6)]
+    body = json.dumps({"rows": rows}).replace("}, {", "},{").replace(": ", ":").encode()
+    counts = [len(parse_cut_rows(body[:end])[1]) for end in range(len(body))]
+    assert counts == sorted(counts)
+    assert counts[-1] == 6
+
+
+def test_text_that_is_no_utf8_is_kept_and_said(catalog: Catalog) -> None:
+    catalog.fault, catalog.raw = "raw", b'{"rows": [{"values": [{"column": "a", "value": "C\xff"}]}]}'
+    done = run(catalog, "SELECT 1")
+    assert (rows_of(done), done.undecodable_text) == ((("C\udcff",),), True)
+
+
+def judged(catalog: Catalog, predicted: str, gold: str, **limits: float) -> Verdict:
+    chosen = Limits(**{"timeout_s": 5.0, **limits})  # type: ignore[arg-type]
+    return api.examine(predicted, gold, database=catalog.url(), limits=chosen).verdict
+
+
+def test_pairs_are_judged_end_to_end_in_workers(catalog: Catalog) -> None:
+    names = "SELECT name FROM bank.customer ORDER BY city CONTEXT('i18n' = 'us_est')"
+    same = "SELECT c.name FROM bank.customer c ORDER BY c.city, c.name DESC"
+    assert judged(catalog, same, names).outcome == "correct"
+    top = "SELECT customer_id FROM bank.loan ORDER BY amount DESC LIMIT 1"
+    ambiguous = judged(catalog, "SELECT 3", top)
+    assert (ambiguous.outcome, "ambiguous_gold" in ambiguous.flags) == ("correct", True)
+    assert judged(catalog, "SELECT 2", top).outcome == "incorrect"
+    empty = judged(catalog, "SELECT id FROM bank.loan WHERE id < 0", "SELECT id FROM bank.loan WHERE id > 99")
+    assert (empty.outcome, empty.flags) == ("correct", {"vacuous"})
+    prose = judged(catalog, "There is no such table.", top)
+    assert prose.failure is not None
+    assert (prose.outcome, prose.failure.kind) == ("incorrect", "no_query")
+
+
+def test_a_server_that_is_gone_in_the_middle_leaves_the_case_unscored(catalog: Catalog) -> None:
+    catalog.fault, catalog.spared = "503", ("SELECT 1",)
+    gone = judged(catalog, "SELECT 2", "SELECT 1")
+    assert gone.failure is not None
+    assert (gone.outcome, gone.failure.blame) == ("unscored", "setup")
+
+
+def test_a_prediction_that_takes_too_long_is_incorrect(catalog: Catalog) -> None:
+    catalog.fault, catalog.spared = "slow", ("SELECT 1",)
+    late = judged(catalog, "SELECT 2", "SELECT 1", timeout_s=0.5)
+    assert (late.outcome, late.flags) == ("incorrect", {"timeout"})
+
+
+def skip_without(packages: tuple[str, ...]) -> None:
+    for one in packages:
+        if find_spec(one.split(".")[0].split("=")[0]) is None:
+            pytest.skip(f"{one.split('=')[1]} is not installed (pip install 'assay[denodo]')")
+
+
+@pytest.mark.parametrize("engine", [DenodoFlightSqlEngine, DenodoPsycopg2Engine])
+def test_a_missing_package_names_the_command_that_installs_it(
+    engine: type[DenodoFlightSqlEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "packages", ("surely_not_installed=denodo-sqlalchemy",))
+    with pytest.raises(MissingDependency, match=r"pip install 'assay\[denodo\]'"):
+        engine.check(DatabaseUrl.parse(f"{engine.name}://u:p@127.0.0.1:1/x"))
+
+
+@pytest.mark.parametrize("engine", [DenodoFlightSqlEngine, DenodoPsycopg2Engine])
+def test_the_dialects_say_that_a_server_is_down(engine: type[DenodoFlightSqlEngine], free_port: int) -> None:
+    skip_without(engine.packages)
+    with pytest.raises(DatabaseError, match=f"127.0.0.1:{free_port}") as caught:
+        engine.check(DatabaseUrl.parse(f"{engine.name}://ada:hidden@127.0.0.1:{free_port}/bank"))
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("engine", "options"), [(DenodoFlightSqlEngine, "?use_encryption=false"), (DenodoPsycopg2Engine, "")]
+)
+def test_the_dialects_wait_a_bounded_time_for_a_silent_server(
+    engine: type[DenodoFlightSqlEngine], options: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_without(engine.packages)
+    monkeypatch.setattr("assay.engines.denodo_sqlalchemy.CHECK_TIMEOUT_S", 1.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = DatabaseUrl.parse(f"{engine.name}://ada:hidden@127.0.0.1:{silent.getsockname()[1]}/bank{options}")
+
+        def check() -> None:
+            with pytest.raises(DatabaseError):
+                engine.check(url)
+
+        _, took = seconds_of(check)
+    assert took < 4
+
+
+def test_queries_run_over_the_postgresql_wire() -> None:
+    """Against any PostgreSQL, whose wire Denodo speaks: ASSAY_DENODO_PSYCOPG2_URL=denodo+psycopg2://..."""
+    address = os.environ.get("ASSAY_DENODO_PSYCOPG2_URL")
+    if not address:
+        pytest.skip("ASSAY_DENODO_PSYCOPG2_URL names no server that speaks the PostgreSQL wire")
+    skip_without(DenodoPsycopg2Engine.packages)
+    url = DatabaseUrl.parse(address)
+    DenodoPsycopg2Engine.check(url)
+    engine = DenodoPsycopg2Engine.open(url, Limits(timeout_s=1, max_rows=2))
+    typed = engine.execute("SELECT 1 AS a, 'x%' AS b, CAST(1.50 AS numeric(9, 2)) AS c, DATE '2020-01-01' AS d")
+    assert rows_of(typed) == ((1, "x%", Decimal("1.50"), date(2020, 1, 1)),)
+    empty = engine.execute("SELECT 1 AS a WHERE 1 = 0")
+    assert (empty.status, empty.columns) == ("empty", ("a",))
+    assert kind_of(engine.execute("SELECT nope")) == "error"
+    cut = engine.execute("SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3")
+    assert (cut.status, cut.row_count) == ("truncated", 2)
+    assert kind_of(engine.execute("DROP TABLE t")) == "writes"
+    engine.close()
+    engine.close()

@@ -1,0 +1,139 @@
+"""VQL is read as far as judging needs it, and what is not one query is told apart."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.sql import is_nondeterministic, read_contents, read_shape, tie_probe
+from assay.sql.vql import read_vql
+
+QUERIES = [
+    ('SELECT "c"."id" AS "i" FROM "bank"."customer" "c"', False, False, ("customer",)),
+    ("SELECT a FROM t ORDER BY a CONTEXT('i18n' = 'us_est', \"cache\" = 'off') TRACE;", True, False, ("t",)),
+    ("SELECT a FROM t LIMIT 3 CONTEXT('cache' = 'off')", False, True, ("t",)),
+    ("SELECT a FROM t OFFSET 5 ROWS FETCH NEXT 5 ROWS ONLY", False, True, ("t",)),
+    ("SELECT a FROM t TRACE", False, False, ("t",)),
+    ("SELECT a FROM t MINUS SELECT a FROM s ORDER BY 1", True, False, ("s", "t")),
+    ("SELECT CAST('int', a) FROM t WHERE CAST('decimal', b) > 1 ORDER BY 1", True, False, ("t",)),
+    ("SELECT CAST(a AS localdate), CAST(a AS INT4) FROM t ORDER BY 1", True, False, ("t",)),
+    ("SELECT * FROM a x HASH INNER JOIN db.c y ON x.i = y.i ORDER BY 1", True, False, ("a", "c")),
+    ("SELECT * FROM a NESTED PARALLEL 4 ORDERED LEFT OUTER JOIN c ON a.i = c.i LIMIT 1", False, True, ("a", "c")),
+    ("SELECT * FROM a x MERGE REVERSEORDER JOIN c ON x.i = c.i ORDER BY 1", True, False, ("a", "c")),
+    ("SELECT * FROM FLATTEN db.v AS x (x.items) ORDER BY 1", True, False, ("v",)),
+    ('SELECT (reg).f, "arr"[0]."g", GETYEAR(d), ADDDAY(d, 3) FROM t ORDER BY TRUNC(d, \'Q\')', True, False, ("t",)),
+    ("SELECT TIMESTAMP WITH TIME ZONE '2024-01-01 00:00:00', INTERVAL '1' DAY FROM t LIMIT 2", False, True, ("t",)),
+    ("SELECT context, trace FROM t ORDER BY context", True, False, ("t",)),
+    ("SELECT hash, nested FROM ordered ORDER BY hash", True, False, ("ordered",)),
+    ("SELECT * FROM GET_VIEWS() v LIMIT 1", False, True, ()),
+    ("WITH s AS (SELECT a FROM t ORDER BY a LIMIT 2) SELECT a FROM s", False, False, ("t",)),
+]
+
+WORDS = ["SELECT", "FROM", "WITH", "(", ")", "[", "]", "{", "}", ",", ".", ";", "'", '"', "a", "'x'", "1", "=", "--"]
+WORDS += ["CONTEXT", "TRACE", "FLATTEN", "HASH", "JOIN", "NESTED", "PARALLEL", "MERGE", "CAST", "AS", "INTO", "DROP"]
+WORDS += ["ORDER", "BY", "LIMIT", "MINUS", "/*", "*/", "ü", "\ud800"]
+
+
+@pytest.mark.parametrize(("query", "ordered", "limited", "tables"), QUERIES)
+def test_vql_is_read(query: str, ordered: bool, limited: bool, tables: tuple[str, ...]) -> None:
+    shape = read_shape(query, "denodo")
+    assert (shape.parsed, shape.ordered, shape.limited) == (True, ordered, limited)
+    contents = read_contents(query, "denodo")
+    assert (contents.kind, contents.tables) == ("query", tables)
+    assert read_vql(query).does == "query"
+
+
+def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:
+    query = "SELECT a FROM t CONTEXT('var x' = 'order by 1 limit 2')"
+    assert not read_shape(query, "denodo").ordered
+    assert read_contents(query, "denodo").literals == ()
+
+
+def test_ties_are_probed_without_the_context_clause() -> None:
+    probe = tie_probe("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo")
+    assert probe is not None
+    ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a"
+    assert probe.query == ranked
+    unlimited = tie_probe("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo")
+    assert unlimited is not None
+    assert unlimited.query == "SELECT a, DENSE_RANK() OVER (ORDER BY b) AS assay_rank FROM t ORDER BY b"
+
+
+def test_hints_stay_in_the_probe() -> None:
+    probe = tie_probe("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo")
+    assert probe is not None
+    assert "t x HASH JOIN s y" in probe.query
+
+
+def test_the_clock_is_seen() -> None:
+    assert is_nondeterministic("SELECT a FROM t WHERE d > NOW() CONTEXT('cache' = 'off')", "denodo")
+    assert is_nondeterministic("SELECT a FROM t WHERE d > CURRENT_DATE", "denodo")
+    assert not is_nondeterministic("SELECT GETYEAR(d) FROM t", "denodo")
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("", "none"),
+        (" ;; ", "none"),
+        ("-- a comment", "none"),
+        ("SELECT 1", "query"),
+        ("(SELECT 1) UNION (SELECT 2);", "query"),
+        ("SELECT a FROM t WHERE b CONTAINS 'x'", "query"),
+        ("SELECT 'open", "query"),
+        ("SELECT \"update\", t.insert, truncate(a, 2) FROM t WHERE b CONTAINS 'drop view v'", "query"),
+        ("SELECT 'a; DROP VIEW v", "several"),
+        ("SELECT 1; SELECT 2", "several"),
+        ("SELECT a FROM t WHERE b CONTAINS 'x'; DROP VIEW v", "several"),
+        ("SELECT a FROM t CONTEXT('cache' = 'off'); DROP VIEW v", "several"),
+        ("DROP VIEW v", "write"),
+        ("create or replace view v AS SELECT 1", "write"),
+        ("ALTER VIEW v CACHE OFF", "write"),
+        ("SELECT * INTO m FROM t", "write"),
+        ("WITH x AS (SELECT 1) DELETE FROM t", "write"),
+        ("SELECT x CONTAINS 'a' INTO m FROM t", "write"),
+        ("SELECT a FROM t CONTEXT('cache_preload' = 'true', 'cache_wait_for_load' = 'true')", "write"),
+        ("SELECT a FROM t CONTEXT('i18n' = 'us', \"CACHE_INVALIDATE\" = 'all_rows')", "write"),
+        ("SELECT * FROM admin.DROP_REMOTE_TABLE('a')", "write"),
+        ("SELECT * FROM t, CLEAN_CACHE_DATABASE('a')", "write"),
+        ("SELECT a FROM t CONTEXT(USERNAME = 'root', PASSWORD = 'x')", "refused"),
+        ("CALL p()", "refused"),
+        ("DESC VIEW v", "refused"),
+        ("CONNECT USER a PASSWORD 'b'", "refused"),
+        ("I cannot answer that", "prose"),
+        ("Sorry; there is no such view", "prose"),
+        ("(see above)", "prose"),
+        ("Don't know", "prose"),
+        ("Update", "prose"),
+        ("42", "prose"),
+    ],
+)
+def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str) -> None:
+    assert read_vql(text).does == does
+
+
+@given(
+    st.lists(
+        st.sampled_from(WORDS),
+        max_size=25,
+    )
+)
+def test_no_text_breaks_the_reader(words: list[str]) -> None:
+    text = " ".join(words)
+    reading = read_vql(text)
+    assert reading.does in ("query", "write", "refused", "several", "none", "prose")
+    read_shape(text, "denodo")
+    tie_probe(text, "denodo")
+    if reading.does == "query" and read_contents(text, "denodo").kind != "unreadable":
+        assert read_contents(text, "denodo").read_only
+
+
+def test_the_package_reads_other_dialects_without_loading_it() -> None:
+    reads = "import sys, assay.sql as sql; sql.read_shape('SELECT 1 ORDER BY 1', 'sqlite')"
+    script = f"{reads}; print('assay.sql.vql' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"
