@@ -31,6 +31,9 @@ class RunFileSettings:
 
     cases: str | None = None
     predictions: str | None = None
+    system: str | None = None
+    concurrency: int | None = None
+    timing_iterations: int | None = None
     db: str | None = None
     output: str | None = None
     metrics: tuple[str, ...] | None = None

@@ -1,34 +1,108 @@
-"""How a live system and its database are reached: the options that several verbs share, and where secrets come from."""
+"""How a live system and its database are reached: who asks, and where the secrets come from."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from assay.errors import UsageError
-from assay.model import Secret
+from assay.model import DatabaseUrl, Secret
 from assay.systems.options import SystemOptions
 
-USER_VARIABLE, PASSWORD_VARIABLE, TOKEN_VARIABLE = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
+_USER, _PASSWORD, _TOKEN = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
 
 
-def credentials(
-    user: str | None, password: str | None, token: str | None
-) -> tuple[str | None, Secret | None, Secret | None]:
-    """User, password and token from flags, else the environment; a terminal is asked for a password that lacks."""
-    token = token or os.environ.get(TOKEN_VARIABLE) or None
-    if token is not None:
-        return None, None, Secret(token)
-    user = user or os.environ.get(USER_VARIABLE) or None
-    if user is None:
-        return None, None, None
-    password = password if password is not None else os.environ.get(PASSWORD_VARIABLE)
-    if password is None and sys.stdin.isatty():
-        import typer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Who asks: a user with a password, or the bearer of a token, or nobody in particular."""
 
-        password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
-    return user, Secret(password or ""), None
+    user: str | None = None
+    password: Secret | None = None
+    token: Secret | None = None
+
+    @classmethod
+    def gathered(cls, *, user: str | None, password: str | None, token: str | None, needed: bool) -> Access:
+        """From flags, else from the environment; a terminal is asked for the password of a user without one.
+
+        What comes from the environment is taken out of it, so that no process started from here has it.
+        """
+        given = [os.environ.pop(name, None) or None for name in (_USER, _PASSWORD, _TOKEN)]
+        token = token or (given[2] if user is None else None)
+        if token is not None:
+            if user is not None:
+                raise UsageError("--user and --token were both given: give one of them")
+            return cls(token=Secret(token))
+        user = user or given[0]
+        if user is None:
+            return cls()
+        password = password if password is not None else given[1]
+        if password is None and needed and sys.stdin.isatty():
+            import typer
+
+            password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
+        return cls(user=user, password=Secret(password or ""))
+
+    def system_options(
+        self,
+        *,
+        timeout_s: float | None = None,
+        retries: int | None = None,
+        params: Sequence[str] = (),
+        verify_ssl: bool = True,
+        body_template: str | None = None,
+        query_path: str | None = None,
+        tokens_path: str | None = None,
+        times_path: str | None = None,
+    ) -> SystemOptions:
+        """The options of a live system."""
+        default = SystemOptions()
+        return SystemOptions(
+            user=self.user,
+            password=self.password,
+            token=self.token,
+            timeout_s=default.timeout_s if timeout_s is None else timeout_s,
+            retries=default.retries if retries is None else retries,
+            parameters=parameters(params),
+            verify_ssl=verify_ssl,
+            body_template=body_template,
+            query_path=query_path,
+            tokens_path=tokens_path,
+            times_path=times_path,
+        )
+
+    def denodo_database(self, url: str | None, config: Path | None, **flags: str | int | bool | None) -> str:
+        """The URL of Denodo's Data Catalog with these credentials.
+
+        ``flags`` (``execution_url``, ``server_id``, ``verify_ssl``) weigh more than the environment,
+        and that more than the config file. A URL that names its user keeps it.
+        """
+        from assay.engines.denodo_config import DenodoConfig, from_environment, merge, read_project_config
+
+        if url is not None and "@" in url:
+            return url
+        plain = None if url is None else url.removeprefix("denodo+")
+        if plain is not None and "?" in plain:
+            parsed = DatabaseUrl.parse(url or "")
+            return _with_userinfo(parsed, self)
+        file = DenodoConfig() if config is None else read_project_config(config)
+        given = DenodoConfig(url=plain, **{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
+        settings = merge(file=file, environment=from_environment(os.environ), flags=given)
+        database = settings.database_url(user=self.user, password=self.password, token=self.token)
+        return database.reveal()
+
+
+def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
+    from assay.engines.denodo_config import DenodoConfig
+
+    scheme, _, rest = url.reveal().removeprefix("denodo+").partition("://")
+    base, _, query = rest.partition("?")
+    database = DenodoConfig(url=f"{scheme}://{base}").database_url(
+        user=access.user, password=access.password, token=access.token
+    )
+    return f"{database.reveal()}?{query}"
 
 
 def parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -40,35 +114,3 @@ def parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise UsageError(f"--param {one!r} is no pair: write --param name=value")
         pairs.append((name.strip(), value))
     return tuple(pairs)
-
-
-def system_options(  # one parameter an option
-    *,
-    user: str | None,
-    password: str | None,
-    token: str | None,
-    timeout_s: float | None,
-    retries: int | None,
-    params: Sequence[str],
-    verify_ssl: bool,
-    body: str | None = None,
-    query_path: str | None = None,
-    tokens_path: str | None = None,
-    times_path: str | None = None,
-) -> SystemOptions:
-    """The options of a system from those of the command line."""
-    name, secret, bearer = credentials(user, password, token)
-    default = SystemOptions()
-    return SystemOptions(
-        user=name,
-        password=secret,
-        token=bearer,
-        timeout_s=default.timeout_s if timeout_s is None else timeout_s,
-        retries=default.retries if retries is None else retries,
-        parameters=parameters(params),
-        verify_ssl=verify_ssl,
-        body_template=body,
-        query_path=query_path,
-        tokens_path=tokens_path,
-        times_path=times_path,
-    )

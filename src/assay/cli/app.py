@@ -48,7 +48,8 @@ def _options(
 
 
 app.command(short_help="Evaluate a bundled sample, report included, in seconds.")(demo)
-app.command(short_help="Judge a file of predictions against a question set.")(run)
+app.command(short_help="Judge a system's answers, from a file or live, against a question set.")(run)
+app.command(short_help="Run a question set through a live Denodo AI SDK; report in Excel.")(denodo)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
 
 

@@ -47,4 +47,4 @@ def demo(
         timeout_s=_TIMEOUT_S,
         name="the bundled sample",
     )
-    run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, html=report, md=None)
+    run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, reports={"html": report})

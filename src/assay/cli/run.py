@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay import registry
+from assay.cli.access import Access
 from assay.errors import InputError, Interrupted, UsageError
 from assay.model import Limits
-from assay.ports import FieldNames
+from assay.ports import FieldNames, System
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 _MEBIBYTE = 1024 * 1024
+_CONCURRENCY = 4
+_TIMING_ITERATIONS = 3
 
 
 def run(  # one parameter an option
@@ -21,6 +27,10 @@ def run(  # one parameter an option
     ],
     predictions: Annotated[
         Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers.")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask a live system: denodo:URL, http:URL, command:…, python:MOD:FUNC."),
     ] = None,
     db: Annotated[
         str | None,
@@ -71,20 +81,62 @@ def run(  # one parameter an option
     prediction_id_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the predictions' ids.")
     ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Questions asked at once. [default: 4]")
+    ] = None,
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="For the live system. Or ASSAY_USER.")] = None,
+    password: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Bearer token. Better in ASSAY_TOKEN.", show_default=False)
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An extra field of each request; repeatable.")
+    ] = None,
+    ask_timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each question. [default: 120]")
+    ] = None,
+    retries: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="After trouble that may pass. [default: 3]")
+    ] = None,
+    verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
+    body: Annotated[
+        str | None, typer.Option(metavar="JSON", help="http: the request, with {question}, {context}, {database}.")
+    ] = None,
+    query_path: Annotated[
+        str | None, typer.Option(metavar="PATH", help="http: where the query stands, such as data.sql.")
+    ] = None,
+    tokens_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the tokens stand.")] = None,
+    times_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the times stand.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Denodo's project_config.env, for the database.")
+    ] = None,
+    ves_iterations: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
+    ] = None,
+    rescore: Annotated[
+        bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
     md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Judge a file of predictions against a question set on real databases.
+    """Judge a system's answers, from a file or live, against a question set on real databases.
 
     Example:  assay run dev.jsonl --predictions predictions.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' -o runs/first
+
+    A live system:  assay run dev.jsonl --system 'command:./ask.sh' --db sqlite:///shop.sqlite -o runs/live
 
     All of it in one file:  assay run eval.yaml
     """
     flags = RunFileSettings(
         cases=str(cases),
         predictions=None if predictions is None else str(predictions),
+        system=system,
+        concurrency=concurrency,
+        timing_iterations=ves_iterations,
         db=db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
@@ -108,22 +160,56 @@ def run(  # one parameter an option
         prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
-    run_settings(settings, overwrite=overwrite, as_json=as_json, quiet=quiet, html=html, md=md)
+    access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
+    if settings.db is not None and settings.db.startswith("denodo+http"):
+        settings = replace(settings, db=access.denodo_database(settings.db, config))
+    opened = None
+    if settings.system is not None:
+        opened = registry.open_system(
+            settings.system,
+            access.system_options(
+                timeout_s=ask_timeout,
+                retries=retries,
+                params=param or (),
+                verify_ssl=verify_ssl,
+                body_template=body,
+                query_path=query_path,
+                tokens_path=tokens_path,
+                times_path=times_path,
+            ),
+        )
+    reports = {"html": html, "md": md}
+    run_settings(
+        settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
+    )
+
+
+def _needs_access(settings: RunFileSettings) -> bool:
+    """Whether credentials may be wanted at all: else nobody is asked for a password."""
+    return settings.system is not None or (settings.db or "").startswith("denodo+")
 
 
 def run_settings(
-    settings: RunFileSettings, *, overwrite: bool, as_json: bool, quiet: bool, html: Path | None, md: Path | None
+    settings: RunFileSettings,
+    *,
+    system: System | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    as_json: bool,
+    quiet: bool,
+    reports: Mapping[str, Path | None],
 ) -> None:
     """Evaluate what the settings say, and show it."""
     from assay.api import FileOptions, evaluate
     from assay.cli.output import show, write_reports
     from assay.cli.progress import progress
 
-    if settings.cases is None or settings.predictions is None or settings.db is None:
+    answers = system if system is not None else settings.predictions
+    if system is not None and settings.predictions is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    if settings.cases is None or answers is None or settings.db is None:
         missing = [
-            option
-            for option, value in (("--predictions", settings.predictions), ("--db", settings.db))
-            if value is None
+            option for option, value in (("--predictions or --system", answers), ("--db", settings.db)) if value is None
         ]
         raise UsageError(f"{' and '.join(missing)} must be given: see  assay run --help")
     if settings.columns not in (None, "any", "strict"):
@@ -133,7 +219,7 @@ def run_settings(
         with progress(quiet=quiet) as on_progress:
             done = evaluate(
                 settings.cases,
-                settings.predictions,
+                answers,
                 databases=settings.db,
                 metrics=settings.metrics,
                 limits=_limits(settings),
@@ -141,6 +227,9 @@ def run_settings(
                 workers=settings.workers,
                 output=folder,
                 overwrite=overwrite,
+                rescore=rescore,
+                concurrency=settings.concurrency or _CONCURRENCY,
+                timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
                 name=settings.name,
                 files=FileOptions(
                     case_format=settings.case_format,
@@ -158,7 +247,10 @@ def run_settings(
         raise Interrupted(f"interrupted; finished cases are in {folder}: run the same command again to go on") from None
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
-    written = write_reports(done, [("html", html), ("md", md)])
+    finally:
+        if system is not None:
+            system.close()
+    written = write_reports(done, reports.items())
     show(done, as_json=as_json, folder=folder, written=written)
     if folder is None and not written and not as_json:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")

@@ -49,8 +49,8 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
 def digest_of(work: Work) -> str:
     """A hash of all that decides a case's evidence beside the run's settings: its content, not its place."""
     digest = blake2b(digest_size=12)
-    # Where a case stood in its file is no part of it.
-    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), work.url.text):
+    # Where a case stood in its file is no part of it, and a password is in nothing that is stored.
+    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url)):
         digest.update(encode_value(value))
     return digest.hexdigest()
 

@@ -1,0 +1,132 @@
+"""`assay denodo`: the Denodo AI SDK evaluator's job, by its own flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay import registry
+from assay.cli.access import Access
+from assay.ports import FieldNames
+from assay.settings import RunFileSettings
+
+METRICS = (
+    "match",
+    "results_match",
+    "same_row_count",
+    "percent_subset",
+    "percent_overlap",
+    "bird_soft_f1",
+    "ves",
+    "non_empty_match",
+    "bird_ex",
+)
+
+
+def denodo(  # one parameter an option
+    input: Annotated[
+        Path, typer.Option("--input", metavar="X.xlsx", help="The questions: Question, Solution, difficulty.")
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="R.xlsx", help="The workbook to write.")],
+    api_url: Annotated[
+        str, typer.Option("--api-url", metavar="URL", help="Of the AI SDK, to /answerDataQuestion or /answerQuestion.")
+    ],
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Or ASSAY_USER.")] = None,
+    password: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="OAuth. Better in ASSAY_TOKEN.", show_default=False)
+    ] = None,
+    question_rows: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only the first so many questions.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="project_config.env. The environment and flags weigh more.")
+    ] = None,
+    catalog_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of the Data Catalog. [config: DATA_CATALOG_URL]")
+    ] = None,
+    execution_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="[config: DATA_CATALOG_EXECUTION_URL]")
+    ] = None,
+    server_id: Annotated[int | None, typer.Option(metavar="N", help="[config: DATA_CATALOG_SERVER_ID]")] = None,
+    verify_ssl: Annotated[
+        bool | None, typer.Option("--verify-ssl/--no-verify-ssl", help="[config: DATA_CATALOG_VERIFY_SSL]")
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Questions asked at once.")] = 4,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A field of each request, as vdp_database_names=bank; repeatable."),
+    ] = None,
+    ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
+    retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each query.")] = 30.0,
+    max_rows: Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows of each result.")] = None,
+    ves_iterations: Annotated[int, typer.Option(metavar="N", min=1, help="Executions of each pair for VES.")] = 3,
+    id_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: the row number]")] = None,
+    question_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Question]")] = None,
+    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Solution]")] = None,
+    difficulty_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: difficulty]")] = None,
+    context_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Additional context, sent as custom_instructions.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run: ask all again.")] = False,
+    rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run a question set through a live Denodo AI SDK, execute both queries, and report in Excel.
+
+    Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
+    --api-url http://host:8008/answerDataQuestion --user U --question-rows 5
+
+    Interrupted or killed, the same command goes on: no question is asked twice.
+    """
+    from assay.cli.run import run_settings
+
+    access = Access.gathered(user=user, password=password, token=token, needed=True)
+    database = access.denodo_database(
+        None if catalog_url is None else f"denodo+{catalog_url}",
+        config,
+        execution_url=execution_url,
+        server_id=server_id,
+        verify_ssl=verify_ssl,
+    )
+    options = access.system_options(
+        timeout_s=ask_timeout, retries=retries, params=param or (), verify_ssl=verify_ssl is not False
+    )
+    settings = RunFileSettings(
+        cases=str(input),
+        db=database,
+        output=str(run or output.with_suffix(".run")),
+        metrics=METRICS,
+        limit=question_rows,
+        timeout_s=timeout,
+        max_rows=max_rows,
+        concurrency=concurrency,
+        timing_iterations=ves_iterations,
+        case_fields=FieldNames(
+            id=id_column,
+            question=question_column,
+            gold=gold_column,
+            difficulty=difficulty_column,
+            context=context_column,
+        ),
+    )
+    run_settings(
+        settings,
+        system=registry.open_system(f"denodo:{api_url}", options),
+        overwrite=overwrite,
+        rescore=rescore,
+        as_json=as_json,
+        quiet=quiet,
+        reports={"xlsx": output, "html": html},
+    )
