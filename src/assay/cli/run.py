@@ -56,6 +56,7 @@ def run(  # one parameter an option
     prediction_id_column: Annotated[str | None, typer.Option(help="Column of the predictions' ids.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report too.")] = None,
     md: Annotated[Path | None, typer.Option(help="Write a Markdown report too.")] = None,
+    xlsx: Annotated[Path | None, typer.Option(help="Write an Excel workbook too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -91,11 +92,18 @@ def run(  # one parameter an option
         prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
-    run_settings(settings, overwrite=overwrite, as_json=as_json, quiet=quiet, html=html, md=md)
+    run_settings(settings, overwrite=overwrite, as_json=as_json, quiet=quiet, html=html, md=md, xlsx=xlsx)
 
 
 def run_settings(
-    settings: RunFileSettings, *, overwrite: bool, as_json: bool, quiet: bool, html: Path | None, md: Path | None
+    settings: RunFileSettings,
+    *,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+    html: Path | None,
+    md: Path | None,
+    xlsx: Path | None = None,
 ) -> None:
     """Evaluate what the settings say, and show it."""
     from assay.api import FileOptions, evaluate
@@ -142,7 +150,7 @@ def run_settings(
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
     show(done, as_json=as_json, folder=folder)
-    write_reports(done, [("html", html), ("md", md)])
+    write_reports(done, [("html", html), ("md", md), ("xlsx", xlsx)])
 
 
 def _limits(settings: RunFileSettings) -> Limits:

@@ -15,6 +15,7 @@ from assay.model.evidence import (
     Rate,
     Run,
     RunSettings,
+    TimeSummary,
 )
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
@@ -58,6 +59,7 @@ __all__ = [
     "Secret",
     "Stage",
     "Strength",
+    "TimeSummary",
     "TokenUsage",
     "Verdict",
 ]
