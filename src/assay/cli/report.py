@@ -12,6 +12,9 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
     md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    xlsx: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
+    ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
@@ -22,7 +25,7 @@ def report(
     from assay.cli.output import show, write_reports
 
     stored = load_run(run)
-    written = write_reports(stored, [("html", html), ("md", md), ("json", json)])
+    written = write_reports(stored, [("html", html), ("md", md), ("xlsx", xlsx), ("json", json)])
     if not written:
         show(stored, as_json=False, folder=run)
     for path in written.values():

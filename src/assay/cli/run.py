@@ -120,6 +120,7 @@ def run(  # one parameter an option
     ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
     md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
+    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -178,7 +179,7 @@ def run(  # one parameter an option
                 times_path=times_path,
             ),
         )
-    reports = {"html": html, "md": md}
+    reports = {"html": html, "md": md, "xlsx": xlsx}
     run_settings(
         settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
     )

@@ -16,6 +16,7 @@ from assay.model.evidence import (
     Rate,
     Run,
     RunSettings,
+    TimeSummary,
 )
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
@@ -60,6 +61,7 @@ __all__ = [
     "Secret",
     "Stage",
     "Strength",
+    "TimeSummary",
     "TokenUsage",
     "Verdict",
 ]

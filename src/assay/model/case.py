@@ -77,3 +77,17 @@ class Prediction:
     cost_usd: float | None = None
     failure: Failure | None = None
     origin: str | None = None
+
+    def timing_s(self, name: str) -> float | None:
+        """The seconds under that name, None where there are none.
+
+        Letter case and separators do not matter: ``Total Execution Time`` is ``total_execution_time``.
+        """
+        if not self.timings_s:
+            return None
+        wanted = _letters(name)
+        return next((seconds for own, seconds in self.timings_s if own == name or _letters(own) == wanted), None)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()

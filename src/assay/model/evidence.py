@@ -75,6 +75,15 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSummary:
+    """Seconds over the ``n`` cases that have them. ``std_dev_s`` is the sample's (n - 1), None where n is 1."""
+
+    n: int
+    mean_s: float
+    std_dev_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
@@ -86,6 +95,8 @@ class Group:
     name: str | None
     cases: int
     metrics: tuple[MetricSummary, ...]
+    answer_time: TimeSummary | None = None
+    """What the system said its answers took in all (``total_execution_time``); None where no case has it."""
 
     def rate(self, metric: str) -> Rate | None:
         """That metric's rate, or None where the run did not ask for it."""

@@ -51,6 +51,12 @@ class _Builder:
         self.graded = {
             score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
         }
+        self.beyond_one = {
+            score.metric
+            for item in run.evidence
+            for score in item.scores
+            if score.value is not None and not 0.0 <= score.value <= 1.0
+        }
 
     def view(self, detailed: Sequence[Evidence]) -> RunView:
         numbers = self.numbers
@@ -75,9 +81,12 @@ class _Builder:
                     meaning=meanings.METRICS.get(metric, ""),
                     figure=self.figure(numbers.overall, metric),
                     headline=metric == self.headline_metric,
+                    graded=metric in self.graded,
+                    share=metric not in self.beyond_one,
                 )
                 for metric in self.metrics
             ),
+            overall=self.group_row(numbers.overall, "all"),
             groups=tuple(
                 self.group_table(kind, groups)
                 for kind, groups in (
@@ -152,15 +161,19 @@ class _Builder:
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
         rows = tuple(
-            GroupRow(
-                name=f"no {kind}" if group.name is None else one_line(group.name, limit=60) or "''",
-                cases=group.cases,
-                headline=self.figure(group, self.headline_metric),
-                figures=tuple(self.figure(group, metric) for metric in self.metrics),
-            )
+            self.group_row(group, f"no {kind}" if group.name is None else one_line(group.name, limit=60) or "''")
             for group in groups
         )
         return GroupTable(kind=kind, title=_GROUP_TITLES[kind], rows=rows)
+
+    def group_row(self, group: Group, name: str) -> GroupRow:
+        return GroupRow(
+            name=name,
+            cases=group.cases,
+            headline=self.figure(group, self.headline_metric),
+            figures=tuple(self.figure(group, metric) for metric in self.metrics),
+            answer_time=group.answer_time,
+        )
 
     def disagreement_rows(self) -> tuple[DisagreementRow, ...]:
         def row(found: Disagreement) -> DisagreementRow:

@@ -19,7 +19,6 @@ _COLUMNS = 12
 def case_view(item: Evidence, link: CaseLink) -> CaseView:
     """All that is known of one case."""
     case, verdict = item.case, item.verdict
-    misses = item.comparison.near_misses if item.comparison and verdict.outcome == "incorrect" else ()
     raw = item.prediction.raw
     return CaseView(
         id=link.id,
@@ -32,9 +31,7 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
         outcome=verdict.outcome,
         reason=_message(verdict.reason),
         flags=tuple(words(flag) for flag in sorted(verdict.flags)),
-        near_misses=tuple(
-            f"{words(miss.kind)}: {_message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses
-        ),
+        near_misses=near_misses(item),
         cause=_name(item.cause),
         golds=_golds(item),
         predicted=_predicted(item.prediction, item.predicted_execution),
@@ -43,6 +40,19 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
         failures=_failures(item),
         difference=_difference(item),
     )
+
+
+def near_misses(item: Evidence) -> tuple[str, ...]:
+    """How a wrong answer comes close to gold, each as ``name: detail``; nothing for any other answer."""
+    misses = item.comparison.near_misses if item.comparison and item.outcome == "incorrect" else ()
+    return tuple(f"{words(miss.kind)}: {_message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
+
+
+def failures(item: Evidence) -> tuple[str, ...]:
+    """Each failure once, as ``blame: message``."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
+    return tuple(dict.fromkeys(f"{failure.blame}: {_message(failure.message)}" for failure in found if failure))
 
 
 def rows_and_time(execution: Execution, *, timed: bool = True) -> str:

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
 from assay.model import Cell, Rate
@@ -27,6 +27,7 @@ _HIDDEN_IN_CELL = re.compile(_HIDDEN_IN_PROSE.pattern[:-1] + "\t\n\u200c\u200d]"
 _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
 _CELL_LENGTH = 80
+_TENTH = Decimal("0.1")
 _NAMED = frozenset({"null", "none", "true", "false"})
 
 
@@ -134,7 +135,11 @@ def words(name: str) -> str:
 
 
 def _percent_digits(value: float) -> str:
-    shown = f"{value * 100:.1f}"
+    # Halves go up, on the decimal that a reader sees, as spreadsheets have it: 31.25 reads 31.3 in all reports.
+    if abs(value) < 1e9:
+        shown = str(Decimal(f"{value * 100:.12g}").quantize(_TENTH, ROUND_HALF_UP))
+    else:
+        shown = f"{value * 100:.1f}"
     if shown == "100.0" and value < 1.0:
         return "99.9"
     if shown in ("0.0", "-0.0"):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model import Outcome, Rate
+from assay.model import Outcome, Rate, TimeSummary
 from assay.model.comparison import RowState
 from assay.reports.text import CellText
 
@@ -33,6 +33,10 @@ class MetricRow:
     meaning: str
     figure: Figure
     headline: bool
+    graded: bool
+    """Whether some value is neither 0 nor 1."""
+    share: bool
+    """Whether all its values lie within 0 and 1, so that they read as percentages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class GroupRow:
     cases: int
     headline: Figure
     figures: tuple[Figure, ...]
+    answer_time: TimeSummary | None = None
+    """What the system said its answers took in all; None where no case has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +224,8 @@ class RunView:
     notes: tuple[str, ...]
     """What a reader must know before trusting the headline."""
     metrics: tuple[MetricRow, ...]
+    overall: GroupRow
+    """All cases, as the groups have theirs."""
     groups: tuple[GroupTable, ...]
     cross: CrossTable | None
     disagreements: tuple[DisagreementRow, ...]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Protocol
 
 from assay.errors import UsageError
-from assay.model import Aggregates, Count, Disagreement, Evidence, Group, MetricSummary, Rate
+from assay.model import Aggregates, Count, Disagreement, Evidence, Group, MetricSummary, Rate, TimeSummary
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
@@ -37,13 +38,15 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
     columns = [_column(evidence, metric) for metric in metrics]
+    times = [item.prediction.timing_s("total_execution_time") for item in evidence]
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         summaries = tuple(
             MetricSummary(metric=metric.name, rate=_rate([column[i] for i in members], metric.binary, confidence))
             for metric, column in zip(metrics, columns, strict=True)
         )
-        return Group(kind=kind, name=name, cases=len(members), metrics=summaries)
+        answer_time = _time([times[i] for i in members])
+        return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
 
     def grouped(kind: str, names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Group, ...]:
         order = _difficulty_rank if kind == "difficulty" else _no_rank
@@ -109,6 +112,15 @@ def _rate(values: Values, binary: bool, confidence: float) -> Rate:  # noqa: FBT
         high=high,
         confidence=confidence,
     )
+
+
+def _time(seconds: Values) -> TimeSummary | None:
+    """Mean and spread of the seconds that are there; what is not a finite number is no time."""
+    known = [value for value in seconds if value is not None and math.isfinite(value)]
+    if not known:
+        return None
+    std_dev_s = statistics.stdev(known) if len(known) > 1 else None
+    return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
 
 
 def _partition(

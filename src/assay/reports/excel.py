@@ -1,0 +1,63 @@
+"""A run as an Excel workbook: the Denodo AI SDK evaluator's Summary and Details, and the run's settings.
+
+Rows go to disk as they are written, so that memory does not grow with the run; numbers come from
+the one view that all formats draw. The same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from io import BytesIO
+
+from assay.model import Run
+from assay.reports.build import view_of
+from assay.reports.excel_columns import WorkbookMetrics
+from assay.reports.excel_details import write_details
+from assay.reports.excel_page import Page, cell_text
+from assay.reports.excel_settings import write_settings
+from assay.reports.excel_summary import write_summary
+
+_NO_DATE = datetime(2000, 1, 1)  # noqa: DTZ001 - XlsxWriter takes naive times as UTC
+
+
+class XlsxReporter:
+    """Writes a run as one workbook with the sheets Summary, Details and Settings."""
+
+    name = "xlsx"
+    suffix = ".xlsx"
+
+    def render(self, run: Run) -> bytes:
+        """The whole workbook."""
+        import xlsxwriter
+
+        view = view_of(run, detailed=())
+        metrics = WorkbookMetrics.of(view)
+        content = BytesIO()
+        options = {
+            "constant_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+        }
+        with xlsxwriter.Workbook(content, options) as workbook:
+            workbook.set_properties(
+                {
+                    "title": cell_text(view.title),
+                    "author": f"Assay {run.provenance.assay_version}",
+                    "created": _started(run.provenance.started_at),
+                }
+            )
+            summary, details, settings = (Page(workbook, name) for name in ("Summary", "Details", "Settings"))
+            write_summary(summary, view, metrics)
+            write_details(details, run, metrics)
+            write_settings(settings, run, view)
+        return content.getvalue()
+
+
+def _started(started_at: str | None) -> datetime:
+    """When the run began, never when the report was drawn."""
+    try:
+        started = datetime.fromisoformat(started_at or "")
+    except ValueError:
+        return _NO_DATE
+    return started.astimezone(UTC).replace(tzinfo=None) if started.tzinfo else started

@@ -1,0 +1,238 @@
+"""The Summary sheet: the numbers by difficulty and overall, charts bound to them, every metric's interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.reports.excel_columns import GUIDE_NAMES, WorkbookMetrics
+from assay.reports.excel_page import DARK_BAR, HEAD, INK, LIGHT_BAR, LINE_POINTS, RULE, TIME_BAR, Page
+from assay.reports.view import CountRow, GroupRow, RunView
+
+_FIRST_WIDTH, _WIDTH = 22.0, 13.0
+_PIXELS = 96  # of a column of that width
+_CHART_ROWS = 18
+_CHART_GROUPS = 30
+_COUNT_ROWS = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """One column of the table: its title, how it is written, and its value for a group."""
+
+    title: str
+    style: str
+    values: tuple[float | None, ...]
+
+
+def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
+    """The table first, where other programs look for it; beneath it what a person needs beside it."""
+    groups = next((table.rows for table in view.groups if table.kind == "difficulty"), ())
+    columns = _columns([*groups, view.overall], metrics)
+    sheet = page.sheet
+    sheet.hide_gridlines(2)
+    sheet.set_column(0, 0, _FIRST_WIDTH)
+    sheet.set_column(1, len(columns), _WIDTH)
+    sheet.freeze_panes(1, 1)
+    sheet.set_landscape()
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+    sheet.set_margins(0.4, 0.4, 0.5, 0.5)
+    _write_table(page, [*groups, view.overall], columns)
+    row = _write_notes(page, len(groups) + 3, view, metrics)
+    row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
+    row = _write_metrics(page, row, view, metrics)
+    for title, rows in view.count_tables:
+        row = _write_counts(page, row + 1, title, rows)
+
+
+def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column]:
+    """The guide's five, then the other metrics; a count of cases beside each mean that is not over all of them."""
+    place = {name: index for index, name in enumerate(metrics.names)}
+
+    def of_metric(title: str, name: str | None) -> list[_Column]:
+        if name not in place:
+            return [_Column(title=title, style="percent", values=(None,) * len(rows))]
+        rates = [row.figures[place[name]].rate for row in rows]
+        mean = _Column(title=title, style=metrics.style(name), values=tuple(rate.value for rate in rates))
+        return [mean, *_counted(title, [rate.n for rate in rates])]
+
+    def _counted(title: str, counts: Sequence[int]) -> list[_Column]:
+        if all(count == row.cases for count, row in zip(counts, rows, strict=True)):
+            return []
+        return [_Column(title=f"n ({title})", style="count", values=tuple(counts))]
+
+    times = [row.answer_time for row in rows]
+    subset, *subset_n = of_metric("Percent Subset", "percent_subset")
+    correct, *correct_n = of_metric("Percent Correct Queries", metrics.correct)
+    timed = [0 if time is None else time.n for time in times]
+    columns = [
+        subset,
+        correct,
+        _Column(title="Number of Samples", style="count", values=tuple(row.cases for row in rows)),
+        _Column(
+            title="Mean Time (s)",
+            style="seconds",
+            values=tuple(None if time is None else time.mean_s for time in times),
+        ),
+        _Column(
+            title="Time Std Dev",
+            style="seconds",
+            values=tuple(None if time is None else time.std_dev_s for time in times),
+        ),
+        *subset_n,
+        *correct_n,
+        *(_counted("Mean Time (s)", timed) if any(timed) else []),
+    ]
+    for name in metrics.names:
+        if name not in ("percent_subset", metrics.correct):
+            columns += of_metric(GUIDE_NAMES.get(name, name), name)
+    return columns
+
+
+def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column]) -> None:
+    page.head(0, ["Difficulty", *(column.title for column in columns)], lines=3)
+    for index, group in enumerate(rows):
+        total = index == len(rows) - 1
+        row = index + 1
+        page.sheet.set_row(row, LINE_POINTS + 3)
+        page.text(row, 0, "Overall" if total else group.name, "name", total=total)
+        for place, column in enumerate(columns, start=1):
+            page.number(row, place, column.values[index], column.style, total=total)
+
+
+def _write_notes(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
+    """Title, headline, and what a reader must know before trusting it. Gives the row after."""
+    page.sheet.set_row(row, LINE_POINTS + 8)
+    page.text(row, 0, view.title, "title")
+    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
+    row += 2
+    for note in (metrics.note(), *view.notes):
+        page.text(row, 0, note, "note")
+        row += 1
+    return row
+
+
+def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[_Column], *, first_row: int) -> int:
+    """Charts of the table's own cells, side by side. Gives the row after."""
+    shown = min(len(groups), _CHART_GROUPS)
+    last_row = first_row + shown - 1
+    by = "by difficulty" if len(groups) > 1 or groups[0].name != "all" else "over all cases"
+    by += f", first {shown} of {len(groups)}" if shown < len(groups) else ""
+    names = [group.name for group in groups[:shown]]
+    if names == ["all"]:
+        names = ["Overall"]
+    drawn: list[Any] = []
+
+    def series(place: int, colour: str, decimals: str) -> dict[str, Any]:
+        return {
+            "name": [page.name, 0, place + 1],
+            "name_data": [columns[place].title],
+            "categories": [page.name, first_row, 0, last_row, 0],
+            "categories_data": names,
+            "values": [page.name, first_row, place + 1, last_row, place + 1],
+            "values_data": _cached(columns[place].values[:shown]),
+            "fill": {"color": colour},
+            "border": {"none": True},
+            "gap": 70,
+            "overlap": -5,
+            "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
+        }
+
+    accuracy = [
+        series(place, colour, "0.0 %")
+        for place, colour in ((0, LIGHT_BAR), (1, DARK_BAR))
+        if any(value is not None for value in columns[place].values)
+    ]
+    if accuracy and groups[0].cases:
+        drawn.append(_chart(page, f"Percent Subset and Percent Correct Queries {by}", accuracy, "0 %", top=1.0))
+    if any(value is not None for value in columns[3].values):
+        times = series(3, TIME_BAR, "0.00")
+        spread = [page.name, first_row, 5, last_row, 5]
+        deviations = _cached(columns[4].values[:shown])
+        # Error bars would run through a label at the bar's end.
+        times["data_labels"]["position"] = "inside_base"
+        times["data_labels"]["font"] = {"size": 9, "color": "#FFFFFF", "bold": True}
+        times["y_error_bars"] = {
+            "type": "custom",
+            "plus_values": _range(spread),
+            "minus_values": _range(spread),
+            "plus_data": deviations,
+            "minus_data": deviations,
+            "line": {"color": INK, "width": 1.25},
+        }
+        drawn.append(_chart(page, f"Mean time in seconds {by}, ± its standard deviation", [times], "0.0"))
+    for index, chart in enumerate(drawn):
+        column = 0 if index == 0 else 6
+        chart.set_size(
+            {"width": 155 + 5 * _PIXELS - 10 if index == 0 else 6 * _PIXELS - 10, "height": 20 * _CHART_ROWS - 10}
+        )
+        page.sheet.insert_chart(row, column, chart, {"object_position": 2})
+    return row + _CHART_ROWS + 1 if drawn else row
+
+
+def _chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *, top: float | None = None) -> Any:
+    chart = page.workbook.add_chart({"type": "column"})
+    for one in series:
+        chart.add_series(one)
+    chart.set_title({"name": title, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False})
+    chart.set_x_axis({"num_font": {"size": 10, "color": INK}, "line": {"color": RULE}})
+    chart.set_y_axis(
+        {
+            "min": 0,
+            **({"max": top} if top is not None else {}),
+            "num_format": axis,
+            "num_font": {"size": 9, "color": INK},
+            "line": {"none": True},
+            "major_gridlines": {"visible": True, "line": {"color": RULE, "width": 0.75}},
+        }
+    )
+    chart.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
+    chart.set_chartarea({"border": {"color": RULE}})
+    return chart
+
+
+def _range(cells: Sequence[Any]) -> str:
+    from xlsxwriter.utility import xl_range_abs
+
+    name, *corners = cells
+    return f"={name}!{xl_range_abs(*corners)}"
+
+
+def _cached(values: Sequence[float | None]) -> list[float | str]:
+    """What the chart shows before its cells are read again; '' leaves a gap."""
+    return ["" if value is None else value for value in values]
+
+
+def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
+    """Every metric over all cases, with its interval. Gives the row after."""
+    page.text(row, 0, f"Every metric over all cases, with its {view.confidence} interval", "section")
+    page.head(row + 1, ["Metric", "Value", "Low", "High", "n", "Unscored", "Meaning"])
+    row += 2
+    for metric in view.metrics:
+        rate = metric.figure.rate
+        style = metrics.style(metric.metric)
+        page.text(row, 0, metric.metric, "name")
+        for column, value in enumerate((rate.value, rate.low, rate.high), start=1):
+            page.number(row, column, value, style)
+        page.number(row, 4, rate.n, "count")
+        page.number(row, 5, rate.unscored, "count")
+        page.text(row, 6, metric.meaning, "plain")
+        row += 1
+    return row
+
+
+def _write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
+    """How many cases carry each name. Gives the row after."""
+    page.text(row, 0, title[0].upper() + title[1:], "section")
+    page.head(row + 1, ["Name", "Cases", "Share", "Meaning"])
+    row += 2
+    for count in rows[:_COUNT_ROWS]:
+        page.text(row, 0, f"{count.blame}: {count.name}" if count.blame else count.name, "name")
+        page.number(row, 1, count.count, "count")
+        page.number(row, 2, count.share, "percent")
+        page.text(row, 3, count.example or count.meaning, "plain")
+        row += 1
+    return row
