@@ -14,6 +14,7 @@ import typer
 
 from assay._version import __version__
 from assay.cli.demo import demo
+from assay.cli.denodo import denodo
 from assay.cli.report import report
 from assay.cli.run import run
 from assay.errors import AssayError, Interrupted
