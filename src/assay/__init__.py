@@ -74,7 +74,9 @@ __all__ = [
 
 _HOMES = {
     "assay.api": ("FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run"),
-    "assay.errors": tuple(name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))),
+    "assay.errors": tuple(
+        name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
+    ),
     "assay.ports": ("FieldNames",),
 }
 
