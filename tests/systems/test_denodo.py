@@ -334,6 +334,7 @@ def test_nothing_secret_is_logged_described_or_represented(
     options = {"user": "ana", "password": Secret("hunter2-xyz"), "parameters": (("api_key", "key-98765"),)}
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="busy", times=1)]) as server:
         ask(server, **options)
+        ask(server, path=f"{server.api_url}?access_token=hunter2-url", **options)
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick(**options))
         shown = [caplog.text, *capfd.readouterr(), system.describe(), repr(system), repr(quick(**options).password)]
         system.close()

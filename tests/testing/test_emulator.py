@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,32 @@ def test_a_stopped_server_takes_no_connection() -> None:
             client.post(url, json={"question": "q"})
         with pytest.raises(RuntimeError, match="does not run"):
             _ = server.api_url
+
+
+def test_stopping_ends_slow_answers_and_long_queries() -> None:
+    endless = "SELECT COUNT(*) FROM range(1000000000) a, range(1000000000) b"
+    slow = Fault(kind="slow", seconds=60)
+    troubles: list[Exception] = []
+
+    def call(url: str, body: dict[str, str]) -> None:
+        try:
+            httpx.post(url, json=body, trust_env=False, timeout=30)
+        except httpx.TransportError as error:
+            troubles.append(error)
+
+    with DenodoEmulator(faults=[slow]) as server:
+        calls = [(server.api_url, {"question": "q"}), (f"{server.execute_url}?serverId=1", {"vql": endless})]
+        threads = [threading.Thread(target=call, args=arguments) for arguments in calls]
+        for thread in threads:
+            thread.start()
+        while not (server.asked and server.executed):
+            time.sleep(0.01)
+        time.sleep(0.2)
+        started = time.monotonic()
+    for thread in threads:
+        thread.join(10)
+    assert time.monotonic() - started < 3
+    assert len(troubles) == 2
 
 
 def test_answers_and_tables_that_cannot_be_read_say_where(tmp_path: Path) -> None:
