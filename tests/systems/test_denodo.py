@@ -66,7 +66,12 @@ def test_everything_the_answer_says_is_kept(ask: Ask) -> None:
 
 
 def test_parameters_extend_and_replace_the_body(ask: Ask) -> None:
-    given = (("vdp_database_names", "bank"), ("vector_search_k", "9"), ("verbose", "true"), ("custom_instructions", "x"))
+    given = (
+        ("vdp_database_names", "bank"),
+        ("vector_search_k", "9"),
+        ("verbose", "true"),
+        ("custom_instructions", "x"),
+    )
     with DenodoEmulator(answers={QUESTION: SQL}) as server:
         ask(server, parameters=given)
         body = server.calls[0].body
@@ -259,7 +264,9 @@ def test_a_redirect_is_not_followed(ask: Ask) -> None:
 
 
 def test_an_answer_that_is_no_object_is_a_failure(ask: Ask) -> None:
-    with _raw_server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n[1]\n")) as url:
+    with _raw_server(
+        lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n[1]\n")
+    ) as url:
         assert "no object" in _failure(ask(None, path=url))
 
 
@@ -327,6 +334,7 @@ def test_nothing_secret_is_logged_described_or_represented(
     options = {"user": "ana", "password": Secret("hunter2-xyz"), "parameters": (("api_key", "key-98765"),)}
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="busy", times=1)]) as server:
         ask(server, **options)
+        ask(server, path=f"{server.api_url}?access_token=hunter2-url", **options)
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick(**options))
         shown = [caplog.text, *capfd.readouterr(), system.describe(), repr(system), repr(quick(**options).password)]
         system.close()
@@ -358,8 +366,10 @@ def test_a_certificate_that_cannot_be_verified_says_so(ask: Ask, tmp_path: Path)
         pytest.skip("openssl makes the certificate of this test")
     pem = tmp_path / "server.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-        + ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(pem), "-out", str(tmp_path / "cert.pem")],
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(pem), "-out", str(tmp_path / "cert.pem")),
+        ],
         check=True,
         capture_output=True,
     )

@@ -41,7 +41,14 @@ def test_fence_semicolon_and_space_go_and_the_rest_stays(text: str | None, query
 
 @pytest.mark.parametrize(
     "text",
-    ["/*a*/" * 20_000 + "x", "/*" * 50_000, "; " * 50_000 + "x", ";" * 100_000, "SELECT 1" + " ;" * 50_000, "```" * 30_000],
+    [
+        "/*a*/" * 20_000 + "x",
+        "/*" * 50_000,
+        "; " * 50_000 + "x",
+        ";" * 100_000,
+        "SELECT 1" + " ;" * 50_000,
+        "```" * 30_000,
+    ],
 )
 def test_no_text_takes_long(text: str) -> None:
     started = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import ssl
 from base64 import b64encode
 from collections.abc import Callable
@@ -44,6 +45,10 @@ class Exchange:
         self._authenticates = user is not None or token is not None
         self._secrets = _secrets(user, password, token, address, options)
         self._has_answered = False
+        # httpx logs whole addresses; one with a secret in its query string must not get into the user's log.
+        self._log_filter = _Masking(self.scrub) if address.query_secrets else None
+        if self._log_filter is not None:
+            logging.getLogger("httpx").addFilter(self._log_filter)
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
             headers={} if token is None else {"Authorization": f"Bearer {token.reveal()}"},
@@ -56,6 +61,8 @@ class Exchange:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+        if self._log_filter is not None:
+            logging.getLogger("httpx").removeFilter(self._log_filter)
 
     def ask(self, case: Case, body: object, read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
         """Post ``body`` for a case and ``read`` the answer's JSON object.
@@ -196,6 +203,16 @@ class Exchange:
                 "give fresh ones, the same command goes on from there"
             )
         return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+
+
+class _Masking(logging.Filter):
+    def __init__(self, scrub: Callable[[str], str]) -> None:
+        super().__init__()
+        self._scrub = scrub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._scrub(record.getMessage()), None
+        return True
 
 
 def _timeouts() -> type[Exception]:

@@ -105,6 +105,7 @@ class PythonSystem:
 
     def _call(self, values: list[object], named: dict[str, object]) -> object:
         future: Future[object] = Future()
+        future.set_running_or_notify_cancel()  # a plain call cannot be cancelled once it runs
 
         def run() -> None:
             try:
@@ -141,13 +142,17 @@ class PythonSystem:
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
-        unfinished = asyncio.all_tasks(loop)
-        for task in unfinished:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*unfinished, return_exceptions=True))
+        loop.run_until_complete(_wind_down())
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
+
+
+async def _wind_down() -> None:
+    unfinished = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in unfinished:
+        task.cancel()
+    await asyncio.gather(*unfinished, return_exceptions=True)
 
 
 async def _as_coroutine(awaitable: Any) -> object:
@@ -181,7 +186,7 @@ def _imported(module: str, path: str) -> object:
 
 def _label_of(function: Callable[..., object]) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}:{named.__qualname__}"
+    return f"{getattr(named, '__module__', None) or 'builtins'}:{getattr(named, '__qualname__', named)}"
 
 
 def _parameters(function: Callable[..., object], label: str) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 from typing import Any
 
 from assay.errors import AssayError, InputError
 
 _SCHEMA = "schema.sql"
+_CLOSE_S = 5.0
 
 
 class VqlError(AssayError):
@@ -29,7 +30,9 @@ class Tables:
         import duckdb
 
         self._duckdb = duckdb
-        self._lock = Lock()
+        self._changed = Condition()
+        self._running: set[Any] = set()
+        self._closed = False
         self._connection = duckdb.connect(":memory:", config={"threads": 2, "memory_limit": "1GB"})
         if folder is not None:
             self._load(folder)
@@ -60,8 +63,11 @@ class Tables:
 
     def run(self, vql: str, limit: int) -> tuple[list[str], list[Sequence[Any]]]:
         """Column names and at most ``limit`` rows, as JSON can hold them. Raises VqlError."""
-        with self._lock:
+        with self._changed:
+            if self._closed:
+                raise VqlError("Error executing VQL: the server is shutting down")
             cursor = self._connection.cursor()
+            self._running.add(cursor)
         try:
             statements = cursor.extract_statements(vql)
             if len(statements) != 1 or statements[0].type != self._duckdb.StatementType.SELECT:
@@ -73,9 +79,17 @@ class Tables:
             raise VqlError(f"Error executing VQL: {error}") from error
         finally:
             cursor.close()
+            with self._changed:
+                self._running.discard(cursor)
+                self._changed.notify_all()
 
     def close(self) -> None:
-        """Release the database."""
+        """Interrupt what runs and release the database. Closing twice is harmless."""
+        with self._changed:
+            self._closed = True
+            for cursor in self._running:
+                cursor.interrupt()
+            self._changed.wait_for(lambda: not self._running, timeout=_CLOSE_S)
         self._connection.close()
 
 

@@ -1,0 +1,201 @@
+"""Many questions at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from assay.errors import SystemUnusable, UsageError
+from assay.model import Case, Prediction, Secret
+from assay.ports import System
+from assay.systems.asking import ask_all
+from assay.systems.denodo import DenodoSystem
+from assay.systems.options import SystemOptions
+from assay.systems.python import PythonSystem
+from assay.testing import DenodoEmulator, Fault
+
+Quick = Callable[..., SystemOptions]
+
+
+def _cases(count: int) -> list[Case]:
+    return [Case(id=str(number), question=f"question {number}") for number in range(count)]
+
+
+def _answers(cases: Iterable[Case]) -> dict[str, str]:
+    return {case.question: f"SELECT {case.id}" for case in cases}
+
+
+def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> None:
+    cases = _cases(24)
+    got: list[Prediction] = []
+    threads: set[int] = set()
+
+    def keep(prediction: Prediction) -> None:
+        threads.add(threading.get_ident())
+        got.append(prediction)
+
+    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="slow", seconds=0.2)]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        started = time.monotonic()
+        ask_all(system, cases, concurrency=8, on_answer=keep)
+        took = time.monotonic() - started
+        system.close()
+        assert set(server.asked.values()) == {1}
+        assert server.peak_concurrency == 8
+    assert {prediction.case_id: prediction.query for prediction in got} == {
+        case.id: f"SELECT {case.id}" for case in cases
+    }
+    assert len(got) == len(cases)
+    assert threads == {threading.get_ident()}
+    assert took < 24 * 0.2 / 2
+
+
+def test_answers_come_as_they_arrive(quick: Quick) -> None:
+    cases = _cases(4)
+    got: list[str] = []
+    slow = Fault(kind="slow", seconds=0.6, question="question 0")
+    with DenodoEmulator(answers=_answers(cases), faults=[slow]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        ask_all(system, cases, concurrency=2, on_answer=lambda prediction: got.append(prediction.case_id))
+        system.close()
+    assert got == ["1", "2", "3", "0"]
+
+
+def test_wrong_credentials_stop_all_with_one_message(quick: Quick) -> None:
+    cases = _cases(50)
+    got: list[Prediction] = []
+    with DenodoEmulator(answers=_answers(cases), user="ana", password="right") as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick(user="ana", password=Secret("wrong")))
+        with pytest.raises(SystemUnusable, match="refuses the credentials"):
+            ask_all(system, cases, concurrency=4, on_answer=got.append)
+        system.close()
+        assert sum(server.asked.values()) <= 8
+    assert got == []
+
+
+def test_credentials_that_expire_keep_what_was_answered(quick: Quick) -> None:
+    cases = _cases(30)
+    got: list[Prediction] = []
+    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="unauthorised", after=10)]) as server:
+        system = DenodoSystem.open(f"denodo:{server.api_url}", quick(token=Secret("tok-123")))
+        with pytest.raises(SystemUnusable, match="no longer accepts"):
+            ask_all(system, cases, concurrency=1, on_answer=got.append)
+        system.close()
+        assert sum(server.asked.values()) == 11
+    assert [prediction.case_id for prediction in got] == [str(number) for number in range(10)]
+
+
+class _Odd:
+    """A system that breaks its port's promises."""
+
+    name = "odd"
+
+    def __init__(self, answer: Callable[[Case], object]) -> None:
+        self._answer = answer
+
+    def describe(self) -> str:
+        return "odd"
+
+    def answer(self, case: Case) -> Prediction:
+        return self._answer(case)  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _leave(case: Case) -> object:
+    sys.exit(1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda case: 1 / 0, "asking raised ZeroDivisionError: division by zero"),
+        (_leave, "asking raised SystemExit: 1"),
+        (lambda case: "SELECT 1", "the system answered str in place of a Prediction"),
+    ],
+)
+def test_whatever_a_system_does_is_the_failure_of_one_question(answer: Callable[[Case], object], message: str) -> None:
+    got: list[Prediction] = []
+    system: System = _Odd(answer)
+    ask_all(system, _cases(3), concurrency=2, on_answer=got.append)
+    assert len(got) == 3
+    for prediction in got:
+        assert prediction.failure is not None
+        assert (prediction.failure.kind, prediction.failure.message) == ("ask_failed", message)
+
+
+def test_an_answer_belongs_to_the_case_that_was_asked() -> None:
+    got: list[Prediction] = []
+    ask_all(_Odd(lambda case: Prediction(case_id="x", query="q")), _cases(1), concurrency=1, on_answer=got.append)
+    assert got == [Prediction(case_id="0", query="q")]
+
+
+def test_what_the_receiver_raises_stops_the_asking(quick: Quick) -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        time.sleep(0.02)
+        return "SELECT 1"
+
+    def full(prediction: Prediction) -> None:
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        ask_all(PythonSystem(ask, quick()), _cases(200), concurrency=2, on_answer=full)
+    time.sleep(0.2)
+    assert len(asked) < 20
+
+
+def test_no_case_and_no_concurrency() -> None:
+    ask_all(_Odd(lambda case: None), [], concurrency=4, on_answer=pytest.fail)
+    with pytest.raises(UsageError, match="concurrency=0"):
+        ask_all(_Odd(lambda case: None), _cases(1), concurrency=0, on_answer=pytest.fail)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a POSIX signal")
+def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
+    script = """
+        import sys
+        from assay.testing import DenodoEmulator, Fault
+        from assay.systems.denodo import DenodoSystem
+        from assay.systems.options import SystemOptions
+        from assay.systems.asking import ask_all
+        from assay.model import Case
+        cases = [Case(id=str(n), question=f"q{n}") for n in range(100)]
+        quick = {case.question: "SELECT 1" for case in cases}
+        faults = [Fault(kind="slow", seconds=60, after=5)]
+        with DenodoEmulator(answers=quick, faults=faults) as server:
+            system = DenodoSystem.open("denodo:" + server.api_url, SystemOptions())
+            got = []
+            def keep(prediction):
+                got.append(prediction)
+                print(len(got), flush=True)
+            try:
+                ask_all(system, cases, concurrency=4, on_answer=keep)
+            except KeyboardInterrupt:
+                print("interrupted", len(got), sum(server.asked.values()), flush=True)
+        system.close()
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        while process.stdout.readline() != "5\n":
+            assert process.poll() is None
+        time.sleep(0.3)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=20)
+    assert time.monotonic() - started < 3
+    assert out == "interrupted 5 9\n", errors
+    assert process.returncode == 0, errors

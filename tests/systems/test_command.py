@@ -1,0 +1,185 @@
+"""Any command, as real processes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Case, Prediction
+from assay.systems.command import CommandSystem
+from assay.systems.options import SystemOptions
+
+Run = Callable[..., Prediction]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="these tests end processes by POSIX signals")
+
+
+@pytest.fixture
+def run(tmp_path: Path, case: Case, quick: Callable[..., SystemOptions]) -> Run:
+    """Write a Python program and ask it the case, with the given words behind it."""
+
+    def one(program: str, words: str = "", *, asked: Case = case, **options: object) -> Prediction:
+        system = CommandSystem.open(_command(tmp_path, program, words), quick(**options))
+        try:
+            return system.answer(asked)
+        finally:
+            system.close()
+
+    return one
+
+
+def _command(folder: Path, program: str, words: str = "") -> str:
+    path = folder / "ask it.py"
+    path.write_text(textwrap.dedent(program), encoding="utf-8")
+    return f"command:{shlex.quote(sys.executable)} {shlex.quote(str(path))} {words}"
+
+
+def _failure(prediction: Prediction, kind: str = "ask_failed") -> str:
+    assert prediction.query is None
+    assert prediction.failure is not None
+    assert prediction.failure.kind == kind
+    return prediction.failure.message
+
+
+def test_the_question_comes_on_standard_input(run: Run) -> None:
+    odd = Case(id="1", question="Wie viele Käufer 'gibt' es; $(date)?")
+    prediction = run("print('```sql\\nSELECT ' + ascii(input()) + ';\\n```')", asked=odd)
+    assert prediction.query == "SELECT " + ascii(odd.question)
+    assert dict(prediction.timings_s).keys() == {"wall_time"}
+
+
+def test_the_question_comes_as_an_argument_without_a_shell(run: Run) -> None:
+    odd = Case(id="1", question="a 'b' \"c\" $HOME; `id` {database}", database="shop", context=None)
+    program = "import sys, json; print(json.dumps(sys.argv[1:]), sys.stdin.read() == '')"
+    prediction = run(program, "--db={database} 'x y' {question} {context}", asked=odd)
+    assert prediction.query == '["--db=shop", "x y", "a \'b\' \\"c\\" $HOME; `id` {database}", ""] True'
+
+
+def test_a_failing_command_is_quoted_with_its_last_line(run: Run) -> None:
+    message = _failure(run("import sys; print('SELECT 1'); sys.exit('first\\nno model\\n')"))
+    assert message == "the command ended with status 1: no model"
+
+
+def test_a_command_that_ends_by_a_signal_says_so(run: Run) -> None:
+    assert "killed by signal 9" in _failure(run("import os; os.kill(os.getpid(), 9)"))
+
+
+def test_nothing_on_standard_output_is_unanswered(run: Run) -> None:
+    message = _failure(run("import sys; print('too hard', file=sys.stderr)"), "unanswered")
+    assert "too hard" in message
+
+
+def test_status_75_is_tried_again(run: Run, tmp_path: Path) -> None:
+    mark = tmp_path / "tries"
+    program = f"""
+        import sys
+        with open({str(mark)!r}, "a+") as file:
+            file.write("x"); file.flush(); file.seek(0); tries = len(file.read())
+        sys.exit(75) if tries < 3 else print("SELECT 1")
+    """
+    assert run(program).query == "SELECT 1"
+    mark.unlink()
+    assert "status 75" in _failure(run(program, retries=1))
+    assert mark.read_text() == "xx"
+
+
+def test_a_command_over_its_time_is_killed_with_its_children(run: Run, tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    program = f"""
+        import subprocess, sys, time
+        child = "import time, pathlib\\nwhile True: pathlib.Path({str(alive)!r}).touch(); time.sleep(0.02)"
+        subprocess.Popen([sys.executable, "-c", child])
+        time.sleep(60)
+    """
+    started = time.monotonic()
+    assert "did not end within 1 s" in _failure(run(program, timeout_s=1.0))
+    assert time.monotonic() - started < 4
+    assert alive.exists()
+    alive.unlink()
+    time.sleep(0.2)
+    assert not alive.exists(), "the child of the command lives on"
+
+
+def test_a_child_left_behind_with_the_output_open_is_killed(run: Run) -> None:
+    program = """
+        import subprocess, sys
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        print("SELECT 1")
+    """
+    started = time.monotonic()
+    assert "did not end" in _failure(run(program, timeout_s=1.0))
+    assert time.monotonic() - started < 4
+
+
+def test_output_without_end_is_cut_off_and_killed(run: Run) -> None:
+    started = time.monotonic()
+    assert "more than 16 MiB" in _failure(run("while True: print('x' * 100000)", timeout_s=30))
+    assert time.monotonic() - started < 10
+
+
+def test_a_command_that_reads_nothing_may_get_much(run: Run) -> None:
+    assert run("print('SELECT 1')", asked=Case(id="1", question="x" * 1_000_000)).query == "SELECT 1"
+
+
+@pytest.mark.parametrize("question", ["a\x00b", "x" * 3_000_000])
+def test_a_question_that_no_argument_can_hold_fails_alone(run: Run, question: str) -> None:
+    assert "cannot be started with this question" in _failure(
+        run("print('SELECT 1')", "{question}", asked=Case(id="1", question=question))
+    )
+
+
+def test_output_that_is_no_text_is_still_read(run: Run) -> None:
+    assert run("import sys; sys.stdout.buffer.write(b'SELECT \\xff')").query == "SELECT \ufffd"
+
+
+def test_closing_kills_what_runs(tmp_path: Path, case: Case, quick: Callable[..., SystemOptions]) -> None:
+    system = CommandSystem.open(_command(tmp_path, "import time; time.sleep(60)"), quick(timeout_s=50))
+    got: list[Prediction] = []
+    thread = threading.Thread(target=lambda: got.append(system.answer(case)))
+    thread.start()
+    time.sleep(0.4)
+    system.close()
+    system.close()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert "killed by signal" in _failure(got[0])
+    assert "closed" in _failure(system.answer(case))
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "message"),
+    [
+        ("command:", InputError, "names no command"),
+        ("command:./ask 'x", InputError, "cannot be split"),
+        ("command:./no-such-command-here", SystemUnusable, "no command './no-such-command-here'"),
+        ("command:cat {qestion}", InputError, "did you mean {question}"),
+    ],
+)
+def test_a_command_that_cannot_be_is_refused(url: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        CommandSystem.open(url, SystemOptions())
+
+
+def test_a_command_that_goes_away_ends_the_run(tmp_path: Path, case: Case) -> None:
+    script = tmp_path / "ask.sh"
+    script.write_text("#!/bin/sh\necho 'SELECT 1'\n")
+    script.chmod(0o755)
+    system = CommandSystem.open(f"command:{script}", SystemOptions())
+    assert system.answer(case).query == "SELECT 1"
+    script.unlink()
+    with pytest.raises(SystemUnusable, match="cannot be started"):
+        system.answer(case)
+
+
+def test_describe_quotes_the_words() -> None:
+    assert CommandSystem.open("command:cat 'a b' {question}", SystemOptions()).describe() == (
+        "command:cat 'a b' '{question}'"
+    )

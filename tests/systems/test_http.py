@@ -1,0 +1,150 @@
+"""Any HTTP endpoint, against a real server that answers what a test tells it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from assay.errors import InputError
+from assay.model import Case, Prediction, Secret, TokenUsage
+from assay.systems.http import HttpsSystem, HttpSystem
+from assay.systems.options import SystemOptions
+
+Quick = Callable[..., SystemOptions]
+
+
+@contextmanager
+def _server(answer: Any) -> Iterator[tuple[str, list[Any]]]:
+    bodies: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            content = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/ask", bodies
+        server.shutdown()
+
+
+def _ask(url: str, case: Case, options: SystemOptions) -> Prediction:
+    system = HttpSystem.open(url, options)
+    try:
+        return system.answer(case)
+    finally:
+        system.close()
+
+
+def test_the_template_is_filled_and_the_paths_are_read(case: Case, quick: Quick) -> None:
+    said = {
+        "data": {"choices": [{"sql": "SELECT 1;"}]},
+        "usage": {"input_tokens": 3, "total_tokens": 4},
+        "timing": {"llm": 0.5, "db": "0.25", "note": "fast"},
+    }
+    options = quick(
+        body_template='{"q": "{question}", "db": "{database}", "meta": ["{id}: {context}", 5], "{question}": null}',
+        query_path="data.choices.0.sql",
+        tokens_path="usage",
+        times_path="timing",
+        parameters=(("k", "3"), ("who", "me")),
+    )
+    odd = Case(id="a", question='He said "how\nmany"? {id} \\', context=None, database="shop")
+    with _server(said) as (url, bodies):
+        prediction = _ask(f"http:{url}", odd, options)
+    assert bodies == [
+        {"q": odd.question, "db": "shop", "meta": ["a: ", 5], "{question}": None, "k": 3, "who": "me"},
+    ]
+    assert (prediction.query, prediction.raw) == ("SELECT 1", "SELECT 1;")
+    assert prediction.tokens == TokenUsage(input=3, total=4)
+    times = dict(prediction.timings_s)
+    assert 0 < times.pop("wall_time") < 5
+    assert times == {"llm": 0.5, "db": 0.25}
+
+
+@pytest.mark.parametrize("prefix", ["http:", ""])
+def test_without_options_the_usual_names_serve(case: Case, quick: Quick, prefix: str) -> None:
+    with _server({"sql": "SELECT 2"}) as (url, bodies):
+        assert _ask(prefix + url, case, quick()).query == "SELECT 2"
+    assert bodies == [{"question": case.question}]
+
+
+def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
+    with _server({"sql": "SELECT 2", "n": 9, "took": {"s": 1.5}}) as (url, _):
+        prediction = _ask(url, case, quick(tokens_path="n", times_path="took.s"))
+    assert prediction.tokens == TokenUsage(total=9)
+    assert dict(prediction.timings_s)["s"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "kind", "message"),
+    [
+        ({"sql": None, "message": "I do not know"}, None, "unanswered", 'it said: "I do not know"'),
+        ({"sql": " "}, "sql", "unanswered", "gave no query"),
+        ({"text": "SELECT 1"}, None, "ask_failed", "no field for the query: it has 'text'"),
+        ({"text": "SELECT 1"}, "data.sql", "ask_failed", "nothing at 'data.sql': its fields are 'text'"),
+        ({"data": [1]}, "data.5", "ask_failed", "nothing at 'data.5'"),
+        ({"sql": {"a": 1}}, "sql", "ask_failed", "no text at 'sql' but dict"),
+        ([1], None, "ask_failed", "no object"),
+    ],
+)
+def test_an_answer_without_a_query_says_what_it_has(
+    case: Case, quick: Quick, said: Any, path: str | None, kind: str, message: str
+) -> None:
+    with _server(said) as (url, _):
+        failure = _ask(url, case, quick(query_path=path)).failure
+    assert failure is not None
+    assert failure.kind == kind
+    assert message in failure.message
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ('{"q": {question}}', "is no JSON"),
+        ('["{question}"]', "no JSON object"),
+        ('{"q": "{context}"}', "has no {question}"),
+        ('{"q": "{qestion} {question}"}', r"\{qestion\} \(did you mean \{question\}\?\)"),
+    ],
+)
+def test_a_template_that_cannot_work_is_refused(template: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        HttpSystem.open("http://localhost/ask", SystemOptions(body_template=template))
+
+
+def test_doubled_braces_are_braces(case: Case, quick: Quick) -> None:
+    with _server({"sql": "SELECT 1"}) as (url, bodies):
+        _ask(url, case, quick(body_template='{"q": "{{id}} {question}"}'))
+    assert bodies[0]["q"] == "{id} " + case.question
+
+
+def test_https_addresses_are_systems_as_they_stand() -> None:
+    system = HttpsSystem.open("https://localhost/ask", SystemOptions())
+    assert system.describe() == 'https:https://localhost/ask body={"question": "{question}"}'
+    system.close()
+
+
+def test_the_description_tells_templates_apart_and_hides_secrets() -> None:
+    options = SystemOptions(parameters=(("api_key", "key-98765"), ("model", "big")), token=Secret("tok-12345"))
+    system = HttpSystem.open(
+        "http:https://ana:hush1@host/ask?sig=1&token=hush2", SystemOptions(parameters=options.parameters)
+    )
+    described = system.describe()
+    system.close()
+    assert "big" in described
+    for secret in ("key-98765", "hush1", "hush2", "ana"):
+        assert secret not in described
+    assert "tok-12345" not in repr(options)

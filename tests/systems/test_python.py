@@ -1,0 +1,177 @@
+"""Any Python callable."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Case, Prediction
+from assay.systems.options import SystemOptions
+from assay.systems.python import PythonSystem
+
+Quick = Callable[..., SystemOptions]
+
+
+def _answer(function: Callable[..., object], case: Case, options: SystemOptions) -> Prediction:
+    system = PythonSystem(function, options)
+    try:
+        return system.answer(case)
+    finally:
+        system.close()
+
+
+def _failure(prediction: Prediction, kind: str = "ask_failed") -> str:
+    assert prediction.query is None
+    assert prediction.failure is not None
+    assert prediction.failure.kind == kind
+    return prediction.failure.message
+
+
+class _Agent:
+    def __call__(self, question: str) -> str:
+        return f"SELECT {len(question)}"
+
+    async def later(self, case: Case) -> str:
+        await asyncio.sleep(0)
+        return f"SELECT '{case.id}'"
+
+
+def test_what_a_callable_gets_follows_its_parameters(case: Case, quick: Quick) -> None:
+    def annotated(one: Case) -> str:
+        return one.id
+
+    def quoted(one: "assay.Case") -> str:  # type: ignore[name-defined]  # noqa: F821, UP037
+        return one.id  # type: ignore[no-any-return]
+
+    def by_name(case):  # type: ignore[no-untyped-def]
+        return case.id
+
+    def more(text: str, context: str | None, *, database: str, retries: int = 3, **rest: object) -> str:
+        return f"{text}|{context}|{database}|{retries}|{rest}"
+
+    assert _answer(annotated, case, quick()).query == "7"
+    assert _answer(quoted, case, quick()).query == "7"
+    assert _answer(by_name, case, quick()).query == "7"
+    assert _answer(lambda question: question, case, quick()).query == case.question
+    assert _answer(more, case, quick()).query == f"{case.question}|{case.context}|harbour|3|{{}}"
+    assert _answer(_Agent(), case, quick()).query == f"SELECT {len(case.question)}"
+    assert _answer(_Agent().later, case, quick()).query == "SELECT '7'"
+    assert _answer(str.upper, case, quick()).query == case.question.upper()
+
+
+def test_what_a_callable_may_return(case: Case, quick: Quick) -> None:
+    assert _answer(lambda q: "```sql\nSELECT 1;\n```", case, quick()).query == "SELECT 1"
+    _failure(_answer(lambda q: None, case, quick()), "unanswered")
+    given = Prediction(case_id="other", query="SELECT 1;", cost_usd=0.5)
+    assert _answer(lambda q: given, case, quick()) == Prediction(case_id="7", query="SELECT 1;", cost_usd=0.5)
+    assert "returned int" in _failure(_answer(lambda q: 5, case, quick()))
+
+
+def test_what_a_callable_raises_is_the_failure_of_that_question(case: Case, quick: Quick) -> None:
+    def broken(question: str) -> str:
+        raise ValueError("no such thing\nmore")
+
+    def leaves(question: str) -> str:
+        sys.exit(3)
+
+    async def late(question: str) -> str:
+        raise KeyError("x")
+
+    def times_out(question: str) -> str:
+        raise TimeoutError("the model is asleep")
+
+    message = _failure(_answer(broken, case, quick()))
+    assert message.endswith("raised ValueError: no such thing")
+    assert "SystemExit" in _failure(_answer(leaves, case, quick()))
+    assert "KeyError" in _failure(_answer(late, case, quick()))
+    assert "the model is asleep" in _failure(_answer(times_out, case, quick()))
+
+
+def test_an_unusable_system_ends_the_run(case: Case, quick: Quick) -> None:
+    def unusable(question: str) -> str:
+        raise SystemUnusable("no key")
+
+    with pytest.raises(SystemUnusable, match="no key"):
+        _answer(unusable, case, quick())
+
+
+def test_a_connection_error_is_tried_again(case: Case, quick: Quick) -> None:
+    tries: list[str] = []
+
+    def shaky(question: str) -> str:
+        tries.append(question)
+        if len(tries) < 3:
+            raise ConnectionResetError("gone")
+        return "SELECT 1"
+
+    assert _answer(shaky, case, quick(retries=2)).query == "SELECT 1"
+    tries.clear()
+    assert "ConnectionResetError: gone" in _failure(_answer(shaky, case, quick(retries=1)))
+    assert len(tries) == 2
+
+
+def test_one_that_takes_too_long_is_given_up(case: Case, quick: Quick) -> None:
+    cancelled = threading.Event()
+
+    async def sleeps(question: str) -> str:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return ""
+
+    for function in (sleeps, lambda question: time.sleep(5)):
+        started = time.monotonic()
+        assert "no answer within 0.2 s" in _failure(_answer(function, case, quick(timeout_s=0.2)))
+        assert time.monotonic() - started < 2
+    assert cancelled.wait(2)
+
+
+def test_async_callables_share_one_event_loop(case: Case, quick: Quick) -> None:
+    loops: set[asyncio.AbstractEventLoop] = set()
+
+    async def ask(question: str) -> str:
+        loops.add(asyncio.get_running_loop())
+        return "SELECT 1"
+
+    system = PythonSystem(ask, quick())
+    for _ in range(3):
+        assert system.answer(case).query == "SELECT 1"
+    system.close()
+    system.close()
+    assert len(loops) == 1
+
+
+def test_it_is_named_by_module_and_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, quick: Quick
+) -> None:
+    (tmp_path / "my_agent_7f3.py").write_text("class Agent:\n    def ask(question): return 'SELECT 1'\nnumber = 5\n")
+    (tmp_path / "broken_agent_7f3.py").write_text("import no_such_module_7f3\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    system = PythonSystem.open("python:my_agent_7f3:Agent.ask", quick())
+    assert system.answer(case).query == "SELECT 1"
+    assert system.describe() == "python:my_agent_7f3:Agent.ask"
+    for url, message in (
+        ("python:my_agent_7f3", "names no callable"),
+        ("python:my_agent_7f3:ask", "has no 'ask'"),
+        ("python:my_agent_7f3:number", "is int and cannot be called"),
+        ("python:broken_agent_7f3:ask", "No module named 'no_such_module_7f3'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            PythonSystem.open(url, quick())
+
+
+def test_a_callable_that_cannot_be_filled_is_refused(quick: Quick) -> None:
+    with pytest.raises(InputError, match="needs a parameter 'schema'"):
+        PythonSystem(lambda question, schema: None, quick())
+    with pytest.raises(InputError, match="takes no argument by position"):
+        PythonSystem(lambda: None, quick())
