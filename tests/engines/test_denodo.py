@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -200,6 +201,7 @@ def test_refused_credentials_say_so_and_stay_secret(catalog: Catalog, credential
     with pytest.raises(DatabaseError, match=r"refuses|none are given") as caught:
         DenodoHttpEngine.check(url)
     assert "wrong" not in str(caught.value)
+    assert base64.b64encode(b"ada:wrong@secret").decode() not in str(caught.value)
     assert "trace" not in str(caught.value)
 
 
@@ -440,4 +442,32 @@ def test_queries_run_over_the_postgresql_wire() -> None:
     assert (cut.status, cut.row_count) == ("truncated", 2)
     assert kind_of(engine.execute("DROP TABLE t")) == "writes"
     engine.close()
+    engine.close()
+
+
+def test_queries_run_over_flight_sql() -> None:
+    skip_without(DenodoFlightSqlEngine.packages)
+    from denodo_flight import FlightServer
+
+    server = FlightServer()
+    address = f"ada:p%40ss@127.0.0.1:{server.port}/bank?use_encryption=false"
+    url = DatabaseUrl.parse(f"denodo+flightsql://{address}")
+    DenodoFlightSqlEngine.check(url)
+    with pytest.raises(DatabaseError, match="bad credentials") as caught:
+        DenodoFlightSqlEngine.check(DatabaseUrl.parse(f"denodo+flightsql://{address.replace('p%40ss', 'hidden')}"))
+    assert "hidden" not in str(caught.value)
+    engine = DenodoFlightSqlEngine.open(url, Limits(timeout_s=1, max_rows=2))
+    typed = engine.execute("SELECT 1 AS a, 'x%' AS b, CAST(1.50 AS numeric(9, 2)) AS c, DATE '2020-01-01' AS d")
+    assert (typed.columns, rows_of(typed)) == (("a", "b", "c", "d"), ((1, "x%", Decimal("1.50"), date(2020, 1, 1)),))
+    empty = engine.execute("SELECT 1 AS a WHERE 1 = 0")
+    assert (empty.status, empty.columns) == ("empty", ("a",))
+    assert engine.execute("SELECT range FROM range(9)").status == "truncated"
+    assert "nope" in message_of(engine.execute("SELECT nope"))
+    late, took = seconds_of(lambda: engine.execute("SELECT 'slow'"))
+    assert (late.status, took < 2) == ("timeout", True)
+    assert engine.execute("SELECT 2").status == "rows"
+    assert kind_of(engine.execute("DROP TABLE t")) == "writes"
+    server.release.set()
+    server.shutdown()
+    assert kind_of(engine.execute("SELECT 3")) == "unreadable_database"
     engine.close()

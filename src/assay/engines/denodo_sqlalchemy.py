@@ -166,7 +166,9 @@ class DenodoSqlAlchemyEngine:
         if isinstance(error, MemoryError):
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
         original = getattr(error, "orig", None) or error
-        if getattr(error, "connection_invalidated", False):
+        # ADBC says what failed by a status: these are not the query's.
+        status = getattr(getattr(original, "status_code", None), "name", "")
+        if getattr(error, "connection_invalidated", False) or status in ("IO", "UNAUTHENTICATED"):
             kind = "unreadable_database"
         message = self._scrubbed(outcomes.first_line(original))
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from difflib import get_close_matches
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from assay.engines.denodo_config import EXECUTE_PATH, parse_server_id, parse_switch
 from assay.errors import DatabaseError, InputError
@@ -30,10 +31,12 @@ class Endpoint:
     """Where given, requests bear it; user and password are then None."""
 
     def scrubbed(self, text: str) -> str:
-        """The text without the password or token, should the server repeat it."""
+        """The text without the password or token, should the server repeat it: plain, URL-encoded or as a header."""
         for secret in (self.password, self.token):
-            if secret is not None and secret.reveal():
-                text = text.replace(secret.reveal(), "***")
+            if secret is not None and (plain := secret.reveal()):
+                pair = b64encode(f"{self.user or ''}:{plain}".encode()).decode()
+                for form in (pair, plain, quote(plain, safe="")):
+                    text = text.replace(form, "***")
         return text
 
 
