@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -12,13 +13,16 @@ from html.parser import HTMLParser
 
 import pytest
 from markdown_it import MarkdownIt
+from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.console import draw_summary, plain_summary
+from assay.reports.excel import XlsxReporter
 from assay.reports.html import HtmlReporter
 from assay.reports.json import JsonReporter
 from assay.reports.markdown import MarkdownReporter
+from assay.reports.text import interval, percent
 
 REPORTERS = [JsonReporter(), MarkdownReporter(), HtmlReporter()]
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
@@ -64,6 +68,11 @@ def markdown_rows(run: Run) -> list[list[str]]:
     return rows
 
 
+def workbook_rows(run: Run, sheet: str) -> list[list[object]]:
+    with CalamineWorkbook.from_filelike(io.BytesIO(XlsxReporter().render(run))) as workbook:
+        return workbook.get_sheet_by_name(sheet).to_python()
+
+
 def shown_figures(run: Run) -> list[tuple[str, ...]]:
     """Name, value, interval and tally of every metric and group."""
     view = view_of(run, detailed=())
@@ -85,6 +94,32 @@ def test_every_format_shows_every_figure(name: str, request: pytest.FixtureReque
     for figure in figures:
         for place in (in_html_flat, in_markdown, plain.splitlines(), drawn.splitlines()):
             assert any(all(part in line for part in figure) for line in place), figure
+
+
+@pytest.mark.parametrize("name", ["small_run", "large_run", "all_failing_run"])
+def test_the_workbook_reads_as_the_other_formats(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    view = view_of(run, detailed=())
+    rows = workbook_rows(run, "Summary")
+    start = next(place for place, row in enumerate(rows) if row[0] == "Metric") + 1
+    listed = {str(row[0]): row[1:6] for row in rows[start : start + len(view.metrics)]}
+    for metric in view.metrics:
+        value, low, high, n, unscored = (None if cell == "" else float(str(cell)) for cell in listed[metric.metric])
+        rate = replace(metric.figure.rate, value=value, low=low, high=high)
+        assert (percent(rate.value), interval(rate)) == (metric.figure.text, metric.figure.interval), metric.metric
+        assert (n, unscored) == (rate.n, rate.unscored)
+    flat = ["\x00".join(map(str, row)) for row in rows]
+    line = f"{view.headline_name} {view.headline.text} {view.headline.interval} · {view.tally}"
+    assert any(line in row for row in flat)
+    assert all(any(note in row for row in flat) for note in view.notes)
+    for _, counts in view.count_tables:
+        for count in counts:
+            label = f"{count.blame}: {count.name}" if count.blame else count.name
+            assert any(row[:2] == [label, count.count] for row in rows), label
+    head, *cases = workbook_rows(run, "Details")
+    verdict, reason = head.index("Verdict"), head.index("Reason")
+    shown = [(case.outcome, case.reason) for case in view_of(run).cases]
+    assert [(case[verdict], case[reason]) for case in cases] == shown
 
 
 def test_the_json_report_holds_the_aggregates_exactly(small_run: Run) -> None:
@@ -192,8 +227,10 @@ def test_the_cross_table_is_symmetric_and_counts_what_the_pairs_count(large_run:
 def test_loading_the_reporters_loads_none_of_their_libraries() -> None:
     code = (
         "import sys, assay.reports.html, assay.reports.json, assay.reports.markdown, assay.reports.console, "
+        "assay.reports.excel, "
         "assay.runs.aggregate; "
-        "assert not {'jinja2', 'markupsafe', 'rich', 'numpy', 'msgspec'} & set(sys.modules), sorted(sys.modules)"
+        "assert not {'jinja2', 'markupsafe', 'rich', 'numpy', 'msgspec', 'xlsxwriter'} & set(sys.modules), "
+        "sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
 

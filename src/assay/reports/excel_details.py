@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.model import Evidence, Run
 from assay.reports.caseview import failures, near_misses
 from assay.reports.excel_columns import TIMINGS, WorkbookMetrics
-from assay.reports.excel_page import LINE_POINTS, Page, lines_of
+from assay.reports.excel_page import LINE_POINTS, Page, lines_of, word_width
 from assay.reports.text import words
 
 _LINES = 10
@@ -37,15 +37,16 @@ def write_details(page: Page, run: Run, metrics: WorkbookMetrics) -> None:
     columns = _columns(run, metrics)
     sheet = page.sheet
     for place, column in enumerate(columns):
-        sheet.set_column(place, place, column.width)
+        sheet.set_column(place, place, max(column.width, word_width(column.title) + 2))
     sheet.freeze_panes(1, 1)
     sheet.set_landscape()
     sheet.set_paper(8)
     sheet.fit_to_pages(2, 0)
     sheet.repeat_rows(0)
     sheet.repeat_columns(0)
+    # At the left, all of them: the button of the filter covers a cell's right end.
     page.head(0, [column.title for column in columns], lines=2)
-    wrapped = [(place, column.width) for place, column in enumerate(columns) if column.style in _WRAPPED]
+    wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
     for row, item in enumerate(run.evidence, start=1):
         values = [column.value(item) for column in columns]
         lines = max(lines_of(text, width) for place, width in wrapped if isinstance(text := values[place] or "", str))
@@ -132,8 +133,7 @@ def _metric(title: str, name: str | None, metrics: WorkbookMetrics) -> _Column:
         score = item.score(name) if name is not None else None
         return None if score is None else score.value
 
-    width = 13.0 if len(title) <= 22 else 18.0
-    return _Column(title=title, style=metrics.case_style(name), width=width, value=value)
+    return _Column(title=title, style=metrics.case_style(name), width=13, value=value)
 
 
 def _timing(name: str) -> _Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.reports.text import visible
@@ -20,7 +21,7 @@ LINE_POINTS: Final = 15.0
 """Height of a line of text, in points."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
-DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
+DARK_BAR, LIGHT_BAR, PALE_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#CFE0F3", "#5B8C5A"
 VERDICT_COLOURS: Final = {
     "correct": ("#D9F0DD", "#1E6B34"),
     "incorrect": ("#FBDCDC", "#9B1C1C"),
@@ -28,23 +29,28 @@ VERDICT_COLOURS: Final = {
 }
 _TEXT = {"valign": "top", "font_color": INK}
 _TABLE = {**_TEXT, "bottom": 1, "bottom_color": RULE}
+_INDENT = {"align": "left", "indent": 1}
+_HEAD = {
+    "bold": True,
+    "font_color": "#FFFFFF",
+    "bg_color": HEAD,
+    "text_wrap": True,
+    "valign": "vcenter",
+    "border": 1,
+    "border_color": "#3D5A80",
+}
 _STYLES: Final[dict[str, dict[str, Any]]] = {
-    "head": {
-        "bold": True,
-        "font_color": "#FFFFFF",
-        "bg_color": HEAD,
-        "text_wrap": True,
-        "valign": "vcenter",
-        "border": 1,
-        "border_color": "#3D5A80",
-    },
+    "head": _HEAD,
+    "head_right": {**_HEAD, "align": "right"},
+    "head_rest": {"bg_color": HEAD},
     "title": {"bold": True, "font_size": 14, "font_color": HEAD, "valign": "vcenter"},
     "section": {"bold": True, "font_size": 12, "font_color": HEAD, "valign": "vcenter"},
     "note": {"font_color": "#52606D", "valign": "top"},
     "plain": _TEXT,
+    "beside": {**_TEXT, **_INDENT},
     "text": _TABLE,
-    "wrapped": {**_TABLE, "text_wrap": True},
-    "sql": {**_TABLE, "text_wrap": True, "font_name": "Consolas", "font_size": 10},
+    "wrapped": {**_TABLE, **_INDENT, "text_wrap": True},
+    "sql": {**_TABLE, **_INDENT, "text_wrap": True, "font_name": "Consolas", "font_size": 10},
     "name": {**_TABLE, "bold": True},
     "count": {**_TABLE, "num_format": "#,##0"},
     "id": {**_TABLE, "bold": True, "num_format": "0", "align": "left"},
@@ -68,17 +74,23 @@ class Page:
         self.name = name
         self.workbook = workbook
         self.sheet: Worksheet = workbook.add_worksheet(name)
-        self._formats: dict[tuple[str, bool, bool], Format] = {}
+        self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
 
-    def style(self, name: str, *, total: bool = False, quoted: bool = False) -> Format:
-        """The format of that name; ``total`` for a row that sums up, ``quoted`` for text that looks like a formula."""
-        key = (name, total, quoted)
+    def style(self, name: str, *, total: bool = False, quoted: bool = False, left: bool = False) -> Format:
+        """The format of that name.
+
+        ``total`` is for a row that sums up, ``quoted`` for text that looks like a formula, ``left``
+        for a number in a column of mixed values.
+        """
+        key = (name, total, quoted, left)
         if key not in self._formats:
             properties = dict(_STYLES[name])
             if total:
                 properties |= {"bold": True, "top": 2, "top_color": HEAD, "bg_color": SOFT}
             if quoted:
                 properties["quote_prefix"] = True
+            if left:
+                properties |= _INDENT
             self._formats[key] = self.workbook.add_format(properties)
         return self._formats[key]
 
@@ -92,20 +104,33 @@ class Page:
         quoted = safe[0] in _FORMULA_STARTS
         self.sheet.write_string(row, column, safe, self.style(style, total=total, quoted=quoted))
 
-    def number(self, row: int, column: int, value: float | None, style: str = "number", *, total: bool = False) -> None:
+    def number(
+        self,
+        row: int,
+        column: int,
+        value: float | None,
+        style: str = "number",
+        *,
+        total: bool = False,
+        left: bool = False,
+    ) -> None:
         """A number. None, NaN and the infinities leave the cell blank: Excel has no such numbers."""
         if value is None or not math.isfinite(value):
-            self.sheet.write_blank(row, column, None, self.style(style, total=total))
+            self.sheet.write_blank(row, column, None, self.style(style, total=total, left=left))
             return
         if style == "percent":
             style = _percent_style(value)
-        self.sheet.write_number(row, column, value, self.style(style, total=total))
+        self.sheet.write_number(row, column, value, self.style(style, total=total, left=left))
 
-    def head(self, row: int, names: list[str], *, lines: int = 1) -> None:
-        """A row of column names."""
+    def head(self, row: int, names: Sequence[str], *, numbers: Collection[int] = (), lines: int = 1) -> None:
+        """A row of column names; those over columns of ``numbers`` stand at the right, as numbers do."""
         self.sheet.set_row(row, LINE_POINTS * lines + 6)
         for column, name in enumerate(names):
-            self.sheet.write_string(row, column, cell_text(name), self.style("head"))
+            if not name:
+                self.sheet.write_blank(row, column, None, self.style("head_rest"))
+                continue
+            style = self.style("head_right" if column in numbers else "head")
+            self.sheet.write_string(row, column, cell_text(name), style)
 
     def colour_verdicts(self, first_row: int, last_row: int, column: int) -> None:
         """Give each verdict of a column its colour."""
@@ -126,7 +151,7 @@ class Page:
         """Draw each share of a column as a bar from 0 to 1."""
         bar = {
             "type": "data_bar",
-            "bar_color": LIGHT_BAR,
+            "bar_color": PALE_BAR,
             "bar_solid": True,
             "min_type": "num",
             "max_type": "num",
@@ -163,6 +188,11 @@ def _letters(column: int) -> str:
 
     name: str = xl_col_to_name(column)
     return name
+
+
+def word_width(name: str) -> float:
+    """The width at which a bold column name wraps between its words only."""
+    return 1.2 * max(map(len, name.split()), default=0) + 2
 
 
 def _percent_style(value: float) -> str:

@@ -18,6 +18,7 @@ def write_settings(page: Page, run: Run, view: RunView) -> None:
     """Names and values, a heading above each part."""
     sheet = page.sheet
     sheet.hide_gridlines(2)
+    sheet.set_default_row(LINE_POINTS + 2)
     sheet.set_column(0, 0, _NAME_WIDTH)
     sheet.set_column(1, 1, _VALUE_WIDTH)
     sheet.freeze_panes(1, 0)
@@ -37,7 +38,7 @@ def write_settings(page: Page, run: Run, view: RunView) -> None:
             page.text(row, 1, value, "wrapped")
         else:
             page.text(row, 0, name, "wrapped")
-            page.number(row, 1, value, style)
+            page.number(row, 1, value, style, left=True)
 
 
 def _entries(run: Run, view: RunView) -> Iterable[Entry]:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.reports.excel_columns import GUIDE_NAMES, WorkbookMetrics
-from assay.reports.excel_page import DARK_BAR, HEAD, INK, LIGHT_BAR, LINE_POINTS, RULE, TIME_BAR, Page
+from assay.reports.excel_page import (
+    DARK_BAR,
+    HEAD,
+    INK,
+    LIGHT_BAR,
+    LINE_POINTS,
+    RULE,
+    TIME_BAR,
+    Page,
+    lines_of,
+    word_width,
+)
 from assay.reports.view import CountRow, GroupRow, RunView
 
-_FIRST_WIDTH, _WIDTH = 22.0, 13.0
-_PIXELS = 96  # of a column of that width
-_CHART_ROWS = 18
+_FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
+_CHART_SIZE = {"width": 620, "height": 350}
+_CHART_GAP = 24
+_CHART_ROWS = 16
 _CHART_GROUPS = 30
 _COUNT_ROWS = 25
 
@@ -32,8 +45,11 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     columns = _columns([*groups, view.overall], metrics)
     sheet = page.sheet
     sheet.hide_gridlines(2)
-    sheet.set_column(0, 0, _FIRST_WIDTH)
-    sheet.set_column(1, len(columns), _WIDTH)
+    sheet.set_default_row(LINE_POINTS + 2)
+    sheet.set_column(0, 0, _first_width(groups, view))
+    for place, column in enumerate(columns, start=1):
+        # A name of several words wraps between them; one long word must fit.
+        sheet.set_column(place, place, max(_WIDTH, word_width(column.title)))
     sheet.freeze_panes(1, 1)
     sheet.set_landscape()
     sheet.set_paper(9)
@@ -45,6 +61,13 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _write_metrics(page, row, view, metrics)
     for title, rows in view.count_tables:
         row = _write_counts(page, row + 1, title, rows)
+
+
+def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
+    """Wide enough for the names of groups, metrics and counts, within reason."""
+    names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
+    names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:_COUNT_ROWS]]
+    return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
 
 
 def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column]:
@@ -92,12 +115,12 @@ def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column
 
 
 def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column]) -> None:
-    page.head(0, ["Difficulty", *(column.title for column in columns)], lines=3)
+    page.head(0, ["Difficulty", *(column.title for column in columns)], numbers=range(1, len(columns) + 1), lines=3)
     for index, group in enumerate(rows):
         total = index == len(rows) - 1
         row = index + 1
-        page.sheet.set_row(row, LINE_POINTS + 3)
-        page.text(row, 0, "Overall" if total else group.name, "name", total=total)
+        page.sheet.set_row(row, LINE_POINTS * min(4, lines_of(group.name, _WIDEST_FIRST - 4)) + 3)
+        page.text(row, 0, "Overall" if total else group.name, "name_wrapped", total=total)
         for place, column in enumerate(columns, start=1):
             page.number(row, place, column.values[index], column.style, total=total)
 
@@ -163,13 +186,15 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
             "minus_data": deviations,
             "line": {"color": INK, "width": 1.25},
         }
-        drawn.append(_chart(page, f"Mean time in seconds {by}, ± its standard deviation", [times], "0.0"))
-    for index, chart in enumerate(drawn):
-        column = 0 if index == 0 else 6
-        chart.set_size(
-            {"width": 155 + 5 * _PIXELS - 10 if index == 0 else 6 * _PIXELS - 10, "height": 20 * _CHART_ROWS - 10}
+        drawn.append(
+            _chart(
+                page, f"Mean time in seconds {by}, ± its standard deviation", [times], "0.0", top=_top(columns, shown)
+            )
         )
-        page.sheet.insert_chart(row, column, chart, {"object_position": 2})
+    for index, chart in enumerate(drawn):
+        chart.set_size(_CHART_SIZE)
+        beside = index * (_CHART_SIZE["width"] + _CHART_GAP)
+        page.sheet.insert_chart(row, 0, chart, {"x_offset": beside, "object_position": 2})
     return row + _CHART_ROWS + 1 if drawn else row
 
 
@@ -194,6 +219,16 @@ def _chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, 
     return chart
 
 
+def _top(columns: Sequence[_Column], shown: int) -> float | None:
+    """A round end of the time axis above the longest error bar, which not every program leaves room for."""
+    means, deviations = (columns[place].values[:shown] for place in (3, 4))
+    highest = max((mean or 0.0) + (deviation or 0.0) for mean, deviation in zip(means, deviations, strict=True))
+    if highest <= 0.0:
+        return None
+    step = 10.0 ** math.floor(math.log10(highest)) / 2
+    return math.ceil(1.05 * highest / step) * step
+
+
 def _range(cells: Sequence[Any]) -> str:
     from xlsxwriter.utility import xl_range_abs
 
@@ -209,7 +244,7 @@ def _cached(values: Sequence[float | None]) -> list[float | str]:
 def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
     """Every metric over all cases, with its interval. Gives the row after."""
     page.text(row, 0, f"Every metric over all cases, with its {view.confidence} interval", "section")
-    page.head(row + 1, ["Metric", "Value", "Low", "High", "n", "Unscored", "Meaning"])
+    page.head(row + 1, ["Metric", "Value", "Low", "High", "n", "Unscored", "  Meaning", *[""] * 4], numbers=range(1, 6))
     row += 2
     for metric in view.metrics:
         rate = metric.figure.rate
@@ -219,7 +254,7 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
             page.number(row, column, value, style)
         page.number(row, 4, rate.n, "count")
         page.number(row, 5, rate.unscored, "count")
-        page.text(row, 6, metric.meaning, "plain")
+        page.text(row, 6, metric.meaning, "beside")
         row += 1
     return row
 
@@ -227,12 +262,13 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
 def _write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
     """How many cases carry each name. Gives the row after."""
     page.text(row, 0, title[0].upper() + title[1:], "section")
-    page.head(row + 1, ["Name", "Cases", "Share", "Meaning"])
+    page.head(row + 1, ["Name", "Cases", "Share", "  Meaning", *[""] * 7], numbers=range(1, 3))
     row += 2
     for count in rows[:_COUNT_ROWS]:
         page.text(row, 0, f"{count.blame}: {count.name}" if count.blame else count.name, "name")
         page.number(row, 1, count.count, "count")
         page.number(row, 2, count.share, "percent")
-        page.text(row, 3, count.example or count.meaning, "plain")
+        example = f"such as: {count.example}" if count.example else ""
+        page.text(row, 3, "; ".join(filter(None, (count.meaning, example))), "beside")
         row += 1
     return row

@@ -1,0 +1,421 @@
+"""The workbook, read back: its numbers are the view's, its text stays text, and no text can harm it."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+from xml.etree import ElementTree
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+from assay.model import Evidence, Prediction, Run, Score, TokenUsage
+from assay.reports.build import view_of
+from assay.reports.excel import XlsxReporter
+from assay.reports.excel_page import CELL_LIMIT, cell_text, lines_of
+from assay.reports.text import percent
+
+GUIDE = [
+    "Question ID",
+    "Difficulty",
+    "VQL Generated",
+    "Ground Truth VQL",
+    "Results Match",
+    "Subsetting Percentage",
+    "Percent Overlap",
+    "Have Same Row Count",
+    "Bird Standard F1",
+    "VES Score",
+    "sql_execution_time",
+    "vector_store_search_time",
+    "llm_time",
+    "total_execution_time",
+]
+OURS = [
+    "Question",
+    "Verdict",
+    "Reason",
+    "Flags",
+    "Near misses",
+    "Failure",
+    "Database",
+    "Tags",
+    "Explanation",
+    "Tables used",
+    "Input tokens",
+    "Output tokens",
+    "Total tokens",
+]
+RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run", "denodo_run"]
+SUMMARY = [
+    "Difficulty",
+    "Percent Subset",
+    "Percent Correct Queries",
+    "Number of Samples",
+    "Mean Time (s)",
+    "Time Std Dev",
+]
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+class Named:
+    def __init__(self, name: str, *, binary: bool = True) -> None:
+        self.name, self.binary = name, binary
+
+
+DENODO = (
+    Named("match"),
+    Named("results_match"),
+    Named("percent_subset", binary=False),
+    Named("percent_overlap", binary=False),
+    Named("same_row_count"),
+    Named("bird_soft_f1", binary=False),
+    Named("ves", binary=False),
+)
+TIMES = {"easy": (1.5, 2.5, 4.25), "hard": (20.0,)}
+
+
+@pytest.fixture
+def denodo_run(build_run: Callable[..., Run], right_case: Evidence, wrong_case: Evidence) -> Run:
+    """Answers of an AI SDK: with its timings, tokens and words, and every metric of its guide."""
+    evidence = []
+    for index, (difficulty, seconds) in enumerate((d, s) for d, times in TIMES.items() for s in times):
+        item = wrong_case if index == 1 else right_case
+        values = (0, 0, 0.5, 1 / 3, 1, 0.6, 0.0) if index == 1 else (1, int(index != 2), 1.0, 1.0, 1, 1.0, 1.25)
+        prediction = Prediction(
+            case_id=str(index + 1),
+            query=item.prediction.query,
+            timings_s=(("llm_time", seconds / 2), ("Total Execution Time", seconds), ("rerank_s", 0.125)),
+            tokens=TokenUsage(input=1200, output=80, total=1280),
+            explanation="=adds up the payments",
+            tables_used=("bank.customer", "bank.payment"),
+        )
+        scores = tuple(
+            Score(metric=metric.name, value=value, detail="ratio 2.4 [2.1, 2.7]" if metric.name == "ves" else None)
+            for metric, value in zip(DENODO, values, strict=True)
+        )
+        case = replace(item.case, id=str(index + 1), difficulty=difficulty)
+        evidence.append(replace(item, case=case, prediction=prediction, scores=scores))
+    unasked = replace(evidence[0], case=replace(evidence[0].case, id="5"), prediction=Prediction(case_id="5"))
+    return build_run([*evidence, unasked], metrics=DENODO)
+
+
+def sheets(run: Run) -> dict[str, list[list[object]]]:
+    with CalamineWorkbook.from_filelike(io.BytesIO(XlsxReporter().render(run))) as workbook:
+        return {name: workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names}
+
+
+def details(run: Run) -> list[dict[str, object]]:
+    head, *rows = sheets(run)["Details"]
+    return [dict(zip(map(str, head), row, strict=True)) for row in rows]
+
+
+def summary(run: Run) -> dict[str, dict[str, object]]:
+    head, *rows = sheets(run)["Summary"]
+    names = [name for name in head if name != ""]
+    table = rows[: [row[0] for row in rows].index("Overall") + 1]
+    return {str(row[0]): dict(zip(map(str, names), row, strict=False)) for row in table}
+
+
+def parts(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_any_run_makes_a_whole_workbook_and_the_same_twice(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    content = XlsxReporter().render(run)
+    assert content == XlsxReporter().render(run)
+    for part in parts(content).values():
+        ElementTree.fromstring(part)
+    found = sheets(run)
+    assert list(found) == ["Summary", "Details", "Settings"]
+    assert found["Details"][0][: len(GUIDE)] == GUIDE
+    assert found["Details"][0][len(GUIDE) : len(GUIDE) + len(OURS)] == OURS
+    assert len(found["Details"]) == 1 + len(run.evidence)
+    assert found["Summary"][0][: len(SUMMARY)] == SUMMARY
+
+
+@pytest.mark.parametrize("name", ["small_run", "all_failing_run", "large_run", "denodo_run"])
+def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    table = summary(run)
+    view = view_of(run, detailed=())
+    correct = "results_match" if name == "denodo_run" else "match"
+    titles = {correct: "Percent Correct Queries", "percent_subset": "Percent Subset"}
+    titles |= {"percent_overlap": "Percent Overlap", "same_row_count": "Have Same Row Count"}
+    titles |= {"bird_soft_f1": "Bird Standard F1", "ves": "VES Score"}
+    groups = [group for table in view.groups if table.kind == "difficulty" for group in table.rows]
+    assert list(table) == [*(group.name for group in groups), "Overall"]
+    for label, group in zip(table, [*groups, view.overall], strict=True):
+        row = table[label]
+        assert row["Number of Samples"] == group.cases
+        for metric, figure in zip(view.metrics, group.figures, strict=True):
+            title = titles.get(metric.metric, metric.metric)
+            expected = "" if figure.rate.value is None else figure.rate.value
+            # XlsxWriter writes 16 digits, of which Excel keeps 15.
+            assert row[title] == (expected if expected == "" else pytest.approx(expected, rel=1e-14)), (label, title)
+            assert row.get(f"n ({title})", group.cases) == figure.rate.n, (label, title)
+
+
+def test_times_are_the_mean_and_the_sample_deviation_of_the_total(denodo_run: Run) -> None:
+    table = summary(denodo_run)
+    for difficulty, times in TIMES.items():
+        assert table[difficulty]["Mean Time (s)"] == pytest.approx(mean(times))
+        assert table[difficulty]["Time Std Dev"] == ("" if len(times) == 1 else pytest.approx(stdev(times)))
+    every = [time for times in TIMES.values() for time in times]
+    assert table["Overall"]["Mean Time (s)"] == pytest.approx(mean(every))
+    assert table["Overall"]["Time Std Dev"] == pytest.approx(stdev(every))
+    assert table["Overall"]["n (Mean Time (s))"] == len(every)
+    assert table["Overall"]["Number of Samples"] == len(every) + 1
+
+
+def test_times_are_blank_where_no_case_has_any(small_run: Run) -> None:
+    assert {(row["Mean Time (s)"], row["Time Std Dev"]) for row in summary(small_run).values()} == {("", "")}
+    assert sum(name.startswith("xl/charts/") for name in parts(XlsxReporter().render(small_run))) == 1
+
+
+def test_percent_correct_queries_says_which_metric_it_is(denodo_run: Run, small_run: Run) -> None:
+    def notes(run: Run) -> str:
+        return "\n".join(str(row[0]) for row in sheets(run)["Summary"])
+
+    assert "Percent Correct Queries is the rate of results_match" in notes(denodo_run)
+    assert "Percent Correct Queries is the rate of match" in notes(small_run)
+    assert summary(denodo_run)["Overall"]["match"] == 4 / 5
+
+
+def test_a_case_stands_under_the_guides_names(denodo_run: Run) -> None:
+    first, second = details(denodo_run)[:2]
+    assert (first["Question ID"], first["Difficulty"]) == (1, "easy")
+    assert first["VQL Generated"] == denodo_run.evidence[0].prediction.query
+    assert second["Ground Truth VQL"] == "\n-----\n".join(denodo_run.evidence[1].case.golds)
+    assert [second[name] for name in GUIDE[4:10]] == [0, 0.5, 1 / 3, 1, 0.6, 0]
+    assert [first[name] for name in GUIDE[10:14]] == ["", "", 0.75, 1.5]
+    assert (first["VES Score"], first["VES detail"], first["rerank_s"]) == (1.25, "ratio 2.4 [2.1, 2.7]", 0.125)
+    assert (second["Verdict"], second["Reason"]) == ("incorrect", denodo_run.evidence[1].verdict.reason)
+    assert str(second["Near misses"]).startswith("type only: text '31'")
+    assert (second["Flags"], second["Tags"], second["Database"]) == ("nondeterministic", "aggregation, join", "bank")
+    assert (first["Tables used"], first["Total tokens"]) == ("bank.customer\nbank.payment", 1280)
+    assert first["Explanation"] == "=adds up the payments"
+
+
+def test_scores_that_are_not_there_are_blank_never_zero(small_run: Run) -> None:
+    broken = next(row for row in details(small_run) if row["Question ID"] == "g1")
+    assert (broken["Verdict"], broken["Results Match"], broken["Bird Standard F1"]) == ("unscored", "", "")
+    assert "gold: no such column: T1.nme" in str(broken["Failure"])
+
+
+def test_ids_are_numbers_only_where_all_of_them_are(build_run: Callable[..., Run], right_case: Evidence) -> None:
+    def ids(*names: str) -> list[object]:
+        cases = [replace(right_case, case=replace(right_case.case, id=name)) for name in names]
+        return [row["Question ID"] for row in details(build_run(cases))]
+
+    assert ids("1", "20", "0") == [1, 20, 0]
+    assert ids("1", "007") == ["1", "007"]
+    assert ids("1", "-5") == ["1", "-5"]
+    assert ids("1", "12345678901234567") == ["1", "12345678901234567"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "=cmd|' /C calc'!A0",
+        '=HYPERLINK("http://x.example","y")',
+        "{=1}",
+        "http://x.example",
+        "mailto:a@x.example",
+        "internal:Summary!A1",
+        "1e5",
+        "007",
+        "TRUE",
+        "_x0041_",
+        "</t></is></c>",
+        "<r><t>x</t></r>",
+        "<r></row></r>",
+        "#DIV/0!",
+        "'quoted",
+        " blank at both ends ",
+        "two\nlines",
+        "😀",
+    ],
+)
+def test_text_stays_text(text: str, build_run: Callable[..., Run], right_case: Evidence) -> None:
+    case = replace(right_case.case, id=text, question=text, golds=(text,), difficulty=text, database=text, tags=(text,))
+    item = replace(
+        right_case,
+        case=case,
+        prediction=replace(right_case.prediction, query=text, explanation=text, tables_used=(text,)),
+        verdict=replace(right_case.verdict, reason=text),
+    )
+    run = build_run([item])
+    row = details(run)[0]
+    for name in ("Question", "VQL Generated", "Ground Truth VQL", "Reason", "Explanation", "Tags", "Difficulty"):
+        assert row[name] == (text + " " if text.startswith("<r>") else text), name
+    for name, part in parts(XlsxReporter().render(run)).items():
+        tree = ElementTree.fromstring(part)
+        if name.startswith("xl/worksheets/"):
+            assert tree.find(f".//{MAIN}sheetData//{MAIN}f") is None
+            assert tree.find(f".//{MAIN}hyperlink") is None
+
+
+def test_what_nobody_could_see_is_marked(hostile_run: Run, hostile_text: str) -> None:
+    row = details(hostile_run)[0]
+    for name in ("Question", "VQL Generated", "Ground Truth VQL", "Failure"):
+        assert "⟨U+202E⟩" in str(row[name])
+        assert "⟨U+D800⟩" in str(row[name])
+        assert "⟨U+001B⟩" in str(row[name])
+    assert hostile_text not in str(row)
+
+
+@pytest.mark.parametrize("character", ["x", "é", "😀", "\x00"])
+def test_a_text_too_long_for_a_cell_is_cut_and_says_so(character: str) -> None:
+    whole = cell_text(character * 40_000)
+    assert len(whole.encode("utf-16-le")) // 2 <= CELL_LIMIT
+    kept, notice = whole.rsplit("\n", 1)
+    found = re.fullmatch(r"… ([\d,]+) more characters: a cell of Excel holds no more", notice)
+    assert found is not None
+    missing = int(found[1].replace(",", ""))
+    assert missing + len(kept) == 40_000 * len(cell_text(character))
+
+
+def test_a_text_that_just_fits_is_whole() -> None:
+    assert cell_text("x" * CELL_LIMIT) == "x" * CELL_LIMIT
+    assert cell_text("😀" * (CELL_LIMIT // 2)) == "😀" * (CELL_LIMIT // 2)
+    assert cell_text("x" * (CELL_LIMIT + 1)) != "x" * (CELL_LIMIT + 1)
+
+
+def test_a_long_query_reaches_the_file_up_to_the_limit(build_run: Callable[..., Run], right_case: Evidence) -> None:
+    query = "SELECT '" + "é" * 50_000 + "'"
+    item = replace(right_case, prediction=replace(right_case.prediction, query=query))
+    cell = str(details(build_run([item]))[0]["VQL Generated"])
+    assert CELL_LIMIT - 100 < len(cell) <= CELL_LIMIT
+    assert cell.endswith("more characters: a cell of Excel holds no more")
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_blank(seconds: float, build_run: Callable[..., Run], right_case: Evidence) -> None:
+    prediction = replace(right_case.prediction, timings_s=(("total_execution_time", seconds),))
+    run = build_run([replace(right_case, prediction=prediction)])
+    assert details(run)[0]["total_execution_time"] == ""
+    assert summary(run)["Overall"]["Mean Time (s)"] == ""
+    document = XlsxReporter().render(run)
+    for name, part in parts(document).items():
+        if name.startswith("xl/worksheets/"):
+            values = [value.text or "" for value in ElementTree.fromstring(part).iter(f"{MAIN}v")]
+            assert all(math.isfinite(float(value)) for value in values)
+
+
+def test_charts_are_bound_to_the_cells_and_carry_what_they_hold(denodo_run: Run) -> None:
+    charts = [
+        part.decode() for name, part in parts(XlsxReporter().render(denodo_run)).items() if "charts/chart" in name
+    ]
+    accuracy, times = charts
+    for cells in ("$A$2:$A$3", "$B$2:$B$3", "$C$2:$C$3"):
+        assert f"<c:f>Summary!{cells}</c:f>" in accuracy
+    assert "<c:f>Summary!$E$2:$E$3</c:f>" in times
+    assert times.count("<c:f>Summary!$F$2:$F$3</c:f>") == 2
+    assert "<c:errBars>" in times
+    assert "<c:v>easy</c:v>" in accuracy
+    assert f"<c:v>{mean(TIMES['easy']):.16g}</c:v>" in times
+
+
+def test_the_details_have_a_frozen_header_filters_and_a_coloured_verdict(denodo_run: Run) -> None:
+    sheet = ElementTree.fromstring(parts(XlsxReporter().render(denodo_run))["xl/worksheets/sheet2.xml"])
+    pane = sheet.find(f".//{MAIN}pane")
+    assert pane is not None
+    assert (pane.get("state"), pane.get("xSplit"), pane.get("ySplit")) == ("frozen", "1", "1")
+    filters = sheet.find(f"{MAIN}autoFilter")
+    assert filters is not None
+    assert str(filters.get("ref")).endswith(f"{len(denodo_run.evidence) + 1}")
+    formulas = [formula.text for formula in sheet.iter(f"{MAIN}formula")]
+    assert {'"correct"', '"incorrect"', '"unscored"'} <= set(formulas)
+
+
+def test_the_settings_name_versions_counts_and_the_headlines_interval(denodo_run: Run) -> None:
+    found = {str(row[0]): row[1] for row in sheets(denodo_run)["Settings"]}
+    rate = view_of(denodo_run, detailed=()).headline.rate
+    interval = (found["Low end of the 95 % interval"], found["High end of the 95 % interval"])
+    assert (found["Value"], *interval) == pytest.approx((rate.value, rate.low, rate.high), rel=1e-14)
+    assert (found["sqlite"], found["Unanswered"], found["Correct"]) == ("3.46.1", 0, denodo_run.aggregates.correct)
+    assert str(found["Assay"]).startswith("0.1.0 on Python")
+
+
+def test_the_workbook_is_dated_by_the_run(small_run: Run) -> None:
+    assert b"2026-03-01T09:30:00Z" in parts(XlsxReporter().render(small_run))["docProps/core.xml"]
+
+
+def test_percentages_round_as_excel_does() -> None:
+    assert [percent(value) for value in (0.3125, 0.0625, 0.7125, 0.99999, 0.0001)] == [
+        "31.3 %",
+        "6.3 %",
+        "71.3 %",
+        "99.9 %",
+        "0.1 %",
+    ]
+
+
+def test_lines_are_counted_by_breaks_and_width() -> None:
+    assert [lines_of(text, 10) for text in (None, "", "short", "x" * 11, "a\nb\nc", "x" * 25 + "\ny")] == [
+        1,
+        1,
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
+def test_memory_does_not_grow_with_the_rows(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
+    import tracemalloc
+
+    def peak(count: int) -> int:
+        cases = [replace(wrong_case, case=replace(wrong_case.case, id=str(index))) for index in range(count)]
+        run = build_run(cases)
+        tracemalloc.start()
+        try:
+            size = len(XlsxReporter().render(run))
+            return tracemalloc.get_traced_memory()[1] - 2 * size
+        finally:
+            tracemalloc.stop()
+
+    peak(10)
+    assert peak(2000) < peak(200) + 2_000_000
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    from importlib.metadata import entry_points
+
+    if not any(entry.name == "xlsx" for entry in entry_points(group="assay.reports")):
+        pytest.skip("the installed package is older than the xlsx report: install it again")
+    command = [sys.executable, "-m", "assay"]
+    cases, predictions, database = tmp_path / "c.jsonl", tmp_path / "p.jsonl", tmp_path / "d.sqlite"
+    cases.write_text('{"id": "1", "question": "one?", "gold_sql": "SELECT 1", "difficulty": "easy"}\n')
+    predictions.write_text('{"id": "1", "prediction": "SELECT 1", "total_execution_time": 2.5}\n')
+    import sqlite3
+
+    connection = sqlite3.connect(database)
+    connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    first, again = tmp_path / "out" / "first.xlsx", tmp_path / "again.xlsx"
+    run = [*command, "run", str(cases), "-p", str(predictions), "--db", f"sqlite:///{database}", "-q"]
+    subprocess.run([*run, "-o", str(tmp_path / "run"), "--xlsx", str(first)], check=True, capture_output=True)
+    subprocess.run([*command, "report", str(tmp_path / "run"), "--xlsx", str(again)], check=True, capture_output=True)
+    assert first.read_bytes() == again.read_bytes()
+    with CalamineWorkbook.from_path(first) as workbook:
+        head, row, *_ = workbook.get_sheet_by_name("Summary").to_python()
+    found = dict(zip(head, row, strict=True))
+    assert (found["Difficulty"], found["Percent Correct Queries"], found["Mean Time (s)"]) == ("easy", 1, 2.5)
