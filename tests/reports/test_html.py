@@ -123,11 +123,11 @@ def test_links_to_cases_lead_somewhere(large_run: Run) -> None:
 
 
 def test_a_benchmark_renders_quickly_into_a_modest_file(large_run: Run) -> None:
-    seconds = []
+    seconds = []  # of this process, whatever else the machine does
     for _ in range(2):
-        start = time.perf_counter()
+        start = time.process_time()
         size = len(HtmlReporter().render(large_run))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     print(f"{size / 1e6:.1f} MB in {min(seconds):.2f} s")
     assert size < 5_000_000
     assert min(seconds) < 1.5
