@@ -26,7 +26,7 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.sql import TieProbe, is_nondeterministic, read_shape, tie_probe
+from assay.sql import TieProbe, is_nondeterministic, may_be_cut, read_shape, tie_probe
 
 
 class QueryExecutor(Protocol):
@@ -158,10 +158,9 @@ class CaseJudge:
         if case.options.ordered is not None:
             answer = Answer.strict(gold) if case.options.ordered else Answer.bag(gold)
             return compare(predicted, answer, options), False
-        shape = read_shape(execution.query, self._executor.dialect(url))
-        if shape.ordered and not shape.limited and predicted.rows == gold.rows:
-            # The same rows in the same order: which of them tie does not matter.
-            return compare(predicted, Answer.strict(gold), options), not shape.parsed
+        if not may_be_cut(execution.query) and predicted.rows == gold.rows:
+            # The same rows in the same order, and all of them: whether order counts does not matter.
+            return compare(predicted, Answer.bag(gold), options), False
         known = self._gold(url, execution, gold)
         return compare(predicted, known.answer, options), known.strict_order
 

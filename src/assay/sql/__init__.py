@@ -1,7 +1,7 @@
 """Read SQL: is it one read-only query, what its outermost level asks for, and which of its rows tie."""
 
 from assay.sql.contents import QueryContents, StatementKind, read_contents
-from assay.sql.shape import QueryShape, is_nondeterministic, read_shape, warm_up
+from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
 from assay.sql.ties import TieProbe, tie_probe
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "StatementKind",
     "TieProbe",
     "is_nondeterministic",
+    "may_be_cut",
     "read_contents",
     "read_shape",
     "tie_probe",

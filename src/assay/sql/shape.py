@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
-_ORDER_OR_CUT = ("order", "limit", "fetch", "top", "offset")
+_CUT = ("limit", "fetch", "top", "offset")
+_ORDER_OR_CUT = ("order", *_CUT)
 _LUCK = (
     "rand",
     "now",
@@ -92,6 +93,12 @@ class QueryShape:
     """The outermost query has ORDER BY, and by more than chance."""
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
+
+
+def may_be_cut(query: str) -> bool:
+    """Whether a LIMIT, or what other dialects call it, may stand anywhere in the text. Searched, not parsed."""
+    lowered = query.lower()
+    return any(word in lowered for word in _CUT)
 
 
 @lru_cache(maxsize=8192)
