@@ -164,13 +164,12 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
             "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
         }
 
-    accuracy = [
-        series(place, colour, "0.0 %")
-        for place, colour in ((0, LIGHT_BAR), (1, DARK_BAR))
-        if any(value is not None for value in columns[place].values)
-    ]
+    filled = [place for place in (0, 1) if any(value is not None for value in columns[place].values)]
+    accuracy = [series(place, (LIGHT_BAR, DARK_BAR)[place], "0.0 %") for place in filled]
     if accuracy and groups[0].cases:
-        drawn.append(_chart(page, f"Percent Subset and Percent Correct Queries {by}", accuracy, "0 %", top=1.0))
+        drawn.append(
+            _chart(page, f"{' and '.join(columns[place].title for place in filled)} {by}", accuracy, "0 %", top=1.0)
+        )
     if any(value is not None for value in columns[3].values):
         times = series(3, TIME_BAR, "0.00")
         spread = [page.name, first_row, 5, last_row, 5]
