@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -193,3 +193,29 @@ def test_a_benchmark_is_aggregated_in_a_moment() -> None:
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 0.2, "60 ms is the aim; the slack is for a busy machine"
     print(f"aggregated in {min(seconds) * 1000:.1f} ms, first {seconds[0] * 1000:.1f} ms")
+
+
+def test_times_are_summed_up_over_the_cases_that_have_them() -> None:
+    def timed(name: str, difficulty: str, *timings: tuple[str, float]) -> Evidence:
+        item = case(name, 1, difficulty=difficulty)
+        return replace(item, prediction=Prediction(case_id=name, query="SELECT 1", timings_s=timings))
+
+    numbers = aggregate(
+        [
+            timed("a", "easy", ("llm_time", 9.0), ("total_execution_time", 1.0)),
+            timed("b", "easy", ("Total Execution Time", 4.0)),
+            timed("c", "easy"),
+            timed("d", "hard", ("total_execution_time", 2.0)),
+            timed("e", "extra", ("total_execution_time", float("nan"))),
+        ],
+        [MATCH],
+    )
+    easy, hard, extra = numbers.by_difficulty
+    assert easy.answer_time is not None
+    assert (easy.answer_time.n, easy.answer_time.mean_s) == (2, 2.5)
+    assert easy.answer_time.std_dev_s == pytest.approx(4.5**0.5)
+    assert hard.answer_time is not None
+    assert (hard.answer_time.n, hard.answer_time.std_dev_s) == (1, None)
+    assert extra.answer_time is None
+    assert numbers.overall.answer_time is not None
+    assert numbers.overall.answer_time.n == 3

@@ -47,7 +47,9 @@ class XlsxReporter:
                     "created": _started(run.provenance.started_at),
                 }
             )
-            summary, details, settings = (Page(workbook, name) for name in ("Summary", "Details", "Settings"))
+            summary = Page(workbook, "Summary", centred=True)
+            details = Page(workbook, "Details")
+            settings = Page(workbook, "Settings", centred=True)
             write_summary(summary, view, metrics)
             write_details(details, run, metrics)
             write_settings(settings, run, view)

@@ -77,7 +77,7 @@ def _colour(page: Page, columns: Sequence[_Column], last: int) -> None:
 def _columns(run: Run, metrics: WorkbookMetrics) -> list[_Column]:
     guide = [
         _id_column(run.evidence),
-        _text("Difficulty", 12, lambda item: item.case.difficulty, style="text"),
+        _text("Difficulty", _fitting((item.case.difficulty for item in run.evidence), 12, 24), _difficulty),
         _text("VQL Generated", 58, lambda item: item.prediction.query, style="sql"),
         _text("Ground Truth VQL", 58, _golds, style="sql"),
         *(_metric(title, name, metrics) for title, name in metrics.guide),
@@ -120,6 +120,10 @@ def _fitting(texts: Iterable[str | None], narrowest: int, widest: int) -> float:
     """A width that holds the longest text, within bounds."""
     longest = max((len(text) + 2 for text in texts if text), default=0)
     return float(max(narrowest, min(widest, longest)))
+
+
+def _difficulty(item: Evidence) -> str | None:
+    return item.case.difficulty
 
 
 def _golds(item: Evidence) -> str:

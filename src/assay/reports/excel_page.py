@@ -70,7 +70,9 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
 class Page:
     """One sheet, written row by row from the top: earlier rows are on disk already and cannot be written again."""
 
-    def __init__(self, workbook: Workbook, name: str) -> None:
+    def __init__(self, workbook: Workbook, name: str, *, centred: bool = False) -> None:
+        """``centred`` puts text at the middle of its row's height, for sheets whose rows hold one line."""
+        self.centred = centred
         self.name = name
         self.workbook = workbook
         self.sheet: Worksheet = workbook.add_worksheet(name)
@@ -89,6 +91,8 @@ class Page:
                 properties |= {"bold": True, "top": 2, "top_color": HEAD, "bg_color": SOFT}
             if quoted:
                 properties["quote_prefix"] = True
+            if self.centred:
+                properties["valign"] = "vcenter"
             if left:
                 properties |= _INDENT
             self._formats[key] = self.workbook.add_format(properties)

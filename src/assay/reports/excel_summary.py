@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from assay.reports.excel_columns import GUIDE_NAMES, WorkbookMetrics
@@ -148,31 +149,15 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
     if names == ["all"]:
         names = ["Overall"]
     drawn: list[Any] = []
-
-    def series(place: int, colour: str, decimals: str) -> dict[str, Any]:
-        return {
-            "name": [page.name, 0, place + 1],
-            "name_data": [columns[place].title],
-            "categories": [page.name, first_row, 0, last_row, 0],
-            "categories_data": names,
-            "values": [page.name, first_row, place + 1, last_row, place + 1],
-            "values_data": _cached(columns[place].values[:shown]),
-            "fill": {"color": colour},
-            "border": {"none": True},
-            "gap": 70,
-            "overlap": -5,
-            "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
-        }
-
-    accuracy = [
-        series(place, colour, "0.0 %")
-        for place, colour in ((0, LIGHT_BAR), (1, DARK_BAR))
-        if any(value is not None for value in columns[place].values)
-    ]
+    series = partial(_series, page, columns, names, first_row=first_row)
+    filled = [place for place in (0, 1) if any(value is not None for value in columns[place].values)]
+    accuracy = [series(place=place, colour=(LIGHT_BAR, DARK_BAR)[place], decimals="0.0 %") for place in filled]
     if accuracy and groups[0].cases:
-        drawn.append(_chart(page, f"Percent Subset and Percent Correct Queries {by}", accuracy, "0 %", top=1.0))
+        drawn.append(
+            _chart(page, f"{' and '.join(columns[place].title for place in filled)} {by}", accuracy, "0 %", top=1.0)
+        )
     if any(value is not None for value in columns[3].values):
-        times = series(3, TIME_BAR, "0.00")
+        times = series(place=3, colour=TIME_BAR, decimals="0.00")
         spread = [page.name, first_row, 5, last_row, 5]
         deviations = _cached(columns[4].values[:shown])
         # Error bars would run through a label at the bar's end.
@@ -196,6 +181,33 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
         beside = index * (_CHART_SIZE["width"] + _CHART_GAP)
         page.sheet.insert_chart(row, 0, chart, {"x_offset": beside, "object_position": 2})
     return row + _CHART_ROWS + 1 if drawn else row
+
+
+def _series(
+    page: Page,
+    columns: Sequence[_Column],
+    names: Sequence[str],
+    *,
+    first_row: int,
+    place: int,
+    colour: str,
+    decimals: str,
+) -> dict[str, Any]:
+    """One column of the table as bars, bound to its cells, with a copy of what they hold."""
+    last_row = first_row + len(names) - 1
+    return {
+        "name": [page.name, 0, place + 1],
+        "name_data": [columns[place].title],
+        "categories": [page.name, first_row, 0, last_row, 0],
+        "categories_data": list(names),
+        "values": [page.name, first_row, place + 1, last_row, place + 1],
+        "values_data": _cached(columns[place].values[: len(names)]),
+        "fill": {"color": colour},
+        "border": {"none": True},
+        "gap": 70,
+        "overlap": -5,
+        "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
+    }
 
 
 def _chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *, top: float | None = None) -> Any:
