@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import registry
-from assay.errors import MissingDependency
+from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.runs.store import load_run as load_record
@@ -52,21 +52,25 @@ class Run:
         """A metric's rate over all cases; None where the run did not ask for that metric."""
         return self.aggregates.overall.rate(metric)
 
-    def summary(self, *, width: int = 100) -> str:
-        """The console summary as plain text."""
-        from assay.reports.console import summary_text
+    def summary(self) -> str:
+        """What `assay run` prints, as plain text: one fact a line."""
+        from assay.reports.build import view_of
+        from assay.reports.console import plain_summary
 
-        return summary_text(self.record, width=width)
+        return plain_summary(view_of(self.record, detailed=()))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
         target = Path(path)
-        target.write_bytes(registry.reporter(format or target.suffix.lstrip(".").lower()).render(self.record))
+        name = format or target.suffix.lstrip(".").lower()
+        if not name:
+            raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
+        target.write_bytes(registry.reporter(name).render(self.record))
 
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
         try:
-            import pyarrow.parquet as parquet
+            from pyarrow import parquet
         except ImportError as error:
             raise MissingDependency("pyarrow", "arrow") from error
         import tempfile

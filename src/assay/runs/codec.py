@@ -36,6 +36,7 @@ _READERS: dict[str, Callable[[Any], Cell]] = {
     "interval": lambda value: timedelta(microseconds=value),
     "uuid": UUID,
     "list": lambda value: [unpack_cell(cell) for cell in value],
+    "tuple": lambda value: tuple(unpack_cell(cell) for cell in value),
     "map": lambda value: {unpack_cell(name): unpack_cell(cell) for name, cell in value},
     "other": str,
 }
@@ -43,19 +44,16 @@ _READERS: dict[str, Callable[[Any], Cell]] = {
 
 def pack_cell(cell: Cell) -> object:
     """A cell as JSON can hold it: as it is, or tagged with its type, such as ``{"$": "decimal", "v": "1.10"}``."""
-    plain, tagged = None, ("", None)
-    match cell:
-        case None | bool():
-            plain = cell
-        case int():
-            plain, tagged = (cell, tagged) if _MIN_INT <= cell <= _MAX_INT else (None, ("int", str(cell)))
-        case float():
-            plain, tagged = (cell, tagged) if isfinite(cell) else (None, ("float", repr(cell)))
-        case str():
-            plain, tagged = (cell, tagged) if _encodable(cell) else (None, ("text", _base64(cell)))
-        case _:
-            tagged = _tag(cell)
-    return {_TAG: tagged[0], "v": tagged[1]} if tagged[0] else plain
+    if isinstance(cell, int):  # bool is one
+        return cell if _MIN_INT <= cell <= _MAX_INT else {_TAG: "int", "v": str(cell)}
+    if isinstance(cell, float):
+        return cell if isfinite(cell) else {_TAG: "float", "v": repr(cell)}
+    if isinstance(cell, str):
+        return cell if _encodable(cell) else {_TAG: "text", "v": _base64(cell)}
+    if cell is None:
+        return None
+    kind, value = _tag(cell)
+    return {_TAG: kind, "v": value}
 
 
 def _tag(cell: Cell) -> tuple[str, object]:  # one branch a type
@@ -74,7 +72,9 @@ def _tag(cell: Cell) -> tuple[str, object]:  # one branch a type
             return "interval", cell // timedelta(microseconds=1)
         case UUID():
             return "uuid", str(cell)
-        case list() | tuple():
+        case tuple():
+            return "tuple", [pack_cell(item) for item in cell]
+        case list():
             return "list", [pack_cell(item) for item in cell]
         case dict():
             return "map", [[pack_cell(name), pack_cell(value)] for name, value in cell.items()]
@@ -86,7 +86,10 @@ def unpack_cell(packed: Any) -> Cell:
     """The cell that `pack_cell` packed. Types that it does not know come back as their text."""
     if not isinstance(packed, dict):
         return packed
-    return _READERS[packed[_TAG]](packed["v"])
+    try:
+        return _READERS[packed[_TAG]](packed["v"])
+    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+        raise RunError(f"{str(packed)[:60]} is no stored cell: {type(error).__name__}") from error
 
 
 def _encodable(text: str) -> bool:
@@ -107,7 +110,7 @@ def _encoder() -> msgspec.json.Encoder:
 
 
 @lru_cache(maxsize=8)
-def _decoder(kind: type[_Value]) -> msgspec.json.Decoder[_Value]:
+def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
@@ -146,7 +149,7 @@ class _Findings:
 
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
-    """As `decode_evidence`, for whoever has the case and the prediction: theirs are taken, which spares half the work."""
+    """As `decode_evidence`, with the case and the prediction of whoever has them: that spares half the work."""
     found = decode_value(line, _Findings)
     evidence = Evidence(
         case=case,
@@ -172,8 +175,9 @@ def encode_value(value: object) -> bytes:
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
     """A value of the vocabulary from JSON. Raises RunError where the JSON does not hold one."""
     try:
-        return _decoder(kind).decode(data)
-    except (msgspec.DecodeError, KeyError, ValueError) as error:
+        value: _Value = _decoder(kind).decode(data)
+        return value
+    except (msgspec.DecodeError, ValueError) as error:
         raise RunError(f"{data[:60]!r} is no stored {kind.__name__}: {error}") from error
 
 
