@@ -86,12 +86,16 @@ def load(group: Group, name: str) -> Any:
 
 def reference(group: Group, name: str) -> str:
     """``module:Class`` of what is registered under that name, for a worker to load."""
-    return find(group, name).value
+    return _reference(find(group, name))
 
 
 def engine_references() -> dict[str, str]:
     """URL scheme to ``module:Class`` for every engine."""
-    return {name: entry.value for name, entry in registered("assay.engines").items()}
+    return {name: _reference(entry) for name, entry in registered("assay.engines").items()}
+
+
+def _reference(entry: EntryPoint) -> str:
+    return f"{entry.module}:{entry.attr}"  # without the extras that an entry point may name behind it
 
 
 def engine_class(url: DatabaseUrl) -> EngineClass:

@@ -93,13 +93,6 @@ def test_the_report_is_json_whatever_the_run_holds(hostile_run: Run) -> None:
     assert first["case"]["question"].endswith("\\ud800")
 
 
-def test_a_score_that_is_not_finite_becomes_null(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
-    run = build_run([wrong_case])
-    scores = (replace(wrong_case.scores[0], value=float("nan")),)
-    document = parse(JsonReporter().render(replace(run, evidence=(replace(wrong_case, scores=scores),))))
-    assert document["cases"][0]["scores"][0]["value"] is None  # type: ignore[index]
-
-
 def test_any_cell_in_a_row_keeps_the_document_valid(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     cells = (float("nan"), float("inf"), "\ud800", b"\xff", 2**70, Decimal("NaN"), object)
     assert wrong_case.comparison is not None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from assay import registry
 from assay._version import __version__
@@ -39,7 +41,7 @@ from assay.ports import Metric, System
 from assay.runs.asking import ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
-from assay.runs.store import begin_folder, clear_folder
+from assay.runs.store import RESULT_COLUMNS, claim_folder
 from assay.runs.worker import SETUP, WorkerSettings
 
 _MOST_WORKERS = 8
@@ -96,11 +98,13 @@ def evaluate(
         RunError: ``output`` holds another run.
         UsageError: the arguments do not go together.
     """
-    wanted = [registry.metric(one) if isinstance(one, str) else one for one in metrics or registry.BUILT_IN_METRICS]
-    _no_name_twice(wanted)
+    asked = _asked(metrics)
+    wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
+    _check_names(wanted)
+    check_options(columns, relative_tolerance, absolute_tolerance)
     limits = limits or Limits()
     count = workers if workers is not None else _default_workers()
-    named, local = _split(metrics or registry.BUILT_IN_METRICS, wanted)
+    named, local = _split(asked, wanted)
     options = ComparisonOptions(
         columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
     )
@@ -111,6 +115,7 @@ def evaluate(
         works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))
+        fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
         settings = RunSettings(
             cases=inputs.case_name,
             predictions=inputs.prediction_name,
@@ -124,33 +129,38 @@ def evaluate(
             workers=count,
             name=name,
         )
-        folder = Path(output) if output is not None else None
-        if folder is not None and (overwrite or rescore):
-            clear_folder(folder, keep_answers=rescore)
         job = Job(
             settings=settings,
-            provenance=_provenance(inputs, list(urls.values())),
+            provenance=_provenance(inputs, fingerprints, list(urls.values())),
             works=works,
             metrics=wanted,
             local_metrics=local,
+            bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
         )
+        folder = Path(output) if output is not None else None
+        anew = overwrite or rescore
         if system is not None:
             if folder is not None:
                 # From the first question on the folder is this run's.
-                begin_folder(folder, job.settings, job.provenance)
+                claim_folder(folder, settings, job.provenance, overwrite=anew, keep_answers=not overwrite)
             answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
-            works = plan_work(inputs.cases, answers, locate)
-            job = replace(job, works=works)
-        return Run(execute(job, pool, folder=folder, on_progress=on_progress))
+            job = replace(job, works=plan_work(inputs.cases, answers, locate))
+        return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
 
 
-def make_pool(options: ComparisonOptions, limits: Limits, metrics: Sequence[str], workers: int) -> WorkerPool:
-    """A pool whose workers judge cases, not started yet. Raises InputError for an unknown metric."""
+def make_pool(
+    options: ComparisonOptions, limits: Limits, metrics: Sequence[str], workers: int, *, remember: bool = True
+) -> WorkerPool:
+    """A pool whose workers judge cases, not started yet. ``remember`` False: no result is kept from task to task.
+
+    Raises InputError for an unknown metric.
+    """
     settings = WorkerSettings(
         engines=registry.engine_references(),
         metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
         options=options,
         limits=limits,
+        remember=remember,
     )
     # Beside the engine's own memory a worker holds rows, and as much again twice while it compares them.
     memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
@@ -162,11 +172,33 @@ def _default_workers() -> int:
     return max(1, min(cores, _MOST_WORKERS))
 
 
-def _no_name_twice(metrics: Sequence[Metric]) -> None:
-    names = [metric.name for metric in metrics]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"the metric {twice!r} is asked for twice")
+def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
+    if metrics is None:
+        return registry.BUILT_IN_METRICS
+    if isinstance(metrics, str):
+        raise UsageError(f"metrics is the text {metrics!r}: give a list of names, such as [{metrics!r}]")
+    if not metrics:
+        raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
+    return metrics
+
+
+def _check_names(metrics: Sequence[Metric]) -> None:
+    """Each metric gets a column of its own in the results, and DuckDB's columns know no case."""
+    names = [metric.name.casefold() for metric in metrics]
+    for metric, name in zip(metrics, names, strict=True):
+        if names.count(name) > 1:
+            raise UsageError(f"the metric {metric.name!r} is asked for twice")
+        if name in RESULT_COLUMNS:
+            raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
+
+
+def check_options(columns: str, *tolerances: float) -> None:
+    """Raise UsageError for a column rule that there is not, and for a tolerance below 0."""
+    if columns not in get_args(ColumnRule):
+        raise UsageError(f"columns is {columns!r}: write 'any' or 'strict'")
+    for tolerance in tolerances:
+        if not 0 <= tolerance < math.inf:
+            raise UsageError(f"a tolerance is {tolerance!r}: give a number from 0 up")
 
 
 def _split(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
@@ -185,18 +217,21 @@ def _origins(works: Sequence[Work]) -> dict[str, str | None]:
     return origins
 
 
-def _provenance(inputs: Inputs, urls: Sequence[DatabaseUrl]) -> Provenance:
-    engines = {url.scheme: registry.engine_class(url) for url in urls}
+def _version(url: DatabaseUrl) -> str:
+    return registry.engine_class(url).version()
+
+
+def _provenance(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[DatabaseUrl]) -> Provenance:
+    schemes = {url.scheme: url for url in urls}
     databases = tuple(
-        Fingerprint(name=str(url), digest=engines[url.scheme].fingerprint(url))
-        for url in sorted(urls, key=lambda one: one.text)
+        Fingerprint(name=str(url), digest=fingerprints[url.text]) for url in sorted(urls, key=lambda one: one.text)
     )
     return Provenance(
         assay_version=__version__,
         python_version=platform.python_version(),
         platform=f"{sys.platform} {platform.machine()}",
         engine_versions=tuple(
-            Fingerprint(name=scheme, digest=engine.version()) for scheme, engine in sorted(engines.items())
+            Fingerprint(name=scheme, digest=_version(url)) for scheme, url in sorted(schemes.items())
         ),
         inputs=(*inputs.files, *databases),
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from assay import registry
 from assay.cases import join, load_cases, load_predictions
+from assay.cases.reading import read_cases, read_predictions, unanswered
+from assay.cases.records import Table, record_of
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseUrl, Failure, Fingerprint, Prediction
 from assay.ports import FieldNames, LoadedPredictions, System
@@ -24,7 +27,6 @@ PredictionsInput: TypeAlias = (
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5
-_ALIASES = {"database": ("database", "db_id"), "gold": ("golds", "gold", "gold_sql", "query", "SQL", "Solution")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +67,10 @@ def read_inputs(
     Raises InputError where a file cannot be used, and where predictions fit no case, unless
     ``allow_unmatched``.
     """
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name = _read_cases(cases, options)
     kept = every_case[: options.limit]
-    files = [_fingerprint(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     if is_system(predictions):
         # It is asked once everything else is known to be usable.
         answers = tuple(Prediction(case_id=case.id) for case in kept)
@@ -88,6 +91,7 @@ def read_inputs(
             f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
             "Remove them, correct their ids, or allow them (--allow-unmatched; in Python allow_unmatched=True)"
         )
+    files = [_fingerprint(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
         cases=kept,
         predictions=answers,
@@ -112,32 +116,36 @@ def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ..
             cases, formats=registry.case_formats(), format=options.case_format, fields=options.case_fields
         )
         return found, fspath(cases)
-    built = tuple(_case(number, given) for number, given in enumerate(cases))
-    if not built:
+    if isinstance(cases, Mapping):
+        raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
+    given = list(cases)
+    if not given:
         raise InputError("there is no case to evaluate")
+    if all(isinstance(one, Case) for one in given):
+        built = cast("tuple[Case, ...]", tuple(given))
+    else:
+        other = next((number for number, one in enumerate(given) if not isinstance(one, Mapping)), None)
+        if other is not None:
+            what = f"case {other} is {type(given[other]).__name__}"
+            raise UsageError(f"{what}: give all cases as assay.Case, or all as mappings")
+        built = read_cases(_table("the cases in memory", given), options.case_fields)
     _no_id_twice([case.id for case in built], "cases")
     return built, f"{len(built)} cases in memory"
 
 
-def _case(number: int, given: Case | Mapping[str, Any]) -> Case:
-    if isinstance(given, Case):
-        return given
-    if not isinstance(given, Mapping):
-        raise UsageError(f"case {number} is {type(given).__name__}: give assay.Case or a mapping")
-    gold = next((given[name] for name in _ALIASES["gold"] if given.get(name)), ())
-    golds = (gold,) if isinstance(gold, str) else tuple(gold)
-    database = next((given[name] for name in _ALIASES["database"] if given.get(name) is not None), None)
-    tags = given.get("tags") or ()
-    return Case(
-        id=str(given.get("id", given.get("question_id", number))),
-        question=str(given.get("question", "")),
-        database=None if database is None else str(database),
-        golds=golds,
-        difficulty=given.get("difficulty"),
-        tags=(tags,) if isinstance(tags, str) else tuple(tags),
-        context=given.get("context", given.get("evidence")),
-        origin=f"case {number}",
-    )
+def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:
+    """What is in memory as the readers of files take it: the same names are known, and the same trouble is told."""
+    path = Path(name)
+    records = [
+        record_of(
+            path,
+            f"item {number}",
+            dict(item) if isinstance(item, Mapping) else item,
+            key=None if keys is None else keys[number],
+        )
+        for number, item in enumerate(items)
+    ]
+    return Table.of(path, records)
 
 
 def _no_id_twice(ids: Sequence[str], what: str) -> None:
@@ -157,29 +165,23 @@ def _read_predictions(predictions: Any, options: FileOptions) -> tuple[LoadedPre
             fields=options.prediction_fields,
         )
         return loaded, fspath(predictions)
+    keys: list[str | None] | None = None
     if isinstance(predictions, Mapping):
-        built = [_prediction(str(case_id), query) for case_id, query in predictions.items()]
-        return LoadedPredictions(predictions=tuple(built)), "a mapping in memory"
-    items = list(predictions)
-    by_position = all(item is None or isinstance(item, str) for item in items)
-    built = [_prediction(str(number), item) for number, item in enumerate(items)]
-    _no_id_twice([one.case_id for one in built], "predictions")
-    name = f"{len(built)} predictions in memory"
-    return LoadedPredictions(predictions=tuple(built), by_position=by_position), name
-
-
-def _prediction(case_id: str, given: Any) -> Prediction:
-    if isinstance(given, Prediction):
-        return given
-    if isinstance(given, Mapping):
-        names = ("query", "predicted_sql", "prediction", "completion", "sql")
-        query = next((given[name] for name in names if name in given), None)
-        return _prediction(str(given.get("id", given.get("question_id", given.get("case_id", case_id)))), query)
-    if given is not None and not isinstance(given, str):
-        raise UsageError(f"the prediction for {case_id!r} is {type(given).__name__}: give its query as text, or None")
-    if given is None:
-        return Prediction(case_id=case_id, failure=_no_answer("the system gave no answer to this case"))
-    return Prediction(case_id=case_id, query=given)
+        keys, items = [str(case_id) for case_id in predictions], list(predictions.values())
+        name = "a mapping in memory"
+    else:
+        items = list(predictions)
+        name = f"{len(items)} predictions in memory"
+    if not items:
+        raise InputError("there is no prediction to evaluate")
+    if all(isinstance(one, Prediction) for one in items):
+        loaded = LoadedPredictions(predictions=tuple(items))
+    elif any(isinstance(one, Prediction) for one in items):
+        raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
+    else:
+        loaded = read_predictions(_table("the predictions in memory", items, keys), options.prediction_fields)
+    _no_id_twice([one.case_id for one in loaded.predictions], "predictions")
+    return loaded, name
 
 
 def _ask(system: Ask, case: Case) -> Prediction:
@@ -189,11 +191,13 @@ def _ask(system: Ask, case: Case) -> Prediction:
         message = f"the system raised {type(error).__name__}: {error}"
         failure = Failure(stage="ask", kind="ask_failed", blame="system", message=message)
         return Prediction(case_id=case.id, failure=failure)
-    return answer if isinstance(answer, Prediction) else _prediction(case.id, answer)
-
-
-def _no_answer(message: str) -> Failure:
-    return Failure(stage="ask", kind="unanswered", blame="system", message=message)
+    if isinstance(answer, Prediction):
+        return answer if answer.case_id == case.id else replace(answer, case_id=case.id)
+    if answer is None:
+        return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
+    if not isinstance(answer, str):
+        raise UsageError(f"the system answered case {case.id!r} with {type(answer).__name__}: give text, or None")
+    return Prediction(case_id=case.id, query=answer)
 
 
 def locator(databases: DatabasesInput) -> tuple[Locate, str]:
@@ -206,16 +210,19 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
     def locate(db_id: str | None) -> DatabaseUrl:
         if db_id in urls:
             return urls[db_id]
-        raise InputError(f"no database is given for db_id {db_id!r}: there is {', '.join(sorted(urls))}")
+        close = get_close_matches(db_id or "", urls, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
 
 
 def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:
-    """See that every database can be read, before anything is asked or written. Raises DatabaseError."""
+    """See that every database can be read, before anything is asked or written. Raises InputError."""
     for url in urls:
+        engine = registry.engine_class(url)
         try:
-            registry.engine_class(url).check(url)
+            engine.check(url)
         except DatabaseError as error:
             origin = origins.get(url.text)
             raise DatabaseError(f"{origin}: {error}" if origin else str(error)) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import registry
-from assay.errors import MissingDependency
+from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.runs.store import load_run as load_record
@@ -62,7 +62,10 @@ class Run:
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
         target = Path(path)
-        target.write_bytes(registry.reporter(format or target.suffix.lstrip(".").lower()).render(self.record))
+        name = format or target.suffix.lstrip(".").lower()
+        if not name:
+            raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
+        target.write_bytes(registry.reporter(name).render(self.record))
 
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""

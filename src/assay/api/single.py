@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
-from assay.api.evaluation import make_pool
+from assay.api.evaluation import check_options, make_pool
 from assay.api.frames import as_result
 from assay.api.inputs import check_databases
 from assay.comparison import Answer
 from assay.comparison import compare as compare_results
-from assay.engines.pool import Task, TaskDone, WorkerPool
+from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, InputError
 from assay.model import (
     Case,
@@ -29,6 +30,8 @@ from assay.model import (
 from assay.runs.codec import decode_evidence
 from assay.runs.worker import CaseTask
 
+_KEPT_POOLS = 2
+
 
 def judge(
     predicted_sql: str,
@@ -42,8 +45,9 @@ def judge(
     """Whether a predicted query is right, by executing it and gold on a database.
 
     Both run read-only and under limits, in a worker process that is started with the first call
-    and kept. Of several golds any one that matches makes the answer correct. ``ordered`` None
-    takes row order as gold's text asks for it; True and False override that.
+    and kept; both run with every call, so that a database may change in between. Of several golds
+    any one that matches makes the answer correct. ``ordered`` None takes row order as gold's text
+    asks for it; True and False override that.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. What the queries do is never raised: it is the verdict.
@@ -61,6 +65,7 @@ def examine(
     limits: Limits | None = None,
 ) -> Evidence:
     """As `judge`, with all the evidence: the comparison, the aligned rows, the executions."""
+    check_options(columns)
     url = DatabaseUrl.parse(database)
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
@@ -68,8 +73,7 @@ def examine(
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
     case = Case(id="0", question="", golds=golds, options=CaseOptions(columns=columns, ordered=ordered))
     task = CaseTask(case=case, prediction=Prediction(case_id="0", query=predicted_sql), url=url)
-    pool = _pool(limits or Limits(), os.getpid())
-    outcome = next(iter(list(pool.run([[Task(id=0, payload=task)]]))))
+    outcome = _POOLS.run(limits or Limits(), task)
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"judging failed: {outcome.message}")
     if not isinstance(outcome.outcome, bytes):
@@ -77,10 +81,30 @@ def examine(
     return decode_evidence(outcome.outcome)
 
 
-@lru_cache(maxsize=2)
-def _pool(limits: Limits, process_id: int) -> WorkerPool:  # noqa: ARG001 - a forked child needs a pool of its own
-    """The worker for single pairs, kept until the interpreter ends (the pool sees to that)."""
-    return make_pool(ComparisonOptions(), limits, (), 1)
+class _Pools:
+    """The workers for single pairs, one for each of the last limits, kept until the interpreter ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process_id = os.getpid()
+        self._pools: OrderedDict[Limits, WorkerPool] = OrderedDict()
+
+    def run(self, limits: Limits, task: CaseTask) -> TaskDone | TaskLost:
+        """Have one task done. Callers in other threads wait: a pool serves one at a time."""
+        if self._process_id != os.getpid():
+            self.__init__()  # type: ignore[misc]  # a forked child: lock and workers are its parent's
+        with self._lock:
+            pool = self._pools.pop(limits, None)
+            if pool is None or pool.closed:  # what was interrupted is closed
+                pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False)
+            self._pools[limits] = pool
+            if len(self._pools) > _KEPT_POOLS:
+                self._pools.popitem(last=False)[1].close()
+            (outcome,) = pool.run([[Task(id=0, payload=task)]])
+            return outcome
+
+
+_POOLS = _Pools()
 
 
 def compare(
@@ -101,6 +125,7 @@ def compare(
 
     Raises UsageError for anything else, and for rows of different lengths.
     """
+    check_options(columns, relative_tolerance, absolute_tolerance)
     options = ComparisonOptions(
         columns=columns,
         relative_tolerance=relative_tolerance,

@@ -9,6 +9,7 @@ that failed (`assay.engines.heartbeat`), so that it is not run again.
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import threading
 import time
@@ -101,11 +102,17 @@ class WorkerPool:
         self._stop = threading.Event()
         self._watch: threading.Thread | None = None
         self._closed = False
+        self._process_id = os.getpid()
 
     @property
     def restarts(self) -> int:
         """How many workers were lost and replaced so far."""
         return self._restarts
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._closed
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -164,6 +171,8 @@ class WorkerPool:
         self._closed = True
         self._stop.set()
         atexit.unregister(self.close)
+        if self._process_id != os.getpid():  # a forked child: the workers are its parent's
+            return
         for worker in self._workers:
             worker.terminate()
         for worker in self._workers:

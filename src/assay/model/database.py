@@ -9,7 +9,12 @@ from urllib.parse import quote, unquote
 from assay.errors import InputError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
-_PASSWORD = re.compile(r"(?P<user>//[^/@:]*):(?P<password>[^@/]*)@")
+_USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
+"""Up to the last @: a password may hold any sign, written properly or not."""
+_SECRET_PARAMETER = re.compile(
+    r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?))=(?P<value>[^&;\s]*)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,7 +31,7 @@ class DatabaseUrl:
         """Read a URL. Raises InputError where it has no scheme, with what was expected."""
         if not _SCHEME.match(text.strip()):
             raise InputError(
-                f"{text!r} is no database URL: write sqlite:///path/to/file.sqlite, "
+                f"{_masked(text)!r} is no database URL: write sqlite:///path/to/file.sqlite, "
                 "duckdb:///path/to/file.duckdb or another URL with a scheme"
             )
         return cls(text=text.strip())
@@ -64,7 +69,16 @@ class DatabaseUrl:
         return self.text
 
     def __str__(self) -> str:
-        return _PASSWORD.sub(lambda found: f"{found['user']}:***@", self.text)
+        return _masked(self.text)
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
+
+
+def _masked(text: str) -> str:
+    """The text without what may be a password: before an @, or in a parameter whose name says so."""
+    found = _USER_INFO.match(text)
+    is_path = found is not None and "://" not in found["before"] and found["password"].startswith("/")
+    if found is not None and not is_path:
+        text = f"{found['before']}:***@{text[found.end() :]}"
+    return _SECRET_PARAMETER.sub(lambda found: f"{found['name']}=***", text)

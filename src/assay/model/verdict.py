@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
+from assay.errors import UsageError
 from assay.model.failure import Failure
 
 Outcome = Literal["correct", "incorrect", "unscored"]
@@ -43,9 +45,16 @@ class Score:
     """One metric's value for one case.
 
     ``value`` None means that there is none, and ``failure`` says why: what is absent must not average.
+    Raises UsageError for a value that is no finite number.
     """
 
     metric: str
     value: float | None
     detail: str | None = None
     failure: Failure | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not isfinite(self.value):
+            raise UsageError(
+                f"the value of {self.metric!r} is {self.value}: give None and a Failure where there is none"
+            )

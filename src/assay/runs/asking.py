@@ -9,10 +9,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TypeAlias
 
+from assay.errors import RunError
 from assay.model import Case, Prediction
 from assay.ports import System
 from assay.runs.codec import decode_value, encode_value
-from assay.runs.journal import Journal
+from assay.runs.journal import ANSWERS, Journal, JournalLine, damaged
 from assay.runs.progress import Progress
 from assay.systems.asking import ask_all
 
@@ -38,7 +39,7 @@ def ask(
         digests = {case.id: _digest(system, case) for case in cases}
         if journal is not None:
             answers = {
-                case.id: decode_value(journal.finished[digests[case.id]], Prediction)
+                case.id: _taken_over(journal, journal.finished[digests[case.id]])
                 for case in cases
                 if digests[case.id] in journal.finished
             }
@@ -65,7 +66,14 @@ def _open_answers(folder: Path | None) -> Journal | nullcontext[None]:
     if folder is None:
         return nullcontext()
     folder.mkdir(parents=True, exist_ok=True)
-    return Journal(folder, name="answers.jsonl", content="prediction")
+    return Journal(folder, name=ANSWERS)
+
+
+def _taken_over(journal: Journal, line: JournalLine) -> Prediction:
+    try:
+        return decode_value(line.content, Prediction)
+    except RunError as error:
+        raise damaged(journal.path, line.number) from error
 
 
 def _digest(system: System, case: Case) -> str:

@@ -48,6 +48,7 @@ _READERS: dict[str, Callable[[Any], Cell]] = {
     "interval": lambda value: timedelta(microseconds=value),
     "uuid": UUID,
     "list": lambda value: [unpack_cell(cell) for cell in value],
+    "tuple": lambda value: tuple(unpack_cell(cell) for cell in value),
     "map": lambda value: {unpack_cell(name): unpack_cell(cell) for name, cell in value},
     "other": str,
 }
@@ -89,7 +90,9 @@ def _tagged(cell: Cell) -> tuple[str, object]:  # one branch a type
             return "interval", cell // timedelta(microseconds=1)
         case UUID():
             return "uuid", str(cell)
-        case list() | tuple():
+        case tuple():
+            return "tuple", [pack_cell(item) for item in cell]
+        case list():
             return "list", [pack_cell(item) for item in cell]
         case dict():
             return "map", [[pack_cell(name), pack_cell(value)] for name, value in cell.items()]
@@ -101,7 +104,10 @@ def unpack_cell(packed: Any) -> Cell:
     """The cell that `pack_cell` packed. Types that it does not know come back as their text."""
     if not isinstance(packed, dict):
         return packed
-    return _READERS[packed[_TAG]](packed["v"])
+    try:
+        return _READERS[packed[_TAG]](packed["v"])
+    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+        raise RunError(f"{str(packed)[:60]} is no stored cell: {type(error).__name__}") from error
 
 
 def _encodable(text: str) -> bool:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TypeAlias
 
 from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
-from assay.errors import AssayError
-from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
-from assay.ports import Metric
+from assay.errors import AssayError, RunError
+from assay.model import Comparison, Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
+from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.aggregate import aggregate
 from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
-from assay.runs.journal import Journal
+from assay.runs.journal import Journal, JournalLine, damaged
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress
-from assay.runs.store import begin_folder, finish_folder
+from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder
 from assay.runs.timing import time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
 
@@ -37,60 +36,119 @@ class Job:
     """All metrics in the run's order."""
     local_metrics: Sequence[Metric] = ()
     """Those of them that workers cannot load by name: they score here, on rows sent back."""
+    bases: Mapping[str, str] = field(default_factory=dict)
+    """Per database URL, what stands for its content and for the versions of what judges: see `digest_of`."""
 
 
-def execute(job: Job, pool: WorkerPool, *, folder: Path | None = None, on_progress: OnProgress | None = None) -> Run:
+def execute(
+    job: Job,
+    pool: WorkerPool,
+    *,
+    folder: Path | None = None,
+    overwrite: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Run:
     """Judge every case and put the run together, resuming what ``folder`` holds already.
 
-    Raises RunError where the folder holds another run or a damaged one.
+    ``overwrite`` forgets what is there instead. Raises RunError where the folder holds another run
+    or a damaged one, or is being written by another process.
     """
-    started = perf_counter()
-    found: dict[int, Evidence] = {}
-    with _open_journal(job, folder) as journal:
-        digests = [digest_of(work) for work in job.works] if journal is not None else []
-        if journal is not None:
-            found = {
-                work.index: decode_findings(journal.finished[digest], work.case, work.prediction)
-                for work, digest in zip(job.works, digests, strict=True)
-                if digest in journal.finished
-            }
-        resumed = len(found)
-        remaining = [work for work in job.works if work.index not in found]
-        if on_progress:
-            on_progress(Progress(total=len(job.works), finished=resumed, resumed=resumed))
-        for index, line in _judge(job, remaining, pool):
-            if journal is not None:
-                journal.append(digests[index], line)
-            # Decoded while the workers go on with the next cases.
-            work = job.works[index]
-            found[index] = decode_findings(line, work.case, work.prediction)
-            if on_progress:
-                on_progress(Progress(total=len(job.works), finished=len(found), resumed=resumed))
-        for index, evidence in time_pairs(job.works, found, job.metrics, job.settings, pool):
-            if journal is not None:
-                journal.append(digests[index], encode_evidence(evidence))
-            found[index] = evidence
-        run = assemble(job, [found[work.index] for work in job.works], wall_time_s=perf_counter() - started)
-        if folder is not None:
-            finish_folder(folder, run)
+    if folder is None:
+        return _finish(job, _Judging(job, pool, on_progress))
+    check_folder(folder, job.settings, overwrite=overwrite)
+    make_folder(folder)
+    with Journal(folder, forget=overwrite) as journal:
+        # Once more: another process may have been here before the journal was locked.
+        stored = check_folder(folder, job.settings, overwrite=overwrite)
+        judging = _Judging(job, pool, on_progress)
+        judging.take_over(journal)
+        if stored is not None and not judging.remaining and (finished := _finished(job, stored, judging)):
+            judging.tell()
+            return finished
+        begin_folder(folder, job.settings, job.provenance)
+        run = _finish(job, judging, journal)
+        finish_folder(folder, run, judging.digests)
     return run
 
 
-def assemble(job: Job, evidence: Sequence[Evidence], *, wall_time_s: float) -> Run:
-    """The run from its evidence, which is in the question set's order."""
+def _finished(job: Job, stored: RunFile, judging: _Judging) -> Run | None:
+    """The run as it is stored, where nothing about it is new."""
+    if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
+        return None
+    evidence = tuple(judging.found[work.index] for work in job.works)
+    return Run(settings=job.settings, provenance=stored.provenance, evidence=evidence, aggregates=stored.aggregates)
+
+
+class _Judging:
+    """A run under way: what is found, and what remains."""
+
+    def __init__(self, job: Job, pool: WorkerPool, on_progress: OnProgress | None) -> None:
+        self.job = job
+        self.pool = pool
+        self.found: dict[int, Evidence] = {}
+        self.digests: list[str] = []
+        """Only where there is a journal."""
+        self._resumed = 0
+        self._on_progress = on_progress
+
+    @property
+    def remaining(self) -> list[Work]:
+        """What is not judged yet."""
+        return [work for work in self.job.works if work.index not in self.found]
+
+    def take_over(self, journal: Journal) -> None:
+        """Take what an earlier run finished. Raises RunError, naming the line, where it is damaged."""
+        self.digests = [digest_of(work, self.job.bases.get(work.url.text, "")) for work in self.job.works]
+        for work, digest in zip(self.job.works, self.digests, strict=True):
+            if (line := journal.finished.get(digest)) is not None:
+                self.found[work.index] = _taken_over(journal, line, work)
+        self._resumed = len(self.found)
+
+    def judge(self, journal: Journal | None) -> None:
+        """Judge what remains, and write it into the journal as it comes."""
+        self.tell()
+        for index, line in _judge(self.job, self.remaining, self.pool):
+            if journal is not None:
+                journal.append(self.digests[index], line)
+            # Decoded while the workers go on with the next cases.
+            work = self.job.works[index]
+            self.found[index] = decode_findings(line, work.case, work.prediction)
+            self.tell()
+
+    def time(self, journal: Journal | None) -> None:
+        """Time the pairs that efficiency metrics wait for."""
+        job = self.job
+        for index, evidence in time_pairs(job.works, self.found, job.metrics, job.settings, self.pool):
+            if journal is not None:
+                journal.append(self.digests[index], encode_evidence(evidence))
+            self.found[index] = evidence
+
+    def tell(self) -> None:
+        """Say how far it has come."""
+        if self._on_progress:
+            total, finished = len(self.job.works), len(self.found)
+            self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed))
+
+
+def _taken_over(journal: Journal, line: JournalLine, work: Work) -> Evidence:
+    try:
+        return decode_findings(line.content, work.case, work.prediction)
+    except RunError as error:
+        raise damaged(journal.path, line.number) from error
+
+
+def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
+    """Judge what remains and put the run together."""
+    started = perf_counter()
+    judging.judge(journal)
+    judging.time(journal)
+    evidence = tuple(judging.found[work.index] for work in job.works)
     return Run(
         settings=job.settings,
-        provenance=replace(job.provenance, wall_time_s=round(wall_time_s, 3)),
-        evidence=tuple(evidence),
+        provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
+        evidence=evidence,
         aggregates=aggregate(evidence, job.metrics),
     )
-
-
-def _open_journal(job: Job, folder: Path | None) -> Journal | nullcontext[None]:
-    if folder is None:
-        return nullcontext()
-    begin_folder(folder, job.settings, job.provenance)
-    return Journal(folder)
 
 
 def _judge(job: Job, works: Sequence[Work], pool: WorkerPool) -> Iterator[tuple[int, bytes]]:
@@ -107,7 +165,7 @@ def _judge(job: Job, works: Sequence[Work], pool: WorkerPool) -> Iterator[tuple[
 
 
 def _task(job: Job, work: Work) -> Task:
-    requests = tuple(request for metric in job.local_metrics for request in metric.requests(work.case, work.prediction))
+    requests = tuple(request for metric in job.local_metrics for request in _requests(metric, work))
     payload = CaseTask(
         case=work.case,
         prediction=work.prediction,
@@ -116,6 +174,13 @@ def _task(job: Job, work: Work) -> Task:
         keep_rows=bool(job.local_metrics),
     )
     return Task(id=work.index, payload=pack_task(payload))
+
+
+def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
+    try:
+        return tuple(metric.requests(work.case, work.prediction))
+    except Exception:  # noqa: BLE001 - the per-case boundary: its score will tell
+        return ()
 
 
 def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
@@ -128,8 +193,30 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     for metric in job.local_metrics:
-        scores[metric.name] = score_one(metric, work.case, work.prediction, executions, evidence.comparison)
+        scores[metric.name] = _score(metric, work, executions, evidence.comparison)
     return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
+
+
+def _score(metric: Metric, work: Work, executions: Executions, comparison: Comparison | None) -> Score:
+    """A score of a metric of the caller's, if it gives one that can be counted under its name."""
+    try:
+        metric.requests(work.case, work.prediction)
+    except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
+        return _no_score(metric, f"failed with {type(error).__name__} when asked what to execute: {error}")
+    score: object = score_one(metric, work.case, work.prediction, executions, comparison)
+    if not isinstance(score, Score):
+        return _no_score(metric, f"gave {score!r} where an assay.Score belongs")
+    if score.metric != metric.name:
+        return _no_score(metric, f"gave a score under the name {score.metric!r}")
+    if metric.binary and score.value not in (None, 0, 1):
+        return _no_score(metric, f"gave {score.value}, and says that its values are 0 and 1 only (binary)")
+    return score
+
+
+def _no_score(metric: Metric, what: str) -> Score:
+    message = f"the metric {metric.name!r} {what}"
+    failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
+    return Score(metric=metric.name, value=None, failure=failure)
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:

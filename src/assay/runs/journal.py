@@ -5,38 +5,56 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from assay.errors import RunError
 
+NAME = "journal.jsonl"
+ANSWERS = "answers.jsonl"
+_CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLine:
+    """One finished case."""
+
+    number: int
+    """From 1."""
+    digest: str
+    content: bytes
+    """The evidence, or the answer, as JSON."""
+    end: int
+    """Where the line ends in the file, in bytes."""
 
 
 class Journal:
     """Appends finished cases to ``RUN/journal.jsonl``, each line ``{"digest": ..., "evidence": ...}``.
 
-    With the name ``answers.jsonl`` and the content ``prediction`` it keeps a live system's answers.
+    Under the name ``answers.jsonl`` it keeps a live system's answers, each line ``{"digest": ..., "prediction": ...}``.
 
     A line is written with one call, so that a killed process leaves at most one torn line, the last:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
-    the digest of every case that an earlier run finished to its line of evidence.
+    the digest of every case that an earlier run finished to its line. ``forget`` empties it first.
     """
 
-    def __init__(self, folder: Path, *, name: str = "journal.jsonl", content: str = "evidence") -> None:
+    def __init__(self, folder: Path, *, name: str = NAME, forget: bool = False) -> None:
         self.path = folder / name
-        self._content = content.encode("ascii")
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             _lock(self._descriptor, folder)
-            self.finished = dict(_read(self.path, self._descriptor))
+            if forget:
+                os.ftruncate(self._descriptor, 0)
+            self.finished = self._read()
         except BaseException:
             os.close(self._descriptor)
             raise
 
     def append(self, digest: str, content: bytes) -> None:
         """Write one finished case. Raises RunError where the disk does not take it."""
-        line = b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), self._content, content)
+        line = line_of(digest, content, _CONTENTS[self.path.name])
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):
@@ -46,11 +64,6 @@ class Journal:
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
                 "make room and run the same command again"
             ) from error
-
-    def clear(self) -> None:
-        """Forget every finished case."""
-        os.ftruncate(self._descriptor, 0)
-        self.finished = {}
 
     def close(self) -> None:
         """Let go of the file."""
@@ -66,6 +79,43 @@ class Journal:
     ) -> None:
         self.close()
 
+    def _read(self) -> dict[str, JournalLine]:
+        """The finished cases; a torn last line is cut off the file."""
+        finished: dict[str, JournalLine] = {}
+        whole = 0
+        for line in read_lines(self.path):
+            finished[line.digest] = line
+            whole = line.end
+        os.ftruncate(self._descriptor, whole)
+        return finished
+
+
+def read_lines(path: Path) -> Iterator[JournalLine]:
+    """The lines of a journal, but for a torn last one. Raises RunError for any other that is damaged."""
+    end = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            end += len(line)
+            found = _LINE.fullmatch(line)
+            if found is None:
+                raise damaged(path, number)
+            yield JournalLine(number=number, digest=found[1].decode("ascii"), content=found[2], end=end)
+
+
+def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes:
+    """The line of a finished case, or of an answer."""
+    return b'{"digest":"%s","%s":%s}\n' % (digest.encode("ascii"), kind, content)
+
+
+def damaged(path: Path, number: int) -> RunError:
+    """What to say of a line that cannot be read."""
+    return RunError(
+        f"{path}, line {number}: damaged; remove that line and run the same command again, which judges its case anew, "
+        "or choose another -o"
+    )
+
 
 def _lock(descriptor: int, folder: Path) -> None:
     try:
@@ -76,18 +126,3 @@ def _lock(descriptor: int, folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o") from error
-
-
-def _read(path: Path, descriptor: int) -> Iterator[tuple[str, bytes]]:
-    """The finished cases; a torn last line is cut off the file."""
-    whole = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-            found = _LINE.fullmatch(line)
-            if found is None:
-                raise RunError(f"{path}, line {number}: damaged; remove that line, or choose another -o")
-            yield found[1].decode("ascii"), found[2]
-    os.ftruncate(descriptor, whole)

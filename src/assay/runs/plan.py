@@ -46,11 +46,14 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
     ]
 
 
-def digest_of(work: Work) -> str:
-    """A hash of all that decides a case's evidence beside the run's settings: its content, not its place."""
+def digest_of(work: Work, basis: str) -> str:
+    """A hash of all that decides a case's evidence beside the run's settings: its content, not its place.
+
+    ``basis`` stands for the database's content and for the versions of what judges.
+    """
     digest = blake2b(digest_size=12)
-    # Where a case stood in its file is no part of it, and a password is in nothing that is stored.
-    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url)):
+    # Where a case stood in its file is no part of it, and neither is the database's password.
+    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url), basis):
         digest.update(encode_value(value))
     return digest.hexdigest()
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, Evidence, Provenance, Run, RunSettings
+from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
+from assay.runs import journal
 from assay.runs.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.plan import Work, digest_of
 
@@ -18,9 +18,21 @@ FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
 _RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
-_JOURNAL_LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","evidence":(\{.*\})\}\n?', re.DOTALL)
 _MAY_DIFFER = ("workers", "name")
 """Settings that change nothing in the evidence."""
+RESULT_COLUMNS = {
+    "case_id": "VARCHAR",
+    "question": "VARCHAR",
+    "db_id": "VARCHAR",
+    "difficulty": "VARCHAR",
+    "predicted_sql": "VARCHAR",
+    "gold_sql": "VARCHAR",
+    "outcome": "VARCHAR",
+    "reason": "VARCHAR",
+    "flags": "VARCHAR[]",
+    "cause": "VARCHAR",
+}
+"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,73 +44,123 @@ class RunFile:
     settings: RunSettings
     provenance: Provenance
     order: tuple[str, ...] = ()
-    """Case ids in the question set's order."""
+    """Digests of the cases' journal lines, in the question set's order."""
     aggregates: Aggregates | None = None
 
 
-def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
-    """Make the folder of a run, or see that it is this run's. Raises RunError where it holds something else."""
-    path = folder / _RUN_FILE
-    if path.exists():
-        _check_same(folder, read_run_file(folder).settings, settings)
-    elif folder.exists() and (not folder.is_dir() or any(entry.name != "answers.jsonl" for entry in folder.iterdir())):
+def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
+    """See that the run can be written there, and read what it has of itself already. Writes nothing.
+
+    Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
+    """
+    if (folder / _RUN_FILE).exists():
+        if overwrite:
+            return None
+        stored = read_run_file(folder)
+        _check_same(folder, stored.settings, settings)
+        return stored
+    if folder.exists() and not (folder.is_dir() and all(map(_is_empty_journal, folder.iterdir()))):
         raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(path, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
+    return None
+
+
+def _is_empty_journal(path: Path) -> bool:
+    """What a run leaves that was killed in its first moment."""
+    return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
+
+
+def claim_folder(
+    folder: Path, settings: RunSettings, provenance: Provenance, *, overwrite: bool, keep_answers: bool
+) -> None:
+    """Make the folder that of a run before a live system is asked for it.
+
+    Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
+    """
+    stored = check_folder(folder, settings, overwrite=overwrite)
+    make_folder(folder)
+    if not keep_answers:
+        (folder / journal.ANSWERS).unlink(missing_ok=True)
+    if stored is None:
+        begin_folder(folder, settings, provenance)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run. Raises RunError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another -o") from error
+
+
+def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
+    """Say in the folder what run it is for, and that it is not finished."""
+    _write(folder / _RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
+    (folder / _PARQUET_FILE).unlink(missing_ok=True)
 
 
 def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     neutral = {name: getattr(wanted, name) for name in _MAY_DIFFER}
     if replace(stored, **neutral) == wanted:
         return
-    differing = [field.name for field in fields(RunSettings) if field.name not in _MAY_DIFFER]
-    differences = [name for name in differing if getattr(stored, name) != getattr(wanted, name)]
-    shown = "; ".join(f"{name} was {getattr(stored, name)!r}, now {getattr(wanted, name)!r}" for name in differences)
+    shown = "; ".join(_differences(stored, wanted))
     raise RunError(f"{folder} holds a run with other settings ({shown}): choose another -o, or add --overwrite")
 
 
-def finish_folder(folder: Path, run: Run) -> None:
-    """Write what a finished run has beside its journal."""
+def _differences(stored: object, wanted: object) -> Iterator[str]:
+    for field in fields(stored):  # type: ignore[arg-type]
+        was, now = getattr(stored, field.name), getattr(wanted, field.name)
+        if was == now or field.name in _MAY_DIFFER:
+            continue
+        if isinstance(was, Limits):
+            yield from _differences(was, now)
+        else:
+            yield f"{field.name} was {_shown(was)}, now {_shown(now)}"
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)
+
+
+def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
+    """Write what a finished run has beside its journal. ``digests`` are those of its cases, in order."""
     write_parquet(folder / _PARQUET_FILE, run)
     finished = RunFile(
         format=FORMAT,
         status="finished",
         settings=run.settings,
         provenance=run.provenance,
-        order=tuple(evidence.case.id for evidence in run.evidence),
+        order=tuple(digests),
         aggregates=run.aggregates,
     )
     _write(folder / _RUN_FILE, finished)
 
 
-def clear_folder(folder: Path, *, keep_answers: bool = False) -> None:
-    """Remove a run's own files, so that another can be written there. Raises RunError where it holds no run.
-
-    ``keep_answers`` leaves what a live system answered: it is judged again, and not asked again.
-    """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not (folder / _RUN_FILE).exists():
-        raise RunError(f"{folder} holds no run, so nothing there is overwritten: choose another -o")
-    for name in (_RUN_FILE, "journal.jsonl", _PARQUET_FILE, *(() if keep_answers else ("answers.jsonl",))):
-        (folder / name).unlink(missing_ok=True)
+def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
+    """Whether what is stored is finished, and is just what would be made again."""
+    now = replace(provenance, started_at=stored.provenance.started_at, wall_time_s=stored.provenance.wall_time_s)
+    return (
+        stored.status == "finished"
+        and stored.aggregates is not None
+        and stored.order == tuple(digests)
+        and replace(stored.settings, workers=settings.workers) == settings
+        and stored.provenance == now
+    )
 
 
 def save_run(run: Run, folder: Path) -> None:
     """Write a run that was made in memory. Raises RunError where the folder holds something already."""
-    if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder} is not empty: choose another folder")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise RunError(f"{folder} is no empty folder: choose another")
+    make_folder(folder)
+    digests = [digest_of(_work_of(index, evidence), "saved") for index, evidence in enumerate(run.evidence)]
     begin_folder(folder, run.settings, run.provenance)
-    with (folder / "journal.jsonl").open("wb") as file:
-        for index, evidence in enumerate(run.evidence):
-            digest = digest_of(_work_of(index, evidence))
-            file.write(b'{"digest":"%s","evidence":%s}\n' % (digest.encode("ascii"), encode_evidence(evidence)))
-    finish_folder(folder, run)
+    with (folder / journal.NAME).open("wb") as file:
+        for digest, evidence in zip(digests, run.evidence, strict=True):
+            file.write(journal.line_of(digest, encode_evidence(evidence)))
+    finish_folder(folder, run, digests)
 
 
 def _work_of(index: int, evidence: Evidence) -> Work:
-    from assay.model import DatabaseUrl
-
     url = DatabaseUrl(text=f"saved:{evidence.case.database}")
     return Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
 
@@ -108,33 +170,30 @@ def load_run(folder: Path) -> Run:
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
         raise RunError(f"{folder} is not finished: run the same command again, and it goes on from there")
-    by_id: dict[str, Evidence] = {}
-    for evidence in _journaled(folder / "journal.jsonl"):
-        by_id[evidence.case.id] = evidence
-    missing = [case_id for case_id in stored.order if case_id not in by_id]
+    path = folder / journal.NAME
+    if not path.exists():
+        raise RunError(f"{path} is absent: the run is damaged; run the same command again, which judges its cases anew")
+    # The cases may have lines of earlier predictions, too.
+    lines = {line.digest: line for line in journal.read_lines(path)}
+    missing = [digest for digest in stored.order if digest not in lines]
     if missing:
         raise RunError(
-            f"{folder / 'journal.jsonl'}: {len(missing)} cases of the run are absent, such as {missing[0]!r}"
+            f"{path}: {len(missing)} of {len(stored.order)} cases of the run are absent; "
+            "run the same command again, which judges them anew"
         )
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
-        evidence=tuple(by_id[case_id] for case_id in stored.order),
+        evidence=tuple(_evidence(path, lines[digest]) for digest in stored.order),
         aggregates=stored.aggregates,
     )
 
 
-def _journaled(path: Path) -> Sequence[Evidence]:
-    if not path.exists():
-        raise RunError(f"{path} is absent: the run is damaged")
-    found: list[Evidence] = []
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            parts = _JOURNAL_LINE.fullmatch(line)
-            if parts is None:
-                raise RunError(f"{path}, line {number}: damaged")
-            found.append(decode_evidence(parts[2]))
-    return found
+def _evidence(path: Path, line: journal.JournalLine) -> Evidence:
+    try:
+        return decode_evidence(line.content)
+    except RunError as error:
+        raise journal.damaged(path, line.number) from error
 
 
 def read_run_file(folder: Path) -> RunFile:
@@ -142,7 +201,10 @@ def read_run_file(folder: Path) -> RunFile:
     path = folder / _RUN_FILE
     if not path.exists():
         raise InputError(f"{folder} is no run: there is no {_RUN_FILE} in it")
-    stored = decode_value(path.read_bytes(), RunFile)
+    try:
+        stored = decode_value(path.read_bytes(), RunFile)
+    except RunError as error:
+        raise RunError(f"{path} is damaged ({error}): run the command again with --overwrite") from error
     if stored.format > FORMAT:
         raise RunError(f"{path} was written by a newer Assay (format {stored.format}): update this one to read it")
     return stored
@@ -162,25 +224,13 @@ def write_parquet(path: Path, run: Run) -> None:
     import duckdb
 
     metrics = run.settings.metrics
-    columns = {
-        "case_id": "VARCHAR",
-        "question": "VARCHAR",
-        "db_id": "VARCHAR",
-        "difficulty": "VARCHAR",
-        "predicted_sql": "VARCHAR",
-        "gold_sql": "VARCHAR",
-        "outcome": "VARCHAR",
-        "reason": "VARCHAR",
-        "flags": "VARCHAR[]",
-        "cause": "VARCHAR",
-        **dict.fromkeys(metrics, "DOUBLE"),
-    }
+    columns = {**RESULT_COLUMNS, **dict.fromkeys(metrics, "DOUBLE")}
     lines = path.with_suffix(".lines.tmp")
     temporary = path.with_suffix(".tmp")
     try:
         with lines.open("wb") as file:
             for evidence in run.evidence:
-                file.write(encode_value(_parquet_row(evidence, metrics)).replace(b"\\u0000", b"\\ufffd") + b"\n")
+                file.write(encode_value(_parquet_row(evidence, metrics)) + b"\n")
         with duckdb.connect(":memory:") as connection:
             source = connection.read_json(str(lines), columns=columns, format="newline_delimited")
             source.write_parquet(str(temporary))
@@ -193,7 +243,7 @@ def write_parquet(path: Path, run: Run) -> None:
 def _parquet_row(evidence: Evidence, metrics: Sequence[str]) -> dict[str, object]:
     case = evidence.case
     values = {score.metric: score.value for score in evidence.scores}
-    return {
+    row = {
         "case_id": case.id,
         "question": case.question,
         "db_id": case.database,
@@ -206,3 +256,5 @@ def _parquet_row(evidence: Evidence, metrics: Sequence[str]) -> dict[str, object
         "cause": evidence.cause,
         **{metric: values.get(metric) for metric in metrics},
     }
+    # DuckDB's reader of JSON takes no character zero.
+    return {name: value.replace("\0", "\ufffd") if isinstance(value, str) else value for name, value in row.items()}

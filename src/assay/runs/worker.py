@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ class WorkerSettings:
     options: ComparisonOptions
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
+    remember: bool = True
+    """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +72,22 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
     """
     _load_parsers()
     _tame_collector()
-    executor = Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
     metrics = [load_metric(reference) for reference in settings.metrics]
-    judge = CaseJudge(executor, metrics, settings.options)
+
+    def make_executor() -> Executor:
+        return Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
+
+    kept_executor = make_executor()
+    kept = CaseJudge(kept_executor, metrics, settings.options)
 
     def judge_task(packed: object) -> bytes | CaseOutcome | tuple[PairTiming, ...]:
         if isinstance(packed, TimingTask):
-            return time_pair(executor, packed)
+            return time_pair(kept_executor, packed)
         task = unpack_task(packed, CaseTask)
-        if not task.keep_rows:
-            return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
-        judged = judge.judge(task.case, task.prediction, task.url, task.requests)
-        return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=judged.executions)
+        if settings.remember:
+            return _judge(kept, task)
+        with closing(make_executor()) as executor:
+            return _judge(CaseJudge(executor, metrics, settings.options), task)
 
     return judge_task
 
@@ -96,6 +103,13 @@ def time_pair(executor: Executor, task: TimingTask) -> tuple[PairTiming, ...]:
         if iteration:
             found.append(PairTiming(gold_s=gold.wall_time_s, predicted_s=predicted.wall_time_s))
     return tuple(found)
+
+
+def _judge(judge: CaseJudge, task: CaseTask) -> bytes | CaseOutcome:
+    if not task.keep_rows:
+        return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
+    judged = judge.judge(task.case, task.prediction, task.url, task.requests)
+    return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=judged.executions)
 
 
 def load_metric(reference: str) -> Metric:

@@ -1,0 +1,220 @@
+"""The Python API on real databases: what may be passed, what comes back, and that no case costs the run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import assay
+from assay import registry
+from assay.model import Case, Comparison, Prediction, Score
+from assay.ports import Executions, QueryRequest
+
+CASES = [
+    {"id": "right", "question": "?", "gold_sql": "SELECT a, b FROM t ORDER BY a", "difficulty": "easy", "tags": ["x"]},
+    {"id": "wrong", "question": "?", "gold_sql": "SELECT a FROM t", "difficulty": "hard"},
+    {"id": "empty", "question": "?", "gold_sql": "SELECT a FROM t WHERE a > 9", "difficulty": "hard"},
+    {"id": "broken", "question": "?", "gold_sql": "SELECT nope FROM t", "difficulty": "hard"},
+]
+ANSWERS: dict[str, str | None] = {
+    "right": "SELECT b, a FROM t ORDER BY a",
+    "wrong": "SELECT b FROM t",
+    "empty": "SELECT b FROM t WHERE a > 8",
+    "broken": "SELECT a FROM t",
+}
+
+
+@pytest.fixture
+def database(make_sqlite: Callable[..., Path]) -> str:
+    return f"sqlite:///{make_sqlite('CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, NULL), (2, 0.5);')}"
+
+
+def _outcomes(run: assay.Run) -> dict[str, str]:
+    return {evidence.case.id: evidence.outcome for evidence in run.evidence}
+
+
+def test_a_broken_gold_is_outside_the_denominator_and_shown(database: str) -> None:
+    run = assay.evaluate(CASES, ANSWERS, databases=database)
+    assert _outcomes(run) == {"right": "correct", "wrong": "incorrect", "empty": "correct", "broken": "unscored"}
+    rate = run.rate()
+    assert rate is not None
+    assert (rate.numerator, rate.n, rate.unscored) == (2, 3, 1)
+    assert [(count.name, count.case_ids) for count in run.aggregates.failures] == [("gold: error", ("broken",))]
+    non_empty = run.rate("non_empty_match")
+    assert non_empty is not None
+    assert (non_empty.numerator, non_empty.n, non_empty.unscored) == (1, 2, 2)
+    assert "2 of 3" in run.summary()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ANSWERS,
+        list(ANSWERS.values()),
+        [{"id": name, "predicted_sql": query} for name, query in ANSWERS.items()],
+        [Prediction(case_id=name, query=query) for name, query in ANSWERS.items()],
+        lambda case: ANSWERS[case.id],
+        lambda case: Prediction(case_id=case.id, query=ANSWERS[case.id]),
+    ],
+    ids=["mapping", "texts", "mappings", "predictions", "callable", "callable giving predictions"],
+)
+def test_answers_come_in_many_shapes(database: str, answers: Any) -> None:
+    run = assay.evaluate(CASES, answers, databases=database, metrics=["match"])
+    assert _outcomes(run) == {"right": "correct", "wrong": "incorrect", "empty": "correct", "broken": "unscored"}
+
+
+def test_a_case_without_an_answer_is_unanswered_and_a_raising_system_is_its_own_failure(database: str) -> None:
+    run = assay.evaluate(CASES[:2], {"right": None}, databases=database, metrics=["match"])
+    assert _outcomes(run) == {"right": "incorrect", "wrong": "incorrect"}
+    assert run.aggregates.unanswered == 2
+
+    def system(case: Case) -> str:
+        raise ValueError(f"no idea of {case.id}")
+
+    run = assay.evaluate(CASES[:2], system, databases=database, metrics=["match"])
+    assert [evidence.prediction.failure.kind for evidence in run.evidence if evidence.prediction.failure] == [
+        "ask_failed"
+    ] * 2
+    assert "no idea of right" in run.evidence[0].verdict.reason
+
+
+def test_all_failing_answers_make_a_complete_report(database: str, tmp_path: Path) -> None:
+    answers = dict.fromkeys(ANSWERS, "SELEC a FORM t")
+    run = assay.evaluate(CASES, answers, databases=database, output=tmp_path / "run")
+    rate = run.rate()
+    assert rate is not None
+    assert (rate.numerator, rate.n) == (0, 3)
+    for name in registry.registered("assay.reports"):
+        assert registry.reporter(name).render(run.record)
+    assert "0 of 3" in run.summary()
+
+
+class RowCount:
+    """A metric of the caller's, which needs the rows and one query more."""
+
+    name = "row_count"
+    label = "Rows"
+    binary = False
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        return [QueryRequest(query="SELECT count(*) FROM t")]
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
+        (counted,) = executions.requested[QueryRequest(query="SELECT count(*) FROM t")]
+        if case.id == "wrong":
+            raise RuntimeError("a bug")
+        assert executions.predicted is not None
+        assert executions.predicted.result is not None
+        assert counted.result is not None
+        return Score(metric=self.name, value=float(len(executions.predicted.result.rows) + counted.result.rows[0][0]))  # type: ignore[operator]
+
+
+def test_a_metric_of_ones_own_scores_beside_the_named_ones_and_its_bug_costs_one_score(database: str) -> None:
+    run = assay.evaluate(
+        CASES[:3], ANSWERS, databases=database, metrics=["match", RowCount(), "bird_ex"], allow_unmatched=True
+    )
+    assert run.settings.metrics == ("match", "row_count", "bird_ex")
+    assert [[score.metric for score in evidence.scores] for evidence in run.evidence] == [
+        ["match", "row_count", "bird_ex"]
+    ] * 3
+    values = [evidence.score("row_count") for evidence in run.evidence]
+    assert [score.value for score in values if score] == [4.0, None, 2.0]
+    assert values[1] is not None
+    assert values[1].failure is not None
+    assert "RuntimeError: a bug" in values[1].failure.message
+
+
+def test_databases_by_template_and_by_mapping(make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
+    for name, value in (("one", 1), ("two", 2)):
+        make_sqlite(f"CREATE TABLE t(a); INSERT INTO t VALUES ({value});", f"{name}.sqlite")
+    cases = [{"id": name, "question": "?", "gold_sql": "SELECT a FROM t", "db_id": name} for name in ("one", "two")]
+    answers = {"one": "SELECT 1", "two": "SELECT 1"}
+    template = f"sqlite:///{tmp_path}/{{db_id}}.sqlite"
+    mapping = {name: f"sqlite:///{tmp_path}/{name}.sqlite" for name in ("one", "two")}
+    for databases in (template, mapping):
+        run = assay.evaluate(cases, answers, databases=databases, metrics=["match"])
+        assert _outcomes(run) == {"one": "correct", "two": "incorrect"}
+    with pytest.raises(assay.InputError, match="two"):
+        assay.evaluate(cases, answers, databases={"one": mapping["one"]}, metrics=["match"])
+
+
+def test_a_saved_run_reads_back_as_it_was(database: str, tmp_path: Path) -> None:
+    run = assay.evaluate(CASES, ANSWERS, databases=database)
+    run.save(tmp_path / "saved")
+    stored = assay.load_run(tmp_path / "saved")
+    assert stored.record == run.record
+    with pytest.raises(assay.RunError, match="no empty folder"):
+        run.save(tmp_path / "saved")
+
+
+def test_the_table_of_a_run(database: str, tmp_path: Path) -> None:
+    run = assay.evaluate(CASES, ANSWERS, databases=database, metrics=["match", "bird_soft_f1"], output=tmp_path / "run")
+    table = run.to_arrow()
+    names = ["case_id", "question", "db_id", "difficulty", "predicted_sql", "gold_sql", "outcome", "reason", "flags"]
+    assert table.column_names == [*names, "cause", "match", "bird_soft_f1"]
+    assert pa.types.is_list(table.schema.field("flags").type)
+    assert table.column("match").to_pylist() == [1.0, 0.0, 1.0, None]
+    assert table.column("flags").to_pylist() == [[], [], ["vacuous"], []]
+    rows = duckdb.sql(f"SELECT case_id FROM '{tmp_path}/run/results.parquet' WHERE match IS NULL").fetchall()
+    assert rows == [("broken",)]
+
+
+def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) -> None:
+    assert assay.judge("SELECT 2", ["SELECT 1", "SELECT 2"], database=database).gold_index == 1
+    verdict = assay.judge("DELETE FROM t", "SELECT 1", database=database)
+    assert verdict.outcome == "incorrect"
+    assert verdict.failure is not None
+    assert verdict.failure.kind == "writes"
+    assert assay.judge("SELECT count(*) FROM t", "SELECT 2", database=database).outcome == "correct"
+    limits = assay.Limits(timeout_s=0.3)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    assert assay.judge(endless, "SELECT 1", database=database, limits=limits).flags == {"timeout"}
+    evidence = assay.examine("SELECT a FROM t", "SELECT a, b FROM t", database=database)
+    assert evidence.comparison is not None
+    assert [near.kind for near in evidence.comparison.near_misses] == ["subset_columns"]
+
+
+def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
+    script = f"import assay; print(assay.judge('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("correct\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_compare_with_rows(library: str) -> None:
+    module = pytest.importorskip(library)
+    columns = {"n": [1, 2], "name": ["a", None]}
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    assert assay.compare(frame, [(2, None), (1, "a")]).equal
+    assert assay.compare([("a", 1.0), (None, Decimal(2))], frame).equal
+    assert not assay.compare(frame, [(2, None), (1, "b")]).equal
+
+
+@pytest.mark.parametrize("rows", ["text", 7, [1, 2], [(1,), (1, 2)], {"a": 1}])
+def test_what_is_no_result_is_refused(rows: Any) -> None:
+    with pytest.raises(assay.UsageError):
+        assay.compare(rows, [(1,)])
+
+
+def test_run_json_holds_no_cell_that_json_cannot_hold(make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
+    database = make_sqlite(
+        "CREATE TABLE t(a); INSERT INTO t VALUES (9e999), (x'ff00'), (CAST(x'c328' AS TEXT)), (NULL);"
+    )
+    cases = [{"id": "odd", "question": "odd?", "gold_sql": "SELECT a FROM t"}]
+    run = assay.evaluate(
+        cases, {"odd": "SELECT a FROM t LIMIT 3"}, databases=f"sqlite:///{database}", output=tmp_path / "r"
+    )
+    assert _outcomes(run) == {"odd": "incorrect"}
+    for line in (tmp_path / "r" / "journal.jsonl").read_text(encoding="utf-8").splitlines():
+        json.loads(line, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    stored = assay.load_run(tmp_path / "r").evidence[0].comparison
+    assert stored == run.evidence[0].comparison

@@ -1,0 +1,189 @@
+"""A run survives being killed, and goes on: nothing finished is lost, nothing finished is done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.api import Run, evaluate, load_run
+from assay.errors import RunError
+from assay.runs.journal import Journal
+
+SCRIPT = """
+CREATE TABLE t(a INTEGER, b TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO t SELECT i, 'x' || i FROM n;
+"""
+
+
+@pytest.fixture
+def job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
+    """150 cases, each different, some right, some wrong, some slow."""
+    database = make_sqlite(SCRIPT, "data.sqlite")
+    cases = [{"id": f"c{i}", "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i}"} for i in range(150)]
+    slow = "(SELECT count(*) FROM t x, t y) > 0"
+    answers = [
+        {"id": f"c{i}", "predicted_sql": f"SELECT b, a FROM t WHERE a < {i + i % 2} AND {slow}"} for i in range(150)
+    ]
+    for name, rows in (("cases", cases), ("answers", answers)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return {"folder": tmp_path, "database": database, "run": tmp_path / "run"}
+
+
+def _command(job: dict[str, Path]) -> list[str]:
+    folder = job["folder"]
+    return [
+        *(sys.executable, "-m", "assay", "run", str(folder / "cases.jsonl"), "-p", str(folder / "answers.jsonl")),
+        *("--db", f"sqlite:///{job['database']}", "-o", str(job["run"]), "--metrics", "match", "--workers", "2"),
+    ]
+
+
+def _start(job: dict[str, Path]) -> subprocess.Popen[str]:
+    return subprocess.Popen(_command(job), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _lines(job: dict[str, Path]) -> list[bytes]:
+    journal = job["run"] / "journal.jsonl"
+    return journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+
+
+def _wait_for_lines(job: dict[str, Path], count: int) -> None:
+    until = time.monotonic() + 30
+    while len(_lines(job)) < count:
+        assert time.monotonic() < until, "the run wrote nothing for 30 s"
+        time.sleep(0.01)
+
+
+def _evaluate(job: dict[str, Path], **changes: object) -> Run:
+    arguments: dict[str, object] = {
+        "databases": f"sqlite:///{job['database']}",
+        "metrics": ["match"],
+        "output": job["run"],
+        "workers": 2,
+    }
+    return evaluate(job["folder"] / "cases.jsonl", job["folder"] / "answers.jsonl", **{**arguments, **changes})  # type: ignore[arg-type]
+
+
+def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(job: dict[str, Path]) -> None:
+    chance = random.Random(5)
+    before: list[bytes] = []
+    for _ in range(4):
+        process = _start(job)
+        _wait_for_lines(job, min(len(before) + chance.randrange(1, 30), 149))
+        process.kill()
+        process.communicate()
+        whole = [line for line in _lines(job) if line.endswith(b"\n")]
+        assert whole[: len(before)] == before, "what was finished stays as it was"
+        before = whole
+    assert 0 < len(before) < 150
+    done = subprocess.run(_command(job), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"{len(before)} of 150 cases were finished before and are kept" in done.stderr
+    lines = _lines(job)
+    assert lines[: len(before)] == before
+    assert len({json.loads(line)["digest"] for line in lines}) == len(lines) == 150
+    resumed, whole_run = load_run(job["run"]), _evaluate(job, output=None)
+    assert resumed.aggregates == whole_run.aggregates
+    assert [item.verdict for item in resumed.evidence] == [item.verdict for item in whole_run.evidence]
+
+
+def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(job: dict[str, Path]) -> None:
+    process = _start(job)
+    _wait_for_lines(job, 2)
+    children = _children(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 3, errors
+    assert "same command" in errors
+    assert "Traceback" not in errors
+    until = time.monotonic() + 5
+    while any(_is_alive(child) for child in children) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(_is_alive(child) for child in children)
+    assert len(_evaluate(job).evidence) == 150
+
+
+def _children(process_id: int) -> list[int]:
+    path = Path(f"/proc/{process_id}/task/{process_id}/children")
+    if not path.exists():
+        pytest.skip("no /proc on this system")
+    return [int(number) for number in path.read_text().split()]
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+        return Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_a_finished_run_is_not_done_again(job: dict[str, Path]) -> None:
+    first = _evaluate(job)
+    before = _lines(job)
+    second = _evaluate(job)
+    assert _lines(job) == before
+    assert second.evidence == first.evidence
+    assert second.provenance == first.provenance
+
+
+def test_only_changed_answers_are_judged_again(job: dict[str, Path]) -> None:
+    _evaluate(job)
+    before = _lines(job)
+    answers = job["folder"] / "answers.jsonl"
+    answers.write_text(
+        answers.read_text().replace('"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a')
+    )
+    run = _evaluate(job)
+    assert len(_lines(job)) == len(before) + 1
+    assert next(item for item in run.evidence if item.case.id == "c7").outcome == "incorrect"
+    assert len(load_run(job["run"]).evidence) == 150
+
+
+def test_a_changed_database_is_judged_anew(job: dict[str, Path], make_sqlite: Callable[..., Path]) -> None:
+    first = _evaluate(job)
+    make_sqlite("DELETE FROM t WHERE a % 2 = 0;", "data.sqlite")
+    second = _evaluate(job)
+    assert len(_lines(job)) == 300
+    assert [item.comparison for item in second.evidence] != [item.comparison for item in first.evidence]
+
+
+def test_a_torn_last_line_is_judged_again_and_a_damaged_one_is_named(job: dict[str, Path]) -> None:
+    _evaluate(job)
+    journal = job["run"] / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    assert len(_evaluate(job).evidence) == 150
+    lines = _lines(job)
+    journal.write_bytes(b"".join([*lines[:3], b"nonsense\n", *lines[4:]]))
+    with pytest.raises(RunError, match=r"journal\.jsonl, line 4: damaged"):
+        _evaluate(job)
+
+
+def test_other_settings_are_another_run(job: dict[str, Path]) -> None:
+    _evaluate(job)
+    with pytest.raises(RunError, match=r"columns was 'any', now 'strict'.*--overwrite"):
+        _evaluate(job, columns="strict")
+    assert _evaluate(job, columns="strict", overwrite=True).settings.columns == "strict"
+
+
+def test_two_processes_do_not_write_one_run(job: dict[str, Path]) -> None:
+    job["run"].mkdir()
+    with Journal(job["run"]), pytest.raises(RunError, match="another process is writing this run"):
+        _evaluate(job)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(job: dict[str, Path]) -> None:
+    job["run"].mkdir()
+    (job["run"] / "thesis.txt").write_text("years of work")
+    for overwrite in (False, True):
+        with pytest.raises(RunError, match="holds no run"):
+            _evaluate(job, overwrite=overwrite)
+    assert [path.name for path in job["run"].iterdir()] == ["thesis.txt"]
