@@ -123,7 +123,7 @@ def _run_console(example: Example, folder: Path) -> None:
 
 @contextmanager
 def _emulated(example: Example, folder: Path) -> Iterator[Example]:
-    """The example with the address of an emulator that runs meanwhile; what `python -m assay.testing` leaves is there."""
+    """The example with the address of an emulator that runs meanwhile, and the emulator's workbook in the folder."""
     bank.write_workbook(folder / bank.WORKBOOK)
     answers, tables = bank.answers_path(), bank.tables_folder()
     with DenodoEmulator(answers=answers, tables=tables, user=bank.USER, password=bank.PASSWORD) as server:
