@@ -8,6 +8,7 @@ bundled sample. A comment on the line before a block changes that:
     <!-- example: exit 2 -->            each command must exit with that status
     <!-- example: needs spider-dev -->  runs only where that folder of shared data is at hand
     <!-- example: file eval.yaml -->    is written to that file, for the blocks that follow
+    <!-- example: with emulator -->     what it calls 127.0.0.1:8008 is an emulated Denodo with the bundled example
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -30,6 +32,8 @@ import pytest
 
 from assay import demo, load_run
 from assay.model import FailureKind, Flag, Limits, NearMissKind
+from assay.testing import DenodoEmulator
+from assay.testing import example as bank
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -117,6 +121,16 @@ def _run_console(example: Example, folder: Path) -> None:
         assert done.returncode == status, shown
 
 
+@contextmanager
+def _emulated(example: Example, folder: Path) -> Iterator[Example]:
+    """The example with the address of an emulator that runs meanwhile, and the emulator's workbook in the folder."""
+    bank.write_workbook(folder / bank.WORKBOOK)
+    answers, tables = bank.answers_path(), bank.tables_folder()
+    with DenodoEmulator(answers=answers, tables=tables, user=bank.USER, password=bank.PASSWORD) as server:
+        assert "http://127.0.0.1:8008/" in example.body, f"{example.place} does not use the emulator"
+        yield replace(example, body=example.body.replace("http://127.0.0.1:8008", server.base_url))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
@@ -134,12 +148,15 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             if not (tmp_path / needed[1]).exists():
                 (tmp_path / needed[1]).symlink_to(data, target_is_directory=True)
         else:
-            assert re.fullmatch(r"|exit \d+|file [\w.-]+", example.directive), example.directive
+            assert re.fullmatch(r"|exit \d+|file [\w.-]+|with emulator", example.directive), example.directive
         if example.directive.startswith("file "):
             (tmp_path / example.directive.removeprefix("file ")).write_text(example.body, encoding="utf-8")
             continue
         if example.language == "python":
             _run_python(example, names)
+        elif example.directive == "with emulator":
+            with _emulated(example, tmp_path) as addressed:
+                _run_console(addressed, tmp_path)
         elif example.language == "console":
             _run_console(example, tmp_path)
     if skipped:
