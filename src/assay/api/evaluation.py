@@ -32,11 +32,12 @@ from assay.model import (
     DatabaseUrl,
     Fingerprint,
     Limits,
+    Prediction,
     Provenance,
     RunSettings,
 )
 from assay.ports import Metric, System
-from assay.runs.asking import ask
+from assay.runs.asking import answers_held, ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
 from assay.runs.store import begin_folder, clear_folder
@@ -125,6 +126,12 @@ def evaluate(
             name=name,
         )
         folder = Path(output) if output is not None else None
+        held: tuple[Prediction, ...] | None = None
+        if rescore and system is not None:
+            if folder is None:
+                raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+            # Before anything is cleared: a run that cannot be judged again stays as it is.
+            held = answers_held(system, inputs.cases, folder)
         if folder is not None and (overwrite or rescore):
             clear_folder(folder, keep_answers=rescore)
         job = Job(
@@ -138,7 +145,9 @@ def evaluate(
             if folder is not None:
                 # From the first question on the folder is this run's.
                 begin_folder(folder, job.settings, job.provenance)
-            answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
+            answers = held or ask(
+                system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress
+            )
             works = plan_work(inputs.cases, answers, locate)
             job = replace(job, works=works)
         return Run(execute(job, pool, folder=folder, on_progress=on_progress))

@@ -87,6 +87,7 @@ class _Builder:
                 for metric in self.metrics
             ),
             overall=self.group_row(numbers.overall, "all"),
+            difficulties=self.group_table("difficulty", numbers.by_difficulty).rows,
             groups=tuple(
                 self.group_table(kind, groups)
                 for kind, groups in (
