@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import PASSWORD, assay, emulator, end_group, lines, sheet, started, until
 
 from assay.testing import DenodoEmulator, Fault, example
-from tests.cli.conftest import PASSWORD, assay, emulator, end_group, lines, sheet, started, until
 
 DETAILS = (
     "Question ID",
@@ -82,6 +82,7 @@ def test_the_guides_command_writes_its_workbook(server: DenodoEmulator, workbook
         ("medium", 1, 1),
         ("Overall", 5, 0.8),
     ]
+    assert "answerDataQuestion on sample_input" in done.stdout
     assert [row["Question"] for row in details] == QUESTIONS[:5]
     assert (details[0]["sql_execution_time"], details[0]["total_execution_time"]) == (0.021, 1.141)
     assert sorted(server.asked) == sorted(QUESTIONS[:5])
@@ -92,9 +93,7 @@ def test_the_whole_example_is_judged(whole: tuple[DenodoEmulator, Path, Any]) ->
     assert (done.returncode, done.stderr) == (0, "")
     found = verdicts(folder / "out.xlsx")
     right = [0, 1, 3, 4, 5, 8]
-    assert found == {
-        question: "correct" if place in right else "incorrect" for place, question in enumerate(QUESTIONS)
-    }
+    assert found == {question: "correct" if place in right else "incorrect" for place, question in enumerate(QUESTIONS)}
     assert server.asked == dict.fromkeys(QUESTIONS, 1)
 
 
@@ -209,8 +208,7 @@ def test_ctrl_c_ends_with_3_and_the_way_on(stage: Any, server: DenodoEmulator, w
     server.faults.add(Fault(kind="slow", on=stage, after=6, seconds=60))
     arguments = command(server, workbook, output, "--concurrency", 1)
     process = started(arguments, env=SECRET)
-    counted = (lambda: server.asked.total()) if stage == "ask" else (lambda: server.executed.total())
-    until(lambda: counted() >= 7 and lines(run / "answers.jsonl") >= 6, what="the slow call")
+    until(lambda: _calls(server, stage) >= 7 and lines(run / "answers.jsonl") >= 6, what="the slow call")
     _, said = end_group(process, signal.SIGINT)
     assert process.returncode == 3
     assert said.count("\n") == 1
@@ -220,6 +218,10 @@ def test_ctrl_c_ends_with_3_and_the_way_on(stage: Any, server: DenodoEmulator, w
     assert assay(*arguments, env=SECRET).returncode == 0
     assert all(server.asked[question] == 1 for question in answered)
     assert sorted(verdicts(output)) == sorted(QUESTIONS)
+
+
+def _calls(server: DenodoEmulator, stage: str) -> int:
+    return (server.asked if stage == "ask" else server.executed).total()
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
@@ -239,7 +241,6 @@ def test_no_child_process_has_the_password(server: DenodoEmulator, workbook: Pat
 
 
 def _descendants(parent: int) -> list[int]:
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     threads = Path(f"/proc/{parent}/task").iterdir()
     children = [pid for thread in threads for pid in (thread / "children").read_text().split()]
     return [found for pid in map(int, children) for found in (pid, *_descendants(pid))]
@@ -294,7 +295,6 @@ def test_the_file_the_environment_and_flags_weigh_in_that_order(
     arguments = command(server, workbook, tmp_path / "out.xlsx", "--question-rows", 1)
     place = arguments.index("--catalog-url")
     arguments[place : place + 2] = ["--config", config]
-
 
     def failure(*more: object, **env: str) -> str:
         done = assay(*arguments, *more, "--overwrite", env={**SECRET, **env})

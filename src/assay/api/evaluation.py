@@ -145,9 +145,7 @@ def evaluate(
             if folder is not None:
                 # From the first question on the folder is this run's.
                 begin_folder(folder, job.settings, job.provenance)
-            answers = held or ask(
-                system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress
-            )
+            answers = held or ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
             works = plan_work(inputs.cases, answers, locate)
             job = replace(job, works=works)
         return Run(execute(job, pool, folder=folder, on_progress=on_progress))
