@@ -34,11 +34,12 @@ from assay.model import (
     DatabaseUrl,
     Fingerprint,
     Limits,
+    Prediction,
     Provenance,
     RunSettings,
 )
 from assay.ports import Metric, System
-from assay.runs.asking import ask
+from assay.runs.asking import answers_held, ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
 from assay.runs.store import RESULT_COLUMNS, claim_folder
@@ -129,6 +130,13 @@ def evaluate(
             workers=count,
             name=name,
         )
+        folder = Path(output) if output is not None else None
+        held: tuple[Prediction, ...] | None = None
+        if rescore and system is not None:
+            if folder is None:
+                raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+            # Before anything is cleared: a run that cannot be judged again stays as it is.
+            held = answers_held(system, inputs.cases, folder)
         job = Job(
             settings=settings,
             provenance=_provenance(inputs, fingerprints, list(urls.values())),
@@ -137,13 +145,12 @@ def evaluate(
             local_metrics=local,
             bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
         )
-        folder = Path(output) if output is not None else None
         anew = overwrite or rescore
         if system is not None:
             if folder is not None:
                 # From the first question on the folder is this run's.
                 claim_folder(folder, settings, job.provenance, overwrite=anew, keep_answers=not overwrite)
-            answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
+            answers = held or ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
             job = replace(job, works=plan_work(inputs.cases, answers, locate))
         return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
 

@@ -87,6 +87,7 @@ class _Builder:
                 for metric in self.metrics
             ),
             overall=self.group_row(numbers.overall, "all"),
+            difficulties=self.group_table("difficulty", numbers.by_difficulty).rows,
             groups=tuple(
                 self.group_table(kind, groups)
                 for kind, groups in (
@@ -287,7 +288,9 @@ class _Builder:
 
 
 def _stem(path: str) -> str:
-    """The name of a file without folders and suffix; anything else as it is."""
+    """The name of a file without folders and suffix, or a live system's path; anything else as it is."""
+    if "://" in path:
+        path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 

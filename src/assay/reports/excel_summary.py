@@ -42,7 +42,7 @@ class _Column:
 
 def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     """The table first, where other programs look for it; beneath it what a person needs beside it."""
-    groups = next((table.rows for table in view.groups if table.kind == "difficulty"), ())
+    groups = view.difficulties
     columns = _columns([*groups, view.overall], metrics)
     sheet = page.sheet
     sheet.hide_gridlines(2)

@@ -226,7 +226,10 @@ class RunView:
     metrics: tuple[MetricRow, ...]
     overall: GroupRow
     """All cases, as the groups have theirs."""
+    difficulties: tuple[GroupRow, ...]
+    """The cases by difficulty, also where all have the same."""
     groups: tuple[GroupTable, ...]
+    """Every breakdown into more than one group."""
     cross: CrossTable | None
     disagreements: tuple[DisagreementRow, ...]
     """Those with the headline metric first, then by count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
@@ -31,18 +31,15 @@ def ask(
     """The system's answers in the cases' order, those that ``folder`` holds already not asked for again.
 
     An answer is written as it arrives. A question whose asking failed (``ask_failed``) has no
-    answer: it is asked again when the same command runs again. Raises SystemUnusable where the
-    system can answer nothing at all.
+    answer: that is written, too, but it is asked again when the same command runs again. Raises
+    SystemUnusable where the system can answer nothing at all.
     """
     answers: dict[str, Prediction] = {}
     with _open_answers(folder) as journal:
         digests = {case.id: _digest(system, case) for case in cases}
         if journal is not None:
-            answers = {
-                case.id: _taken_over(journal, journal.finished[digests[case.id]])
-                for case in cases
-                if digests[case.id] in journal.finished
-            }
+            held = _held(journal, digests)
+            answers = {case_id: prediction for case_id, prediction in held.items() if not _asking_failed(prediction)}
         resumed = len(answers)
 
         def say() -> None:
@@ -52,14 +49,44 @@ def ask(
 
         def keep(prediction: Prediction) -> None:
             answers[prediction.case_id] = prediction
-            failed = prediction.failure is not None and prediction.failure.kind == "ask_failed"
-            if journal is not None and not failed:
+            if journal is not None:
                 journal.append(digests[prediction.case_id], encode_value(prediction))
             say()
 
         say()
         ask_all(system, [case for case in cases if case.id not in answers], concurrency=concurrency, on_answer=keep)
     return tuple(answers[case.id] for case in cases)
+
+
+def answers_held(system: System, cases: Sequence[Case], folder: Path) -> tuple[Prediction, ...]:
+    """What ``folder`` holds of the system's answers, in the cases' order, failures to answer among them.
+
+    Nothing is asked. Raises RunError where a case's question was never asked.
+    """
+    held: dict[str, Prediction] = {}
+    if (folder / ANSWERS).exists():
+        with Journal(folder, name=ANSWERS) as journal:
+            held = _held(journal, {case.id: _digest(system, case) for case in cases})
+    missing = [case for case in cases if case.id not in held]
+    if missing:
+        raise RunError(
+            f"{folder} holds no answer to {len(missing)} of the {len(cases)} questions, such as case "
+            f"{missing[0].id!r}, asked of {system.describe()}: nothing was judged again; "
+            "to ask them first, run the command without rescoring"
+        )
+    return tuple(held[case.id] for case in cases)
+
+
+def _held(journal: Journal, digests: Mapping[str, str]) -> dict[str, Prediction]:
+    return {
+        case_id: _taken_over(journal, journal.finished[digest])
+        for case_id, digest in digests.items()
+        if digest in journal.finished
+    }
+
+
+def _asking_failed(prediction: Prediction) -> bool:
+    return prediction.failure is not None and prediction.failure.kind == "ask_failed"
 
 
 def _open_answers(folder: Path | None) -> Journal | nullcontext[None]:

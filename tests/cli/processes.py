@@ -1,0 +1,100 @@
+"""The command line as processes, and an emulated Denodo for them to talk to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.testing import DenodoEmulator, example
+from assay.testing.answers import Answers
+
+PASSWORD = "s3cret+Kennwort/äöü"
+_OURS = ("ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN")
+
+
+def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without settings of Assay's or the Data Catalog's, and with ``given``."""
+    kept = {
+        name: value for name, value in os.environ.items() if name not in _OURS and not name.startswith("DATA_CATALOG_")
+    }
+    if "PYTHONPATH" in kept:
+        # Relative ones would mean something else to a command that runs in another folder.
+        kept["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, kept["PYTHONPATH"].split(os.pathsep)))
+    return {**kept, **(given or {})}
+
+
+def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
+    """Run the command to its end."""
+    command = [sys.executable, "-m", "assay", *map(str, arguments)]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+
+
+def until(condition: Callable[[], bool], *, what: str, within_s: float = 20.0) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < end, f"did not happen within {within_s:g} s: {what}"
+        time.sleep(0.02)
+
+
+def lines(path: Path) -> int:
+    """How many whole lines a journal has."""
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def started(arguments: Sequence[object], *, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Begin the command, in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "assay", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env=environment(env),
+        start_new_session=True,
+    )
+
+
+def end_group(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
+    """Send a signal to the process and all of its children, as a terminal does; give what it printed."""
+    os.killpg(process.pid, number)
+    return process.communicate(timeout=20)
+
+
+def sheet(path: Path, name: str) -> list[dict[str, Any]]:
+    """A sheet's rows by the names of its columns, up to the first blank row."""
+    from python_calamine import CalamineWorkbook
+
+    with CalamineWorkbook.from_path(path) as workbook:
+        head, *rows = workbook.get_sheet_by_name(name).to_python()
+    end = next((number for number, row in enumerate(rows) if not any(cell != "" for cell in row)), len(rows))
+    return [dict(zip(head, row, strict=True)) for row in rows[:end]]
+
+
+def emulator(**settings: Any) -> DenodoEmulator:
+    """The bundled example behind a user and a password, its failing question answered too."""
+    given: dict[str, Any] = {
+        "answers": Answers.read(example.answers_path()).by_question,
+        "tables": example.tables_folder(),
+        "user": "demo",
+        "password": PASSWORD,
+        **settings,
+    }
+    return DenodoEmulator(**given)
