@@ -183,6 +183,15 @@ def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) ->
     assert [near.kind for near in evidence.comparison.near_misses] == ["subset_columns"]
 
 
+def test_a_relative_path_means_the_folder_of_now(
+    make_sqlite: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, value in (("one", 1), ("two", 2)):
+        make_sqlite(f"CREATE TABLE t(a); INSERT INTO t VALUES ({value});", f"{folder}/x.sqlite")
+        monkeypatch.chdir(tmp_path / folder)
+        assert assay.judge("SELECT a FROM t", f"SELECT {value}", database="sqlite:///x.sqlite").outcome == "correct"
+
+
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
     script = f"import assay; print(assay.judge('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)

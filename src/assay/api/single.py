@@ -82,22 +82,30 @@ def examine(
 
 
 class _Pools:
-    """The workers for single pairs, one for each of the last limits, kept until the interpreter ends."""
+    """The workers for single pairs, one for each of the last limits, kept until the interpreter ends.
+
+    A worker keeps the folder that it was started in, and a URL may be relative to the current one:
+    so each folder has its own.
+    """
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._process_id = os.getpid()
-        self._pools: OrderedDict[Limits, WorkerPool] = OrderedDict()
+        self._pools: OrderedDict[tuple[Limits, str], WorkerPool] = OrderedDict()
 
     def run(self, limits: Limits, task: CaseTask) -> TaskDone | TaskLost:
         """Have one task done. Callers in other threads wait: a pool serves one at a time."""
         if self._process_id != os.getpid():
-            self.__init__()  # type: ignore[misc]  # a forked child: lock and workers are its parent's
+            self._begin()  # a forked child: lock and workers are its parent's
+        key = (limits, os.getcwd())
         with self._lock:
-            pool = self._pools.pop(limits, None)
+            pool = self._pools.pop(key, None)
             if pool is None or pool.closed:  # what was interrupted is closed
                 pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False)
-            self._pools[limits] = pool
+            self._pools[key] = pool
             if len(self._pools) > _KEPT_POOLS:
                 self._pools.popitem(last=False)[1].close()
             (outcome,) = pool.run([[Task(id=0, payload=task)]])
