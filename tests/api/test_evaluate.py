@@ -192,6 +192,15 @@ def test_a_relative_path_means_the_folder_of_now(
         assert assay.judge("SELECT a FROM t", f"SELECT {value}", database="sqlite:///x.sqlite").outcome == "correct"
 
 
+def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,question,gold_sql\na,?,SELECT a FROM t\n,,\nb,?,SELECT b FROM t\n,,\n", encoding="utf-8")
+    run = assay.evaluate(path, {"a": "SELECT a FROM t", "b": "SELECT a FROM t"}, databases=database, metrics=["match"])
+    assert _outcomes(run) == {"a": "correct", "b": "incorrect"}
+    assert run.provenance.blank_rows == 1
+    assert "1 blank row of the question set is skipped" in run.summary()
+
+
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
     script = f"import assay; print(assay.judge('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)

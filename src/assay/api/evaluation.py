@@ -243,4 +243,5 @@ def _provenance(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[
         inputs=(*inputs.files, *databases),
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         unmatched_predictions=inputs.unmatched,
+        blank_rows=inputs.blank_rows,
     )

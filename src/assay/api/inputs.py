@@ -47,6 +47,8 @@ class Inputs:
 
     cases: tuple[Case, ...]
     predictions: tuple[Prediction, ...]
+    blank_rows: int
+    """Blank rows of the question set, which were skipped."""
     unmatched: tuple[str, ...]
     """Ids of predictions that fit no case."""
     case_name: str
@@ -69,7 +71,7 @@ def read_inputs(
     """
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
-    every_case, case_name = _read_cases(cases, options)
+    every_case, case_name, blank_rows = _read_cases(cases, options)
     kept = every_case[: options.limit]
     if is_system(predictions):
         # It is asked once everything else is known to be usable.
@@ -95,6 +97,7 @@ def read_inputs(
     return Inputs(
         cases=kept,
         predictions=answers,
+        blank_rows=blank_rows,
         unmatched=unmatched,
         case_name=case_name,
         prediction_name=prediction_name,
@@ -110,12 +113,12 @@ def _fingerprint(path: str) -> Fingerprint:
     return Fingerprint(name=Path(path).name, digest=digest.hexdigest())
 
 
-def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str]:
+def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str, int]:
+    """The cases, what to call them, and how many blank rows were skipped."""
     if isinstance(cases, (str, PathLike)):
-        found = load_cases(
-            cases, formats=registry.case_formats(), format=options.case_format, fields=options.case_fields
-        )
-        return found, fspath(cases)
+        formats = registry.case_formats()
+        found = load_cases(cases, formats=formats, format=options.case_format, fields=options.case_fields)
+        return found, fspath(cases), sum(getattr(one, "blank_rows", 0) for one in formats)
     if isinstance(cases, Mapping):
         raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
     given = list(cases)
@@ -130,7 +133,7 @@ def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ..
             raise UsageError(f"{what}: give all cases as assay.Case, or all as mappings")
         built = read_cases(_table("the cases in memory", given), options.case_fields)
     _no_id_twice([case.id for case in built], "cases")
-    return built, f"{len(built)} cases in memory"
+    return built, f"{len(built)} cases in memory", 0
 
 
 def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:

@@ -16,6 +16,8 @@ class _TableFormat:
 
     name: str
     suffixes: ClassVar[frozenset[str]]
+    blank_rows = 0
+    """Rows without any content that the question set read last had between its cases: skipped, and counted."""
 
     def recognises(self, path: Path) -> bool:
         """Whether the file has one of the format's suffixes."""
@@ -23,7 +25,10 @@ class _TableFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        return read_cases(self.table(path), fields)
+        table = self.table(path)
+        filled = [place for place, record in enumerate(table.records) if not record.blank]
+        self.blank_rows = filled[-1] + 1 - len(filled) if filled else 0
+        return read_cases(table, fields)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file. Raises CaseFileError with file, row and column."""

@@ -192,6 +192,8 @@ class Provenance:
     started_at: str | None = None
     """ISO 8601 in UTC."""
     wall_time_s: float | None = None
+    blank_rows: int = 0
+    """Rows of the question set without any content: skipped."""
     unmatched_predictions: tuple[str, ...] = ()
     """Ids of predictions that fit no case."""
 

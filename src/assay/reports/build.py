@@ -137,6 +137,9 @@ class _Builder:
             without = self.figure(numbers.overall, "non_empty_match")
             rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
             yield f"In {plural(vacuous, 'case')} both results are empty, which says little.{rest}"
+        if provenance.blank_rows:
+            rows = plural(provenance.blank_rows, "blank row")
+            yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."
         if provenance.unmatched_predictions:
             ids = provenance.unmatched_predictions
             named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")

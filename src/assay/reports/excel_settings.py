@@ -56,6 +56,7 @@ def _entries(run: Run, view: RunView) -> Iterable[Entry]:
     yield "Incorrect", view.incorrect, "count"
     yield "Unscored", view.unscored, "count"
     yield "Unanswered", view.unanswered, "count"
+    yield "Blank rows skipped", provenance.blank_rows, "count"
     yield "Predictions that fit no case", len(provenance.unmatched_predictions), "count"
     yield f"Headline: {view.headline_metric}", None, "section"
     yield "Value", rate.value, "percent"

@@ -13,6 +13,8 @@ METRICS: Mapping[str, str] = {
     "results_match": "Denodo: match, with columns in gold's order",
     "same_row_count": "Denodo: as many rows as gold",
     "percent_subset": "Denodo: share of each gold row found in the row at its position",
+    "ves": "how fast the right answers are beside gold, as BIRD rewards it; 0 unless Results Match",
+    "bird_rves": "BIRD: 100 times the root of that reward; 0 unless bird_ex",
     "percent_overlap": "Denodo: cells in common, rows ignored",
     "bird_ex": "BIRD: the same set of rows; duplicates and order ignored",
     "bird_soft_f1": "BIRD: soft F1 of the cells, row by row",
