@@ -100,6 +100,16 @@ def test_the_command_serves_the_example_and_says_what_to_try(tmp_path: Path) -> 
     assert (process.returncode, errors) == (0, "")
 
 
+def test_one_command_runs_the_whole_job_again_and_again(tmp_path: Path) -> None:
+    pytest.importorskip("xlsxwriter")
+    command = [sys.executable, "-m", "assay.testing", "--try", str(tmp_path)]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert f"of {len(example.questions())}" in done.stdout
+    assert {"evaluation_results.xlsx", "evaluation_results.run"} <= {path.name for path in tmp_path.iterdir()}
+
+
 def test_a_taken_port_is_unusable_input(tmp_path: Path) -> None:
     pytest.importorskip("xlsxwriter")
     with DenodoEmulator() as server:

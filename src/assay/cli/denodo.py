@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from assay import registry
-from assay.cli.access import Access
 from assay.ports import FieldNames
 from assay.settings import RunFileSettings
 
@@ -90,6 +88,8 @@ def denodo(  # one parameter an option
 
     Interrupted or killed, the same command goes on: no question is asked twice.
     """
+    from assay import registry
+    from assay.cli.access import Access
     from assay.cli.run import run_settings
 
     access = Access.gathered(user=user, password=password, token=token, needed=True)

@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-from assay import registry
-from assay.cli.access import Access
 from assay.errors import InputError, Interrupted, UsageError
 from assay.model import Limits
 from assay.ports import FieldNames, System
@@ -161,6 +159,9 @@ def run(  # one parameter an option
         prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
+    from assay import registry
+    from assay.cli.access import Access
+
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):
         settings = replace(settings, db=access.denodo_database(settings.db, config))

@@ -23,9 +23,10 @@ from assay.ports import Executions, QueryRequest
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
 
 
-_SIMPLE = re.compile(r"[\w\s,.()=<>!*+/|-]*", re.ASCII)
-"""A text without quotes, comments, semicolons and other signs: there any word is a token of its own."""
-_DISTINCT = re.compile(r"\bdistinct\b", re.ASCII | re.IGNORECASE)
+_SIMPLE = re.compile(r"""(?>[\w\s,.()=<>!*+/|-]|'[^'\\]*'|"[^"\\]*")*+""", re.ASCII)
+"""A text of words, plain signs and quoted text, without comments and semicolons: there any word outside quotes is a
+token of its own, so that its DISTINCTs can be found without the tokenizer, which takes a hundred times as long."""
+_DISTINCT = re.compile(r"""('[^']*'|"[^"]*")|\bdistinct\b""", re.ASCII | re.IGNORECASE)
 
 
 class SpiderEx:
@@ -108,7 +109,7 @@ def _without_distinct(query: str) -> str | None:
     of them and takes most of the time; that is left out.
     """
     if _SIMPLE.fullmatch(query) and "--" not in query and "/*" not in query and query.strip():
-        return _DISTINCT.sub("", query)
+        return _DISTINCT.sub(r"\1", query)
     values = _first_statement(query)
     return "".join(value for value in values if value.lower() != "distinct") if values else None
 
@@ -175,5 +176,5 @@ def _unordered(row: Row) -> Row:
 
 def warm_up() -> None:
     """Import sqlparse and have it compile its patterns now."""
-    _without_distinct("SELECT DISTINCT '1'; SELECT 2")
-    _without_distinct("SELECT DISTINCT '1'")
+    _without_distinct("SELECT DISTINCT 1; SELECT 2")
+    _without_distinct("SELECT DISTINCT `1`")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from threading import Event
@@ -18,6 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m assay.testing", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to put the example workbook")
     parser.add_argument("--port", type=int, default=0, help="the loopback port to listen on (default: a free one)")
+    parser.add_argument("--try", dest="once", action="store_true", help="run the whole job once, then stop")
     given = parser.parse_args(arguments)
     try:
         given.folder.mkdir(parents=True, exist_ok=True)
@@ -33,6 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"the emulator cannot start: {error}", file=sys.stderr)
         return 2
     try:
+        if given.once:
+            # Each time at another port, so that an earlier trial's run is another one.
+            command = [sys.executable, "-m", *_command(server, workbook), "--overwrite"]
+            return subprocess.run(command, check=False).returncode
         print(_welcome(server, workbook), flush=True)
         _until_stopped()
     finally:
@@ -40,15 +46,18 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _welcome(server: DenodoEmulator, workbook: Path) -> str:
+def _command(server: DenodoEmulator, workbook: Path) -> list[str]:
     results = workbook.with_name("evaluation_results.xlsx")
+    command = ["assay", "denodo", "--input", str(workbook), "--output", str(results), "--api-url", server.api_url]
+    return [*command, "--catalog-url", server.catalog_url, "--user", example.USER, "--password", example.PASSWORD]
+
+
+def _welcome(server: DenodoEmulator, workbook: Path) -> str:
     return f"""\
 An emulated Denodo answers at {server.base_url}, with an invented bank and {len(example.questions())} questions.
 Try in another terminal:
 
-assay denodo --input {shlex.quote(str(workbook))} --output {shlex.quote(str(results))} \\
-  --api-url {server.api_url} --catalog-url {server.catalog_url} \\
-  --user {example.USER} --password {example.PASSWORD}
+{shlex.join(_command(server, workbook))}
 
 Ctrl-C stops it."""
 
