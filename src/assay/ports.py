@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from assay.model import (
     Case,
@@ -18,6 +18,7 @@ from assay.model import (
     Prediction,
     Run,
     Score,
+    TokenUsage,
 )
 
 
@@ -221,6 +222,63 @@ class System(Protocol):
 
         Raises `assay.errors.SystemUnusable` where no question could be answered, such as for wrong
         credentials: that ends the run.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    custom_content: Mapping[str, Any] | None = None
+    """DIAL's addition, as it came: attachments, and the state that the next request must carry back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered."""
+
+    message: ChatMessage
+    model: str | None = None
+    """The model that answered, as it calls itself."""
+    finish_reason: str | None = None
+    """``stop``, ``length``, ``content_filter`` …; None where it was not said."""
+    refusal: str | None = None
+    """What the model said in place of an answer, where it refused."""
+    tokens: TokenUsage | None = None
+    latency_s: float = 0.0
+    """From the request to the end of the answer, the time between attempts left out."""
+
+
+class ChatModel(Protocol):
+    """A model behind an OpenAI-compatible endpoint. Asked from several threads at once."""
+
+    name: str
+    """The model or deployment."""
+
+    def describe(self) -> str:
+        """Endpoint, model and settings, free of secrets."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        temperature: float | None = None,
+        json_schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+    ) -> Completion | Failure:
+        """Ask once, with retries after trouble that may pass; trouble that stays comes back as a Failure.
+
+        ``json_schema`` asks for structured output by that schema. Raises
+        `assay.errors.SystemUnusable` where no question could be answered.
         """
         ...
 

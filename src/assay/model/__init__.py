@@ -1,6 +1,6 @@
 """The vocabulary: frozen, slotted, typed values that every room speaks."""
 
-from assay.model.case import Case, CaseOptions, ColumnRule, Prediction, TokenUsage
+from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
 from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
 from assay.model.database import DatabaseUrl
 from assay.model.evidence import (
@@ -16,11 +16,33 @@ from assay.model.evidence import (
     Rate,
     Run,
     RunSettings,
+    SelectionTotals,
     TimeSummary,
 )
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
 from assay.model.secret import Secret
+from assay.model.selection import (
+    DatasetSelection,
+    DimensionScore,
+    DimensionSelection,
+    DimensionTotal,
+    HierarchyEquivalence,
+    JudgedTerm,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    Term,
+    TermCounts,
+    TermNote,
+    TimeRange,
+    TimeScore,
+    TimeState,
+    Turn,
+    TurnAnswer,
+    TurnScore,
+)
+from assay.model.usage import TokenUsage
 from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
@@ -35,6 +57,10 @@ __all__ = [
     "ComparisonOptions",
     "Count",
     "DatabaseUrl",
+    "DatasetSelection",
+    "DimensionScore",
+    "DimensionSelection",
+    "DimensionTotal",
     "Disagreement",
     "Evidence",
     "Execution",
@@ -44,6 +70,8 @@ __all__ = [
     "Fingerprint",
     "Flag",
     "Group",
+    "HierarchyEquivalence",
+    "JudgedTerm",
     "Limits",
     "MetricSummary",
     "NearMiss",
@@ -59,9 +87,22 @@ __all__ = [
     "RunSettings",
     "Score",
     "Secret",
+    "Selection",
+    "SelectionScore",
+    "SelectionSettings",
+    "SelectionTotals",
     "Stage",
     "Strength",
+    "Term",
+    "TermCounts",
+    "TermNote",
+    "TimeRange",
+    "TimeScore",
+    "TimeState",
     "TimeSummary",
     "TokenUsage",
+    "Turn",
+    "TurnAnswer",
+    "TurnScore",
     "Verdict",
 ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.model.failure import Failure
+from assay.model.selection import Turn, TurnAnswer
+from assay.model.usage import TokenUsage
 
 ColumnRule = Literal["any", "strict"]
 """``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
@@ -44,15 +46,12 @@ class Case:
     options: CaseOptions = field(default_factory=CaseOptions)
     origin: str | None = None
     """Where it was read, for messages: ``dev.jsonl, line 17``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenUsage:
-    """Tokens that the system under test said it used. None: it did not say."""
-
-    input: int | None = None
-    output: int | None = None
-    total: int | None = None
+    name: str | None = None
+    """What its author calls it, beside the id."""
+    comments: str | None = None
+    """What its author notes of it; nobody is sent it."""
+    turns: tuple[Turn, ...] = ()
+    """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +76,8 @@ class Prediction:
     cost_usd: float | None = None
     failure: Failure | None = None
     origin: str | None = None
+    turns: tuple[TurnAnswer, ...] = ()
+    """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
 
     def timing_s(self, name: str) -> float | None:
         """The seconds under that name, None where there are none.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
 from assay.model.result import Execution, Limits
+from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.verdict import Outcome, Score, Verdict
 
 
@@ -36,6 +37,8 @@ class Evidence:
     """What an efficiency metric measured, in the order of measuring; warm-ups are not among them."""
     cause: str | None = None
     """The named cause of a wrong answer, where a diagnosis gave one."""
+    turns: tuple[TurnScore, ...] = ()
+    """For SDMX: what became of each question of the conversation."""
 
     @property
     def outcome(self) -> Outcome:
@@ -87,8 +90,8 @@ class TimeSummary:
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
-    ``kind`` is ``all``, ``difficulty``, ``database`` or ``tag``; ``name`` the shared value, None
-    where the cases have none.
+    ``kind`` is ``all``, ``difficulty``, ``database``, ``tag`` or ``turn``; ``name`` the shared value, None
+    where the cases have none. Of the kind ``turn``, ``cases`` counts scored questions of conversations.
     """
 
     kind: str
@@ -130,6 +133,27 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionTotals:
+    """What selections add to the numbers of a run. All is over scored turns."""
+
+    turns: int
+    micro: TermCounts
+    """The terms of all turns pooled."""
+    by_dimension: tuple[DimensionTotal, ...] = ()
+    """In the order in which the targets first have them, then those that only selections have."""
+    by_turn: tuple[Group, ...] = ()
+    """By the place of the question in its conversation; none where every case has one question."""
+    wrong_terms: tuple[Count, ...] = ()
+    """Cases by the note that a false positive carries (`TermNote`), such as ``unknown_code``."""
+    time_states: tuple[Count, ...] = ()
+    """Cases by `TimeState`, those not judged aside."""
+    through_hierarchy: int = 0
+    """Turns in which a code stands for its children, or they for it."""
+    compared_by_id_only: int = 0
+    """Turns in which some term had a name on neither or one side only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregates:
     """The numbers of a run, computed once; reports only draw them."""
 
@@ -148,6 +172,8 @@ class Aggregates:
     failures: tuple[Count, ...]
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
+    selection: SelectionTotals | None = None
+    """For SDMX runs only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +202,8 @@ class RunSettings:
     """How often efficiency metrics execute both queries, after a warm-up."""
     workers: int = 2
     name: str | None = None
+    selection: SelectionSettings | None = None
+    """Set where selections were judged, and no query: ``database`` is then empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

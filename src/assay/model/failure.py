@@ -27,6 +27,8 @@ FailureKind = Literal[
     "unreadable_database",
     "unscorable",
     "ask_failed",
+    "unreadable_answer",
+    "unknown_structure",
 ]
 
 

@@ -1,0 +1,246 @@
+"""What an SDMX assistant selects: datasets, terms of their dimensions, a range of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model.failure import Failure
+from assay.model.usage import TokenUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One value of a dimension: a code, and its name where one is known."""
+
+    id: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionSelection:
+    """The terms selected in one dimension of one dataset, in the order given, none twice.
+
+    Without terms and without ``everything`` it is explicitly empty: nothing is to be selected here.
+    """
+
+    dimension: str
+    terms: tuple[Term, ...] = ()
+    everything: bool = False
+    """A wildcard: every code of the dimension. ``terms`` is then empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """Periods from ``start`` to ``end``, both inclusive, as SDMX writes periods (``2015``, ``2015-Q1``, ``2015-03``).
+
+    None: open at that end.
+    """
+
+    start: str | None = None
+    end: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSelection:
+    """What is selected of one dataset. A dimension occurs once at most; one that is absent selects nothing."""
+
+    dataset: str
+    """Its id as it was given: ``IMF.RES:WEO``, ``IMF.RES:WEO(1.0.0)``, ``IMF.RES,WEO,1.0.0`` or a URN."""
+    dimensions: tuple[DimensionSelection, ...] = ()
+    time: tuple[TimeRange, ...] | None = None
+    """The periods selected, their union. None: nothing is said of time; ``()``: explicitly all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A whole data query: what is selected of each dataset. Without any, nothing is selected."""
+
+    datasets: tuple[DatasetSelection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One question of a conversation with its target."""
+
+    question: str
+    targets: tuple[Selection, ...] = ()
+    """The acceptable selections: the closest one counts. None at all: the turn is asked, and not scored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAnswer:
+    """What the system answered to one question of a conversation."""
+
+    selection: Selection | None = None
+    """What ``raw`` was read as. None: it was not read yet, or ``failure`` says why it could not be."""
+    raw: str | None = None
+    """The answer as it came, where it is not in the targets' own shape: a JSON query, a URL."""
+    text: str | None = None
+    """What the system said in words."""
+    latency_s: float | None = None
+    tokens: TokenUsage | None = None
+    failure: Failure | None = None
+
+
+TermNote = Literal[
+    "unknown_code",
+    "unknown_dimension",
+    "unknown_dataset",
+    "unavailable",
+    "name_differs",
+    "other_dataset",
+    "through_hierarchy",
+    "rest_of_the_list",
+]
+"""What else is known of a judged term.
+
+``unknown_code``: the code list has no such code (invented); ``unknown_dimension``, ``unknown_dataset``: likewise;
+``unavailable``: a code of the list of which the dataset has no data, by its constraint; ``name_differs``: the code
+is right and its name is not; ``other_dataset``: the code is right in the wrong dataset; ``through_hierarchy``: it
+stands for its children, or they for it; ``rest_of_the_list``: the other codes that a wildcard takes, as one term.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedTerm:
+    """A term within a true positive, false positive or false negative list."""
+
+    id: str
+    name: str | None = None
+    dataset: str | None = None
+    note: TermNote | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionScore:
+    """How the selected terms of one dimension relate to the target's, over all datasets of the target.
+
+    Each list is in the order of its side: the target's for true positives and false negatives, the
+    selection's for false positives. ``precision``, ``recall`` and ``f1`` are None where their
+    denominator is empty.
+    """
+
+    dimension: str
+    in_target: bool
+    """False: the target does not have this dimension, and all that is selected in it is a false positive."""
+    true_positives: tuple[JudgedTerm, ...] = ()
+    false_positives: tuple[JudgedTerm, ...] = ()
+    false_negatives: tuple[JudgedTerm, ...] = ()
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+
+
+TimeState = Literal["exact", "overlap", "disjoint", "missing", "unexpected", "not_judged"]
+"""``missing``: the target has a range, the selection none; ``unexpected``: the target says that time is not
+restricted, the selection restricts it; ``not_judged``: the target says nothing of time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeScore:
+    """The selected periods of one dataset beside the target's."""
+
+    dataset: str
+    state: TimeState
+    target: tuple[TimeRange, ...] | None = None
+    selected: tuple[TimeRange, ...] | None = None
+    share: float | None = None
+    """Days that both have among the days that either has, in [0, 1]; None where an end is open or nothing is judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyEquivalence:
+    """A code that stands for its children in one of the two selections, while the other names the children."""
+
+    dataset: str
+    dimension: str
+    parent: Term
+    children: tuple[Term, ...]
+    selected: Literal["parent", "children"]
+    """Which of the two the system selected."""
+    counted: bool
+    """Whether it counted as right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionScore:
+    """How one answer's selection relates to the target that it is closest to.
+
+    Macro values are means over dimensions, micro values of the pooled terms; None where there is
+    nothing to divide by.
+    """
+
+    exact: bool
+    """Datasets, terms and, where the target speaks of it, time are the target's: nothing more and nothing less."""
+    dimensions: tuple[DimensionScore, ...] = ()
+    """The target's in its order, then those that only the selection has, in its order."""
+    macro_precision: float | None = None
+    macro_recall: float | None = None
+    macro_f1: float | None = None
+    micro_precision: float | None = None
+    micro_recall: float | None = None
+    micro_f1: float | None = None
+    matched_datasets: tuple[str, ...] = ()
+    extra_datasets: tuple[str, ...] = ()
+    missing_datasets: tuple[str, ...] = ()
+    dataset_precision: float | None = None
+    dataset_recall: float | None = None
+    time: tuple[TimeScore, ...] = ()
+    time_range: float | None = None
+    """Mean over the datasets whose time is judged of: 1 exact, the share where they overlap, else 0."""
+    equivalences: tuple[HierarchyEquivalence, ...] = ()
+    target_index: int = 0
+    """Zero-based index of the acceptable target that it was judged by."""
+    names_compared: bool = True
+    """False where a term was compared by its code alone, as one side had no name for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnScore:
+    """What became of one turn. ``score`` is None where it has no target, or could not be judged (``failure``)."""
+
+    number: int
+    """One-based place among the questions of the conversation."""
+    score: SelectionScore | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermCounts:
+    """Pooled terms, and what they make: None where there is nothing to divide by."""
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionTotal:
+    """One dimension over all scored turns of a run."""
+
+    dimension: str
+    turns: int
+    """Turns whose target has it."""
+    turns_beyond_target: int
+    """Turns that selected in it though their target does not have it."""
+    counts: TermCounts
+    mean_precision: float | None
+    mean_recall: float | None
+    """Means over the turns that have the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionSettings:
+    """How selections are matched, free of secrets."""
+
+    structures: tuple[str, ...] = ()
+    """Where the structures came from, as the user named them."""
+    match_on: Literal["id_and_name", "id"] = "id_and_name"
+    count_hierarchy: bool = False
+    """Whether a parent code counts as its children, and they as it."""
+    language: str = "en"
+    """Of the names taken from code lists."""
