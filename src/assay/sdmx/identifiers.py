@@ -95,10 +95,9 @@ def _within(version: str, span: str) -> bool:
         return False
     parts = span.split(".")
     free = next(place for place, part in enumerate(parts) if "+" in part)
-    # A plus behind the last written part of a short version leaves that part and all after it free.
-    fixed = free
-    padded = own + (0,) * (len(least) - len(own))
-    return padded[:fixed] == least[:fixed] and padded >= least
+    length = max(len(own), len(least), len(parts))
+    own, least = own + (0,) * (length - len(own)), least + (0,) * (length - len(least))
+    return own[:free] == least[:free] and own >= least
 
 
 def _numbers(version: str) -> tuple[int, ...] | None:

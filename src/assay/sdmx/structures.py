@@ -35,7 +35,7 @@ class DimensionStructure:
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
-        """What a wildcard takes, in the list's order: the codes that have data, else all of the list. None: not known."""
+        """What a wildcard takes, in the list's order: codes that have data, else the whole list. None: not known."""
         if self.codes is None:
             return None if self.available is None else tuple(sorted(self.available))
         if self.available is None:
