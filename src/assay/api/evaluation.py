@@ -139,7 +139,7 @@ def evaluate(
             held = answers_held(system, inputs.cases, folder)
         job = Job(
             settings=settings,
-            provenance=_provenance(inputs, fingerprints, list(urls.values())),
+            provenance=provenance_of(inputs, fingerprints, list(urls.values())),
             works=works,
             metrics=wanted,
             local_metrics=local,
@@ -228,7 +228,8 @@ def _version(url: DatabaseUrl) -> str:
     return registry.engine_class(url).version()
 
 
-def _provenance(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[DatabaseUrl]) -> Provenance:
+def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[DatabaseUrl]) -> Provenance:
+    """What a run is made with and on, from now."""
     schemes = {url.scheme: url for url in urls}
     databases = tuple(
         Fingerprint(name=str(url), digest=fingerprints[url.text]) for url in sorted(urls, key=lambda one: one.text)

@@ -17,6 +17,7 @@ from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.report import report
 from assay.cli.run import run
+from assay.cli.sdmx import sdmx
 from assay.errors import AssayError, Interrupted
 
 DONE, GATE_MISSED, UNUSABLE_INPUT, INTERRUPTED = 0, 1, 2, 3
@@ -51,6 +52,7 @@ def _options(
 app.command(short_help="Evaluate a bundled sample, report included, in seconds.")(demo)
 app.command(short_help="Judge a system's answers, from a file or live, against a question set.")(run)
 app.command(short_help="Run a question set through a live Denodo AI SDK; report in Excel.")(denodo)
+app.command(short_help="Score what an SDMX assistant selected, term by term; report in Excel.")(sdmx)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
 
 

@@ -110,6 +110,8 @@ class JudgedTerm:
     name: str | None = None
     dataset: str | None = None
     note: TermNote | None = None
+    count: int = 1
+    """How many codes it stands for: more than one only where a wildcard takes the rest of a code list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,15 @@ class DimensionScore:
     precision: float | None = None
     recall: float | None = None
     f1: float | None = None
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many codes are true positives, false positives and false negatives."""
+        return _codes(self.true_positives), _codes(self.false_positives), _codes(self.false_negatives)
+
+
+def _codes(terms: tuple[JudgedTerm, ...]) -> int:
+    return sum(term.count for term in terms)
 
 
 TimeState = Literal["exact", "overlap", "disjoint", "missing", "unexpected", "not_judged"]

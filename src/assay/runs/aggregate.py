@@ -42,7 +42,10 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         summaries = tuple(
-            MetricSummary(metric=metric.name, rate=_rate([column[i] for i in members], metric.binary, confidence))
+            MetricSummary(
+                metric=metric.name,
+                rate=rate_of([column[i] for i in members], binary=metric.binary, confidence=confidence),
+            )
             for metric, column in zip(metrics, columns, strict=True)
         )
         answer_time = _time([times[i] for i in members])
@@ -91,7 +94,8 @@ def _column(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | 
     return column
 
 
-def _rate(values: Values, binary: bool, confidence: float) -> Rate:  # noqa: FBT001 - private, and called once
+def rate_of(values: Values, *, binary: bool, confidence: float = 0.95) -> Rate:
+    """The mean of the values that are there, with its interval. ``binary``: they are 0 and 1 only."""
     known = [value for value in values if value is not None]
     n = len(known)
     numerator = math.fsum(known)

@@ -105,7 +105,8 @@ def _taken_over(journal: Journal, line: JournalLine) -> Prediction:
 
 def _digest(system: System, case: Case) -> str:
     """A hash of all that a question is asked by: the system, and the case without its gold."""
-    asked = replace(case, golds=(), origin=None, difficulty=None, tags=())
+    turns = tuple(replace(turn, targets=()) for turn in case.turns)
+    asked = replace(case, golds=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns)
     digest = blake2b(digest_size=12)
     for value in (system.describe(), asked):
         digest.update(encode_value(value))

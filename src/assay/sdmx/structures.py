@@ -42,6 +42,11 @@ class DimensionStructure:
             return tuple(self.codes.names)
         return tuple(code for code in self.codes.names if code in self.available)
 
+    @property
+    def every_code(self) -> frozenset[str]:
+        """`all_codes`, to look one up; empty where they are not known."""
+        return frozenset(self.all_codes or ())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetStructure:

@@ -1,0 +1,250 @@
+"""Evaluate SDMX assistants: read, check, ask, judge, put together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from assay._version import __version__
+from assay.api.evaluation import provenance_of
+from assay.api.inputs import CasesInput, FileOptions, Inputs, is_system, read_inputs
+from assay.api.run import Run
+from assay.errors import InputError, UsageError
+from assay.model import (
+    Case,
+    Fingerprint,
+    Limits,
+    Prediction,
+    Provenance,
+    RunSettings,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    TurnAnswer,
+)
+from assay.ports import System
+from assay.runs.asking import OnProgress, answers_held, ask
+from assay.runs.selecting import SELECTION_METRICS
+from assay.runs.selection_run import SelectionJob, execute_selections
+from assay.runs.store import claim_folder
+from assay.sdmx.answers import datasets_named, read_answer
+from assay.sdmx.load import load_structures
+from assay.sdmx.scoring import score_selection
+from assay.sdmx.structures import Structures
+
+MatchOn: TypeAlias = Literal["id_and_name", "id"]
+StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
+AnswersInput: TypeAlias = (
+    "str | os.PathLike[str] | Mapping[str, Any] | Iterable[Prediction | Mapping[str, Any]] | System"
+)
+_FORMAT = "sdmx"
+
+
+def evaluate_selections(
+    cases: CasesInput,
+    predictions: AnswersInput,
+    *,
+    structures: StructuresInput = None,
+    match_on: MatchOn = "id_and_name",
+    count_hierarchy: bool = False,
+    language: str = "en",
+    concurrency: int = 4,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    name: str | None = None,
+    limit: int | None = None,
+    allow_unmatched: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Run:
+    """Judge what an SDMX assistant selected, term by term, against each question's target.
+
+    Args:
+        cases: a YAML or JSON file, a folder of these, or `Case` values (docs/sdmx.md).
+        predictions: a live system (`open_system`), a file, a mapping from case id to answer, or
+            `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
+            query, an SDMX REST URL, series keys, or a list of answers, one for each question.
+        structures: files, folders or the URL of an SDMX service, or `load_structures(...)`; they
+            give names to codes, tell which codes exist, and read keys. None: nothing is known of them.
+        match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
+            known; ``id``: the code alone counts.
+        count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
+        language: of the names taken from code lists.
+        concurrency: conversations that a live system has at once.
+        output: a folder for the run. A question that it holds an answer to is not asked again.
+        overwrite: forget what the folder holds of an earlier run.
+        rescore: judge anew what the folder holds of a live system's answers, without asking again.
+        name: a name for the run.
+        limit: judge only the first so many cases.
+        allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_progress: called with the state of things after each case.
+
+    Raises:
+        InputError: a file, structure or service cannot be used. Nothing was written then.
+        MissingDependency: structures are wanted, and the extra ``sdmx`` is not installed.
+        RunError: ``output`` holds another run.
+        UsageError: the arguments do not go together.
+    """
+    if match_on not in ("id_and_name", "id"):
+        raise UsageError(f"match_on is {match_on!r}: write 'id_and_name' or 'id'")
+    system = predictions if is_system(predictions) else None
+    options = FileOptions(case_format=_FORMAT, prediction_format=_FORMAT, limit=limit)
+    inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
+    _check_cases(inputs.cases)
+    sources = _sources(structures)
+    known = _known(structures, sources, inputs.cases, inputs.predictions, language)
+    settings = RunSettings(
+        cases=inputs.case_name,
+        predictions=inputs.prediction_name,
+        database="",
+        metrics=tuple(metric.name for metric in SELECTION_METRICS),
+        limits=Limits(),
+        name=name,
+        selection=SelectionSettings(
+            structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
+        ),
+    )
+    folder = Path(output) if output is not None else None
+    provenance = _provenance(inputs, known)
+    answers = inputs.predictions
+    if system is not None:
+        if rescore:
+            if folder is None:
+                raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+            # Before anything is cleared: a run that cannot be judged again stays as it is.
+            answers = answers_held(system, inputs.cases, folder)
+        if folder is not None:
+            # From the first question on the folder is this run's.
+            claim_folder(folder, settings, provenance, overwrite=overwrite or rescore, keep_answers=not overwrite)
+        if not rescore:
+            answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
+        # A service is asked for the datasets that the answers name, too.
+        known = _known(structures, sources, inputs.cases, answers, language, before=known)
+        provenance = replace(_provenance(inputs, known), started_at=provenance.started_at)
+    job = SelectionJob(
+        settings=settings,
+        provenance=provenance,
+        cases=inputs.cases,
+        predictions=answers,
+        structures=known,
+        basis=f"{__version__} {_digest(known)}",
+    )
+    return Run(execute_selections(job, folder=folder, overwrite=overwrite or rescore, on_progress=on_progress))
+
+
+def judge_selection(
+    answer: Selection | str,
+    target: Selection | Sequence[Selection],
+    *,
+    structures: StructuresInput = None,
+    match_on: MatchOn = "id_and_name",
+    count_hierarchy: bool = False,
+    language: str = "en",
+) -> SelectionScore:
+    """Judge one selection, or the text of one in any form that answers come in, against its target.
+
+    With several targets the closest one counts. The other arguments are those of
+    `evaluate_selections`. Raises InputError where the text cannot be read, UsageError without a target.
+    """
+    targets = (target,) if isinstance(target, Selection) else tuple(target)
+    if not targets:
+        raise UsageError("there is no target to judge by: give a Selection, or several that are acceptable")
+    sources = _sources(structures)
+    settings = SelectionSettings(
+        structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
+    )
+    asked = Prediction(case_id="", turns=(TurnAnswer(raw=answer if isinstance(answer, str) else None),))
+    datasets = [dataset.dataset for one in targets for dataset in one.datasets]
+    known = _load(structures, sources, (*datasets, *_named(asked)), language)
+    selection = answer if isinstance(answer, Selection) else read_answer(answer, known)
+    if not isinstance(selection, Selection):
+        raise InputError(selection.message)
+    return score_selection(selection, targets, structures=known, settings=settings)
+
+
+def _check_cases(cases: Sequence[Case]) -> None:
+    odd = next((case for case in cases if not case.turns), None)
+    if odd is not None:
+        raise InputError(
+            f"{odd.origin or f'case {odd.id!r}'}: has no conversation with a target selection: "
+            "is this a question set for SQL? That is judged by  assay run"
+        )
+
+
+def _sources(structures: StructuresInput) -> tuple[str, ...]:
+    if structures is None:
+        return ()
+    if isinstance(structures, Structures):
+        return structures.sources
+    if isinstance(structures, (str, os.PathLike)):
+        return (os.fspath(structures),)
+    return tuple(os.fspath(one) for one in structures)
+
+
+def _is_service(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
+def _known(
+    structures: StructuresInput,
+    sources: Sequence[str],
+    cases: Sequence[Case],
+    predictions: Sequence[Prediction],
+    language: str,
+    *,
+    before: Structures | None = None,
+) -> Structures | None:
+    """The structures of every dataset that a target or an answer names."""
+    if before is not None and (isinstance(structures, Structures) or not any(map(_is_service, sources))):
+        return before
+    named: dict[str, None] = {}
+    if any(map(_is_service, sources)):
+        for case in cases:
+            for turn in case.turns:
+                named |= {dataset.dataset: None for target in turn.targets for dataset in target.datasets}
+        for prediction in predictions:
+            named |= dict.fromkeys(_named(prediction))
+    return _load(structures, sources, tuple(named), language)
+
+
+def _load(
+    structures: StructuresInput, sources: Sequence[str], datasets: Sequence[str], language: str
+) -> Structures | None:
+    if structures is None or isinstance(structures, Structures):
+        return structures
+    return load_structures(sources, language=language, datasets=datasets)
+
+
+def _named(prediction: Prediction) -> Iterable[str]:
+    for turn in prediction.turns:
+        if turn.selection is not None:
+            yield from (dataset.dataset for dataset in turn.selection.datasets)
+        elif turn.raw is not None:
+            yield from datasets_named(turn.raw)
+
+
+def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
+    provenance = provenance_of(inputs, {}, [])
+    if known is None:
+        return provenance
+    name = ", ".join(known.sources) or "structures in memory"
+    return replace(provenance, inputs=(*provenance.inputs, Fingerprint(name=name, digest=_digest(known))))
+
+
+def _digest(known: Structures | None) -> str:
+    """A hash of all that the structures say."""
+    if known is None:
+        return ""
+    digest = blake2b(digest_size=16)
+    for dataset in known.datasets:
+        digest.update(f"{dataset.id}|{dataset.name}|{dataset.time_dimension}\n".encode())
+        for dimension in dataset.dimensions:
+            digest.update(f"{dimension.id}|{sorted(dimension.available or ())}\n".encode())
+            if dimension.codes is not None:
+                for code, code_name in dimension.codes.names.items():
+                    digest.update(f"{code}|{code_name}|{dimension.codes.children.get(code)}\n".encode())
+    return digest.hexdigest()

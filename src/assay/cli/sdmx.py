@@ -1,0 +1,115 @@
+"""`assay sdmx`: what an SDMX assistant selected, scored term by term."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import InputError, Interrupted, UsageError
+
+
+def sdmx(  # one parameter an option
+    cases: Annotated[
+        Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
+    ],
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The assistant's answers.")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask a live assistant: chat:https://host/openai/deployments/NAME/…"),
+    ] = None,
+    structures: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
+    ] = None,
+    match_on: Annotated[
+        str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
+    ] = "id_and_name",
+    count_hierarchy: Annotated[
+        bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
+    ] = False,
+    language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
+    rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
+    allow_unmatched: Annotated[
+        bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
+    ] = False,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Conversations at once.")] = 4,
+    token: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="API key. Better in ASSAY_TOKEN.", show_default=False)
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A field of each request, as model=…; repeatable.")
+    ] = None,
+    ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
+    retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
+    verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
+    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the workbook: Overview, Statistics.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
+    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
+
+    Example:  assay sdmx cases.yaml --predictions answers.jsonl --structures structures/ -o runs/first --xlsx first.xlsx
+
+    A live assistant:  assay sdmx cases/ --system chat:https://host/openai/deployments/statgpt -o runs/live
+    """
+    from assay import registry
+    from assay.api.selections import evaluate_selections
+    from assay.cli.access import Access
+    from assay.cli.output import show, write_reports
+    from assay.cli.progress import progress
+
+    if (predictions is None) == (system is None):
+        raise UsageError("give --predictions FILE or --system URL, one of them: see  assay sdmx --help")
+    if match_on not in ("id_and_name", "id"):
+        raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
+    access = Access.gathered(user=None, password=None, token=token, needed=False)
+    opened = None
+    if system is not None:
+        options = access.system_options(
+            timeout_s=ask_timeout, retries=retries, params=param or (), verify_ssl=verify_ssl
+        )
+        opened = registry.open_system(system, options)
+    try:
+        with progress(quiet=quiet) as on_progress:
+            done = evaluate_selections(
+                cases,
+                opened or str(predictions),
+                structures=structures or None,
+                match_on="id" if match_on == "id" else "id_and_name",
+                count_hierarchy=count_hierarchy,
+                language=language,
+                concurrency=concurrency,
+                output=output,
+                overwrite=overwrite,
+                rescore=rescore,
+                name=name,
+                limit=limit,
+                allow_unmatched=allow_unmatched,
+                on_progress=on_progress,
+            )
+    except KeyboardInterrupt:
+        if output is None:
+            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+        raise Interrupted(f"interrupted; answers are kept in {output}: run the same command again to go on") from None
+    except OSError as error:
+        raise InputError(f"{error.filename or output}: {error.strerror or error}") from error
+    finally:
+        if opened is not None:
+            opened.close()
+    written = write_reports(done, {"xlsx": xlsx, "html": html, "md": md, "junit": junit}.items())
+    show(done, as_json=as_json, folder=output, written=written)
+    if output is None and not written and not as_json:
+        typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")

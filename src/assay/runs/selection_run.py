@@ -1,0 +1,89 @@
+"""Execute a run over selections: no database, no workers, only what was asked and what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+from assay.model import Case, DatabaseUrl, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
+from assay.runs.aggregate import aggregate
+from assay.runs.asking import OnProgress
+from assay.runs.codec import encode_evidence
+from assay.runs.journal import Journal
+from assay.runs.plan import Work, digest_of
+from assay.runs.progress import Progress
+from assay.runs.selecting import SELECTION_METRICS, judge_case
+from assay.runs.selection_totals import selection_totals
+from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
+from assay.sdmx.structures import Structures
+
+_NO_DATABASE = DatabaseUrl(text="selection:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionJob:
+    """A run over selections."""
+
+    settings: RunSettings
+    """With ``selection`` set."""
+    provenance: Provenance
+    cases: Sequence[Case]
+    predictions: Sequence[Prediction]
+    """One for each case, in their order."""
+    structures: Structures | None = None
+    basis: str = ""
+    """Stands for the content of the structures and the version that judges."""
+
+
+def execute_selections(
+    job: SelectionJob, *, folder: Path | None = None, overwrite: bool = False, on_progress: OnProgress | None = None
+) -> Run:
+    """Judge every case and put the run together. Judging takes moments: nothing of it is resumed.
+
+    Raises RunError where the folder holds another run (unless ``overwrite``) or another process writes it.
+    """
+    started = perf_counter()
+    if folder is None:
+        return _run(job, [_judge(job, index) for index in _counted(job, on_progress)], started)
+    check_folder(folder, job.settings, overwrite=overwrite)
+    make_folder(folder)
+    digests: list[str] = []
+    evidence: list[Evidence] = []
+    with Journal(folder, forget=True) as journal:
+        begin_folder(folder, job.settings, job.provenance)
+        for index in _counted(job, on_progress):
+            work = Work(index=index, case=job.cases[index], prediction=job.predictions[index], url=_NO_DATABASE)
+            digests.append(digest_of(work, job.basis))
+            evidence.append(_judge(job, index))
+            journal.append(digests[-1], encode_evidence(evidence[-1]))
+        run = _run(job, evidence, started)
+        finish_folder(folder, run, digests)
+    return run
+
+
+def _counted(job: SelectionJob, on_progress: OnProgress | None) -> Iterator[int]:
+    """The places of the cases, telling how far one has come."""
+    total = len(job.cases)
+    for index in range(total):
+        if on_progress is not None:
+            on_progress(Progress(total=total, finished=index))
+        yield index
+    if on_progress is not None:
+        on_progress(Progress(total=total, finished=total))
+
+
+def _judge(job: SelectionJob, index: int) -> Evidence:
+    settings = job.settings.selection or SelectionSettings()
+    return judge_case(job.cases[index], job.predictions[index], structures=job.structures, settings=settings)
+
+
+def _run(job: SelectionJob, evidence: Sequence[Evidence], started: float) -> Run:
+    aggregates = aggregate(evidence, SELECTION_METRICS)
+    return Run(
+        settings=job.settings,
+        provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
+        evidence=tuple(evidence),
+        aggregates=replace(aggregates, selection=selection_totals(evidence)),
+    )

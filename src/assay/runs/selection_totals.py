@@ -1,0 +1,104 @@
+"""What the judged selections of a run amount to: pooled terms, dimensions, turns, kinds of errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+
+from assay.model import (
+    Count,
+    DimensionScore,
+    DimensionTotal,
+    Evidence,
+    Group,
+    MetricSummary,
+    SelectionScore,
+    SelectionTotals,
+)
+from assay.runs.aggregate import rate_of
+from assay.runs.selecting import SELECTION_METRICS
+from assay.sdmx.scoring import term_counts
+
+
+def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
+    """The totals over every scored question of a run. Case ids are in the run's order."""
+    scored = [(item, turn.number, turn.score) for item in evidence for turn in item.turns if turn.score is not None]
+    scores = [score for _, _, score in scored]
+    by_dimension: dict[str, list[DimensionScore]] = {}
+    for in_target in (True, False):
+        for score in scores:
+            for dimension in score.dimensions:
+                if dimension.in_target == in_target:
+                    by_dimension.setdefault(dimension.dimension, []).append(dimension)
+    every = [dimension for dimensions in by_dimension.values() for dimension in dimensions]
+    return SelectionTotals(
+        turns=len(scores),
+        micro=term_counts(*_pooled(every)),
+        by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
+        by_turn=tuple(_by_turn(evidence)),
+        wrong_terms=_counted((item.case.id, _notes(score)) for item, _, score in scored),
+        time_states=_counted(
+            (item.case.id, [one.state for one in score.time if one.state != "not_judged"]) for item, _, score in scored
+        ),
+        through_hierarchy=sum(bool(score.equivalences) for score in scores),
+        compared_by_id_only=sum(not score.names_compared for score in scores),
+    )
+
+
+def _pooled(dimensions: Iterable[DimensionScore]) -> tuple[int, int, int]:
+    right = extra = missing = 0
+    for dimension in dimensions:
+        one, two, three = dimension.counts
+        right, extra, missing = right + one, extra + two, missing + three
+    return right, extra, missing
+
+
+def _dimension_total(name: str, found: Sequence[DimensionScore]) -> DimensionTotal:
+    precisions = [one.precision for one in found if one.precision is not None]
+    recalls = [one.recall for one in found if one.recall is not None and one.in_target]
+    return DimensionTotal(
+        dimension=name,
+        turns=sum(one.in_target for one in found),
+        turns_beyond_target=sum(not one.in_target for one in found),
+        counts=term_counts(*_pooled(found)),
+        mean_precision=fmean(precisions) if precisions else None,
+        mean_recall=fmean(recalls) if recalls else None,
+    )
+
+
+def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
+    """The metrics by the place of the question in its conversation; none where every case has one question."""
+    if all(len(item.turns) <= 1 for item in evidence):
+        return
+    by_number: dict[int, list[SelectionScore | None]] = {}
+    for item in evidence:
+        for turn in item.turns:
+            if turn.score is not None or turn.failure is not None:
+                by_number.setdefault(turn.number, []).append(turn.score)
+    for number, scores in sorted(by_number.items()):
+        summaries = tuple(
+            MetricSummary(
+                metric=metric.name,
+                rate=rate_of(
+                    [None if score is None else metric.value(score) for score in scores], binary=metric.binary
+                ),
+            )
+            for metric in SELECTION_METRICS
+        )
+        yield Group(kind="turn", name=str(number), cases=len(scores), metrics=summaries)
+
+
+def _notes(score: SelectionScore) -> Iterable[str]:
+    return (term.note for one in score.dimensions for term in one.false_positives if term.note is not None)
+
+
+def _counted(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
+    """How many cases carry each name, the most frequent first, then by name."""
+    ids: dict[str, dict[str, None]] = {}
+    for case_id, names in named:
+        for name in names:
+            ids.setdefault(name, {})[case_id] = None
+    counts = Counter({name: len(found) for name, found in ids.items()})
+    order: Callable[[str], tuple[int, str]] = lambda name: (-counts[name], name)  # noqa: E731
+    return tuple(Count(name=name, count=counts[name], case_ids=tuple(ids[name])) for name in sorted(ids, key=order))

@@ -1,0 +1,236 @@
+"""One dimension of one dataset: which terms are right, which are too many, which are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from unicodedata import normalize
+
+from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
+from assay.sdmx.matching import Chosen, DatasetPair
+from assay.sdmx.structures import CodeList, DimensionStructure
+
+WILDCARD = "*"
+"""The id under which a wildcard stands among terms."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Sorted:
+    """The terms of one dimension of one dataset, sorted by code. Names by code, in each side's order."""
+
+    true_positives: dict[str, str | None] = field(default_factory=dict)
+    false_positives: dict[str, str | None] = field(default_factory=dict)
+    false_negatives: dict[str, str | None] = field(default_factory=dict)
+    renamed: frozenset[str] = frozenset()
+    """Codes that both sides have, with different names."""
+    rest: int = 1
+    """How many codes the wildcard among the terms stands for."""
+    names_compared: bool = True
+    equivalences: list[HierarchyEquivalence] = field(default_factory=list)
+
+
+def sort_terms(
+    pair: DatasetPair, dimension: str, known: DimensionStructure | None, *, compare_names: bool
+) -> Sorted | None:
+    """Sort the terms of one dimension of a dataset; None where neither side selects anything in it.
+
+    A wildcard, or all codes of the list, is every code where the target lists codes, and no
+    restriction, hence nothing selected, where the target has none.
+    """
+    target = pair.target.dimensions.get(dimension) if pair.target is not None else None
+    selected = pair.selected.dimensions.get(dimension) if pair.selected is not None else None
+    free = selected is None or selected.everything or not selected.codes or _covers(selected, known)
+    if target is None or not (target.codes or target.everything):
+        # Absent, or explicitly empty: whatever restricts this dimension is too much.
+        if free or selected is None:
+            return None if target is None else Sorted()
+        return Sorted(false_positives=dict(selected.codes))
+    if target.everything:
+        return _against_everything(selected, known, free=free and pair.selected is not None)
+    if selected is None:
+        return Sorted(false_negatives=dict(target.codes))
+    if selected.everything:
+        return _everything_against(target, known)
+    return _by_code(target.codes, selected.codes, compare_names=compare_names)
+
+
+def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
+    """Whether the codes are all that there are."""
+    if known is None or not chosen.codes:
+        return False
+    every = known.every_code
+    return bool(every) and len(chosen.codes) >= len(every) and chosen.codes.keys() >= every
+
+
+def _against_everything(selected: Chosen | None, known: DimensionStructure | None, *, free: bool) -> Sorted:
+    every = {WILDCARD: "all codes"}
+    if free:
+        return Sorted(true_positives=every)
+    if selected is None:
+        return Sorted(false_negatives=every)
+    codes = known.all_codes if known is not None else None
+    if codes is None:
+        return Sorted(true_positives=dict(selected.codes), false_negatives={WILDCARD: "all other codes"})
+    within = known_codes(known)
+    right = {code: name for code, name in selected.codes.items() if code in within}
+    wrong = {code: name for code, name in selected.codes.items() if code not in right}
+    rest = sum(code not in right for code in codes)
+    missing: dict[str, str | None] = {WILDCARD: f"{rest:,} other codes"} if rest else {}
+    return Sorted(true_positives=right, false_positives=wrong, false_negatives=missing, rest=rest)
+
+
+def _everything_against(target: Chosen, known: DimensionStructure | None) -> Sorted:
+    codes = known.all_codes if known is not None else None
+    if codes is None:
+        # Nobody knows how many there are: the others count as one.
+        return Sorted(true_positives=dict(target.codes), false_positives={WILDCARD: "all other codes"})
+    within = known_codes(known)
+    right = {code: name for code, name in target.codes.items() if code in within}
+    missing = {code: name for code, name in target.codes.items() if code not in within}
+    rest = len(codes) - len(right)
+    extra: dict[str, str | None] = {WILDCARD: f"{rest:,} other codes"} if rest > 0 else {}
+    return Sorted(true_positives=right, false_positives=extra, false_negatives=missing, rest=max(rest, 1))
+
+
+def known_codes(known: DimensionStructure | None) -> frozenset[str]:
+    """The codes that a wildcard takes, to look one up."""
+    return frozenset() if known is None else known.every_code
+
+
+def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
+    right: dict[str, str | None] = {}
+    missing: dict[str, str | None] = {}
+    renamed: set[str] = set()
+    named = True
+    for code, name in target.items():
+        if code not in selected:
+            missing[code] = name
+            continue
+        other = selected[code]
+        if compare_names and name != other:
+            if name is None or other is None:
+                named = False
+            elif not _same_name(name, other):
+                renamed.add(code)
+                missing[code] = name
+                continue
+        elif name is None:
+            named = False
+        right[code] = other if name is None else name
+    extra = {code: name for code, name in selected.items() if code not in right}
+    return Sorted(
+        true_positives=right,
+        false_positives=extra,
+        false_negatives=missing,
+        renamed=frozenset(renamed),
+        names_compared=named,
+    )
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether two names are the same text; how often and with what they are spaced does not matter."""
+    return " ".join(normalize("NFC", one).split()) == " ".join(normalize("NFC", other).split())
+
+
+def weigh_hierarchy(
+    terms: Sorted, pair: DatasetPair, dimension: str, known: DimensionStructure, *, count: bool
+) -> None:
+    """Find codes that stand for their children on the other side; with ``count`` they are right.
+
+    A selected code stands for the target's codes where a hierarchy expands it to codes that are
+    all in the target; likewise the other way round. Children without data need not be named.
+    """
+    codes = known.codes
+    if codes is None or not codes.children:
+        return
+    for selected, parents, others in (
+        ("parent", terms.false_positives, terms.false_negatives),
+        ("children", terms.false_negatives, terms.false_positives),
+    ):
+        for parent in list(parents):
+            for children in _expansions(codes, parent, known.available):
+                if any(one in others for one in children) and all(
+                    one in others or one in terms.true_positives for one in children
+                ):
+                    open_children = [one for one in children if one in others]
+                    terms.equivalences.append(
+                        HierarchyEquivalence(
+                            dataset=pair.label,
+                            dimension=dimension,
+                            parent=Term(id=parent, name=parents[parent]),
+                            children=tuple(Term(id=one, name=codes.names.get(one)) for one in children),
+                            selected="parent" if selected == "parent" else "children",
+                            counted=count,
+                        )
+                    )
+                    if count:
+                        _count_as_right(terms, parent, open_children, selected_parent=selected == "parent")
+                    break
+    if count and terms.equivalences and pair.target is not None:
+        order = pair.target.dimensions[dimension].codes
+        terms.true_positives = {code: terms.true_positives[code] for code in order if code in terms.true_positives}
+
+
+def _count_as_right(terms: Sorted, parent: str, children: Iterable[str], *, selected_parent: bool) -> None:
+    """What the target names becomes a true positive, what the selection names instead is no longer one too many."""
+    if selected_parent:
+        del terms.false_positives[parent]
+        for child in children:
+            terms.true_positives[child] = terms.false_negatives.pop(child)
+    else:
+        terms.true_positives[parent] = terms.false_negatives.pop(parent)
+        for child in children:
+            del terms.false_positives[child]
+
+
+def _expansions(codes: CodeList, parent: str, available: frozenset[str] | None) -> Iterator[tuple[str, ...]]:
+    """What a hierarchy expands a code to: its children, and the codes at the ends of its branches."""
+    for children in codes.children.get(parent, ()):
+        for expansion in dict.fromkeys((children, _leaves(codes, children, parent))):
+            with_data = expansion if available is None else tuple(one for one in expansion if one in available)
+            if with_data:
+                yield with_data
+
+
+def _leaves(codes: CodeList, children: tuple[str, ...], parent: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    seen = {parent}
+    stack = list(reversed(children))
+    while stack:
+        code = stack.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        below = codes.children.get(code)
+        if below:
+            stack.extend(reversed(below[0]))
+        else:
+            found[code] = None
+    return tuple(found)
+
+
+NoteOf = Callable[[str], TermNote | None]
+
+
+def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[JudgedTerm]:
+    """The terms as evidence, with what else is known of them."""
+    if note_of is None and WILDCARD not in terms:
+        return [_judged(code, name, label, None) for code, name in terms.items()]
+    return [
+        JudgedTerm(id=code, name=name, dataset=label, note="rest_of_the_list", count=rest)
+        if code == WILDCARD
+        else _judged(code, name, label, None if note_of is None else note_of(code))
+        for code, name in terms.items()
+    ]
+
+
+@lru_cache(maxsize=1 << 16)
+def _judged(code: str, name: str | None, label: str, note: TermNote | None) -> JudgedTerm:
+    """One value for the same term of many cases: making it costs more than all the rest of judging it."""
+    return JudgedTerm(id=code, name=name, dataset=label, note=note)
+
+
+def count_of(terms: dict[str, str | None], rest: int) -> int:
+    """How many codes the terms are."""
+    return len(terms) + (rest - 1 if WILDCARD in terms else 0)

@@ -1,0 +1,139 @@
+"""Bring the datasets and terms of two selections together, under the names that structures know them by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from assay.errors import InputError
+from assay.model import DatasetSelection, Selection, Term, TimeRange
+from assay.sdmx.identifiers import ArtefactId, code_of, parse_artefact
+from assay.sdmx.structures import DatasetStructure, DimensionStructure, Structures
+
+TIME_DIMENSION = "TIME_PERIOD"
+"""The id of the time dimension where no structure tells another. Its terms are periods."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Chosen:
+    """What one side says of one dimension of one dataset.
+
+    ``codes`` is name by code, in order, the names taken from the code list where the side has
+    none. ``everything``: a wildcard. Without codes and ``everything`` it is explicitly empty.
+    """
+
+    codes: dict[str, str | None] = field(default_factory=dict)
+    everything: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """One dataset as one side selects it, several mentions of it brought together."""
+
+    dimensions: dict[str, Chosen] = field(default_factory=dict)
+    time: tuple[TimeRange, ...] | None = None
+
+    def add(self, dataset: DatasetSelection, structure: DatasetStructure | None) -> None:
+        """Take in one mention of the dataset."""
+        time_dimension = (structure.time_dimension if structure is not None else None) or TIME_DIMENSION
+        for one in dataset.dimensions:
+            if one.dimension == time_dimension:
+                self._add_time(() if one.everything else tuple(TimeRange(start=t.id, end=t.id) for t in one.terms))
+                continue
+            chosen = self.dimensions.get(one.dimension)
+            if chosen is None:
+                chosen = self.dimensions[one.dimension] = Chosen()
+            chosen.everything = chosen.everything or one.everything
+            known = structure.dimension(one.dimension) if structure is not None else None
+            _add_terms(chosen.codes, one.terms, known)
+        if dataset.time is not None:
+            self._add_time(dataset.time)
+
+    def _add_time(self, time: tuple[TimeRange, ...]) -> None:
+        """Take in periods. A mention of all of time makes the union all of time."""
+        if self.time is None:
+            self.time = time
+        else:
+            self.time = (*self.time, *time) if self.time and time else ()
+
+
+def _add_terms(codes: dict[str, str | None], terms: Iterable[Term], known: DimensionStructure | None) -> None:
+    names = known.codes.names if known is not None and known.codes is not None else {}
+    for term in terms:
+        id, name = term.id, term.name
+        if id not in names and ":" in id:
+            id = code_of(id)
+        codes[id] = names.get(id) if name is None else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPair:
+    """One dataset of either selection, and what both say of it. ``target`` or ``selected`` is None where absent."""
+
+    label: str
+    """The target's name for it, where the target has it."""
+    structure: DatasetStructure | None
+    target: Side | None
+    selected: Side | None
+
+
+def pair_datasets(target: Selection, selected: Selection, structures: Structures | None) -> list[DatasetPair]:
+    """The datasets of both sides, the target's first, each side's own in its order.
+
+    A selected dataset stands beside the target's of the same version, else beside the first one
+    that its id can mean: an agency or version that only one side says is free.
+    """
+    labels: list[str] = []
+    targets: dict[str, Side] = {}
+    selections: dict[str, Side] = {}
+    for dataset in target.datasets:
+        label = _label(dataset.dataset)
+        if label not in targets:
+            labels.append(label)
+        targets.setdefault(label, Side()).add(dataset, _structure(structures, dataset.dataset))
+    for dataset in selected.datasets:
+        label = _counterpart(dataset.dataset, labels)
+        if label not in labels:
+            labels.append(label)
+        known = _structure(structures, dataset.dataset) or _structure(structures, label)
+        selections.setdefault(label, Side()).add(dataset, known)
+    return [
+        DatasetPair(
+            label=label,
+            structure=_structure(structures, label),
+            target=targets.get(label),
+            selected=selections.get(label),
+        )
+        for label in labels
+    ]
+
+
+def _structure(structures: Structures | None, dataset: str) -> DatasetStructure | None:
+    return structures.dataset(dataset) if structures is not None else None
+
+
+def _parsed(dataset: str) -> ArtefactId | None:
+    try:
+        return parse_artefact(dataset)
+    except InputError:
+        return None
+
+
+def _label(dataset: str) -> str:
+    """An id in one spelling, ``AGENCY:ID(VERSION)``; text that is no id stays as it is."""
+    parsed = _parsed(dataset)
+    return dataset.strip() if parsed is None else str(parsed)
+
+
+def _counterpart(dataset: str, labels: Sequence[str]) -> str:
+    """The label among those that this id means, else the id's own."""
+    own = _label(dataset)
+    if own in labels:
+        return own
+    parsed = _parsed(dataset)
+    if parsed is None:
+        return own
+    # Only here can two versions be told apart: the same one first, then any that fits.
+    fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]
+    same = [label for label in fitting if (known := _parsed(label)) is not None and known.version is not None]
+    return next(iter(same if parsed.version is not None and same else fitting), own)

@@ -1,0 +1,239 @@
+"""Score a selection against its target, by the second section of docs/sdmx.md (metrics of indicator selection)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from assay.model import (
+    DimensionScore,
+    HierarchyEquivalence,
+    JudgedTerm,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    TermCounts,
+    TermNote,
+    TimeScore,
+)
+from assay.sdmx.dimensions import NoteOf, Sorted, count_of, judged, sort_terms, weigh_hierarchy
+from assay.sdmx.matching import DatasetPair, pair_datasets
+from assay.sdmx.periods import compare_time
+from assay.sdmx.structures import DimensionStructure, Structures
+
+
+def score_selection(
+    selected: Selection,
+    targets: Sequence[Selection],
+    *,
+    structures: Structures | None = None,
+    settings: SelectionSettings = SelectionSettings(),  # noqa: B008 (frozen)
+) -> SelectionScore:
+    """Score a selection against the acceptable targets: by the one that it comes closest to, the first of equals.
+
+    Closest is the one met exactly, else the one of the highest macro F1, then micro F1, then share
+    of the time range. Raises ValueError without a target.
+    """
+    scores = [
+        _score_one(selected, target, index, structures=structures, settings=settings)
+        for index, target in enumerate(targets)
+    ]
+    return max(scores, key=_closeness)
+
+
+def _closeness(score: SelectionScore) -> tuple[float, ...]:
+    return (score.exact, *(value or 0.0 for value in (score.macro_f1, score.micro_f1, score.time_range)))
+
+
+def _score_one(
+    selected: Selection, target: Selection, index: int, *, structures: Structures | None, settings: SelectionSettings
+) -> SelectionScore:
+    pairs = pair_datasets(target, selected, structures)
+    judging = _Judging(pairs, structures, settings)
+    dimensions = judging.dimensions()
+    matched = tuple(pair.label for pair in pairs if pair.target is not None and pair.selected is not None)
+    extra = tuple(pair.label for pair in pairs if pair.target is None)
+    missing = tuple(pair.label for pair in pairs if pair.selected is None)
+    datasets = term_counts(len(matched), len(extra), len(missing))
+    time = tuple(_time_scores(pairs))
+    judged_time = [one for one in time if one.state != "not_judged"]
+    micro = term_counts(*map(sum, zip(*(one.counts for one in dimensions), strict=True))) if dimensions else datasets
+    exact = (
+        not extra
+        and not missing
+        and not any(one.false_positives or one.false_negatives for one in dimensions)
+        and all(one.state == "exact" for one in judged_time)
+    )
+    recalls = [one.recall for one in dimensions if one.in_target and one.recall is not None]
+    return SelectionScore(
+        exact=exact,
+        dimensions=dimensions,
+        # Where neither side speaks of any dimension, the datasets are all that was selected.
+        macro_precision=_mean([one.precision for one in dimensions]) if dimensions else datasets.precision,
+        macro_recall=_mean(recalls) if dimensions else datasets.recall,
+        macro_f1=_mean([one.f1 for one in dimensions]) if dimensions else datasets.f1,
+        micro_precision=micro.precision,
+        micro_recall=micro.recall,
+        micro_f1=micro.f1,
+        matched_datasets=matched,
+        extra_datasets=extra,
+        missing_datasets=missing,
+        dataset_precision=datasets.precision,
+        dataset_recall=datasets.recall,
+        time=time,
+        time_range=_mean([1.0 if one.state == "exact" else one.share or 0.0 for one in judged_time]),
+        equivalences=tuple(judging.equivalences),
+        target_index=index,
+        names_compared=judging.names_compared or settings.match_on == "id",
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def term_counts(true_positives: int, false_positives: int, false_negatives: int) -> TermCounts:
+    """Precision, recall and F1 of counted terms.
+
+    Nothing selected where something is wanted: precision 0 and recall 0. Nothing selected and
+    nothing wanted: 1 and 1. Something selected and nothing wanted: precision 0, and no recall
+    (None), as there is nothing to be found.
+    """
+    selected, wanted = true_positives + false_positives, true_positives + false_negatives
+    neither = not selected and not wanted
+    precision = 1.0 if neither else true_positives / selected if selected else 0.0
+    recall = 1.0 if neither else true_positives / wanted if wanted else None
+    f1 = 1.0 if neither else 2 * true_positives / (selected + wanted)
+    return TermCounts(
+        true_positives=true_positives,
+        false_positives=false_positives,
+        false_negatives=false_negatives,
+        precision=precision,
+        recall=recall,
+        f1=f1,
+    )
+
+
+class _Judging:
+    """One selection beside one target, dimension by dimension."""
+
+    def __init__(
+        self, pairs: Sequence[DatasetPair], structures: Structures | None, settings: SelectionSettings
+    ) -> None:
+        self.pairs = pairs
+        self.equivalences: list[HierarchyEquivalence] = []
+        self.names_compared = True
+        self._structures = structures
+        self._settings = settings
+
+    def dimensions(self) -> tuple[DimensionScore, ...]:
+        """The target's dimensions in their order, then those in which only the selection has something."""
+        wanted = dict.fromkeys(
+            name for pair in self.pairs if pair.target is not None for name in pair.target.dimensions
+        )
+        selected = dict.fromkeys(
+            name for pair in self.pairs if pair.selected is not None for name in pair.selected.dimensions
+        )
+        scores = []
+        for name in dict.fromkeys((*wanted, *selected)):
+            score = self._dimension(name, in_target=name in wanted)
+            if score is not None:
+                scores.append(score)
+        return tuple(scores)
+
+    def _dimension(self, name: str, *, in_target: bool) -> DimensionScore | None:
+        found: list[tuple[DatasetPair, DimensionStructure | None, Sorted]] = []
+        for pair in self.pairs:
+            known = pair.structure.dimension(name) if pair.structure is not None else None
+            terms = sort_terms(pair, name, known, compare_names=self._settings.match_on == "id_and_name")
+            if terms is None:
+                continue
+            if known is not None and terms.false_positives and terms.false_negatives:
+                weigh_hierarchy(terms, pair, name, known, count=self._settings.count_hierarchy)
+            self.equivalences += terms.equivalences
+            self.names_compared = self.names_compared and terms.names_compared
+            found.append((pair, known, terms))
+        if not found:
+            return None
+        elsewhere = frozenset(code for _, _, terms in found for code in terms.false_negatives) if found[1:] else None
+        right: list[JudgedTerm] = []
+        extra: list[JudgedTerm] = []
+        missing: list[JudgedTerm] = []
+        totals = [0, 0, 0]
+        for pair, known, terms in found:
+            note_of = self._notes(pair, name, known, terms, elsewhere or frozenset())
+            right += judged(terms.true_positives, pair.label, _through_hierarchy(terms), terms.rest)
+            extra += judged(terms.false_positives, pair.label, note_of, terms.rest)
+            missing += judged(terms.false_negatives, pair.label, note_of, terms.rest)
+            for place, side in enumerate((terms.true_positives, terms.false_positives, terms.false_negatives)):
+                totals[place] += count_of(side, terms.rest)
+        counts = term_counts(*totals)
+        return DimensionScore(
+            dimension=name,
+            in_target=in_target,
+            true_positives=tuple(right),
+            false_positives=tuple(extra),
+            false_negatives=tuple(missing),
+            precision=counts.precision,
+            recall=counts.recall,
+            f1=counts.f1,
+        )
+
+    def _notes(
+        self,
+        pair: DatasetPair,
+        dimension: str,
+        known: DimensionStructure | None,
+        terms: Sorted,
+        elsewhere: frozenset[str],
+    ) -> NoteOf:
+        """From a wrong or missing code to what else is known of it."""
+        unknown_dataset = self._structures is not None and pair.structure is None
+        unknown_dimension = pair.structure is not None and known is None and dimension != pair.structure.time_dimension
+        linked = {code for one in terms.equivalences for code in (one.parent.id, *(child.id for child in one.children))}
+
+        def note_of(code: str) -> TermNote | None:
+            if code in terms.renamed:
+                return "name_differs"
+            if code in linked:
+                return "through_hierarchy"
+            if unknown_dataset:
+                return "unknown_dataset"
+            if unknown_dimension:
+                return "unknown_dimension"
+            if known is not None and known.codes is not None and code not in known.codes.names:
+                return "unknown_code"
+            if code in elsewhere and code in terms.false_positives:
+                return "other_dataset"
+            if known is not None and known.available is not None and code not in known.available:
+                return "unavailable"
+            return None
+
+        return note_of
+
+
+def _through_hierarchy(terms: Sorted) -> NoteOf | None:
+    """The note of true positives: they have one only where a hierarchy made them right."""
+    counted = [one for one in terms.equivalences if one.counted]
+    if not counted:
+        return None
+    codes = {
+        code
+        for one in counted
+        for code in ([one.parent.id] if one.selected == "children" else [child.id for child in one.children])
+    }
+    return lambda code: "through_hierarchy" if code in codes else None
+
+
+def _time_scores(pairs: Sequence[DatasetPair]) -> Iterable[TimeScore]:
+    """The time of each dataset that either side speaks of."""
+    for pair in pairs:
+        target = pair.target.time if pair.target is not None else None
+        selected = pair.selected.time if pair.selected is not None else None
+        if target is None and not selected:
+            continue
+        if pair.target is None:
+            continue  # a dataset too many is wrong as a whole already
+        state, share = ("missing", None) if pair.selected is None else compare_time(target, selected)
+        yield TimeScore(dataset=pair.label, state=state, target=target, selected=selected, share=share)
