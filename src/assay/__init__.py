@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 from assay._version import __version__
 
 if TYPE_CHECKING:
-    from assay.api import FileOptions, Run, compare, evaluate, examine, judge, load_run, open_system
+    from assay.api import (
+        FileOptions,
+        Run,
+        compare,
+        evaluate,
+        evaluate_selections,
+        examine,
+        judge,
+        judge_selection,
+        load_run,
+        open_system,
+        read_selection,
+    )
     from assay.errors import (
         AssayError,
         CaseFileError,
@@ -28,6 +40,8 @@ if TYPE_CHECKING:
         Case,
         CaseOptions,
         Comparison,
+        DatasetSelection,
+        DimensionSelection,
         Evidence,
         Execution,
         Failure,
@@ -35,6 +49,12 @@ if TYPE_CHECKING:
         Prediction,
         Result,
         Score,
+        Selection,
+        SelectionScore,
+        Term,
+        TimeRange,
+        Turn,
+        TurnAnswer,
         Verdict,
     )
     from assay.ports import FieldNames
@@ -46,6 +66,8 @@ __all__ = [
     "CaseOptions",
     "Comparison",
     "DatabaseError",
+    "DatasetSelection",
+    "DimensionSelection",
     "Evidence",
     "Execution",
     "Failure",
@@ -61,20 +83,32 @@ __all__ = [
     "Run",
     "RunError",
     "Score",
+    "Selection",
+    "SelectionScore",
     "SystemUnusable",
+    "Term",
+    "TimeRange",
+    "Turn",
+    "TurnAnswer",
     "UsageError",
     "Verdict",
     "__version__",
     "compare",
     "evaluate",
+    "evaluate_selections",
     "examine",
     "judge",
+    "judge_selection",
     "load_run",
     "open_system",
+    "read_selection",
 ]
 
 _HOMES = {
-    "assay.api": ("FileOptions", "Run", "compare", "evaluate", "examine", "judge", "load_run", "open_system"),
+    "assay.api": (
+        *("FileOptions", "Run", "compare", "evaluate", "evaluate_selections", "examine", "judge", "judge_selection"),
+        *("load_run", "open_system", "read_selection"),
+    ),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
     ),

@@ -24,7 +24,6 @@ from assay.model import (
     Selection,
     SelectionScore,
     SelectionSettings,
-    TurnAnswer,
 )
 from assay.ports import System
 from assay.runs.asking import OnProgress, answers_held, ask
@@ -157,12 +156,11 @@ def judge_selection(
     settings = SelectionSettings(
         structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
     )
-    asked = Prediction(case_id="", turns=(TurnAnswer(raw=answer if isinstance(answer, str) else None),))
-    datasets = [dataset.dataset for one in targets for dataset in one.datasets]
-    known = _load(structures, sources, (*datasets, *_named(asked)), language)
-    selection = answer if isinstance(answer, Selection) else read_answer(answer, known)
-    if not isinstance(selection, Selection):
-        raise InputError(selection.message)
+    named = [dataset.dataset for one in targets for dataset in one.datasets]
+    if isinstance(answer, str):
+        named += datasets_named(answer)
+    known = _load(structures, sources, tuple(dict.fromkeys(named)), language)
+    selection = answer if isinstance(answer, Selection) else read_selection(answer, structures=known)
     return score_selection(selection, targets, structures=known, settings=settings)
 
 
@@ -248,3 +246,16 @@ def _digest(known: Structures | None) -> str:
                 for code, code_name in dimension.codes.names.items():
                     digest.update(f"{code}|{code_name}|{dimension.codes.children.get(code)}\n".encode())
     return digest.hexdigest()
+
+
+def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
+    """Read the text of a selection in any form that answers come in (docs/sdmx.md).
+
+    Raises InputError where it cannot be read, or not without structures.
+    """
+    sources = _sources(structures)
+    known = _load(structures, sources, tuple(datasets_named(text)), language)
+    read = read_answer(text, known)
+    if not isinstance(read, Selection):
+        raise InputError(read.message)
+    return read
