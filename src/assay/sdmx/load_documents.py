@@ -20,7 +20,7 @@ from typing import Any
 
 from assay.errors import InputError, MissingDependency
 from assay.sdmx.identifiers import ArtefactId
-from assay.sdmx.load_catalogue import Catalogue, Codes, Component, Concept, DataStructure, Dataflow
+from assay.sdmx.load_catalogue import Catalogue, Codes, Component, Concept, Dataflow, DataStructure
 from assay.sdmx.load_relations import local, read_constraint, read_hierarchies
 
 _READ_BY_SDMX1 = frozenset(
@@ -108,8 +108,9 @@ def _artefacts(structures: Any) -> Iterator[Any]:
 
 def _message(root: Any, artefact: Any, where: str) -> Any:
     """sdmx1's message of one artefact alone. Raises InputError, naming the artefact, where sdmx1 cannot read it."""
-    import sdmx
     from lxml import etree
+
+    import sdmx
 
     for name in _UNNEEDED:
         etree.strip_elements(artefact, f"{{*}}{name}", with_tail=False)
@@ -206,8 +207,8 @@ def _name(artefact: Any, language: str) -> str | None:
         return None
     if len(names) == 1 or language in names:
         return names.get(language) or next(iter(names.values()))
-    by_language = {key.split("-")[0].casefold(): name for key, name in reversed(names.items())}
-    for wanted in (language.split("-")[0].casefold(), "en"):
+    by_language: dict[str, str] = {key.split("-")[0].casefold(): name for key, name in reversed(list(names.items()))}
+    for wanted in (language.split("-", maxsplit=1)[0].casefold(), "en"):
         if wanted in by_language:
             return by_language[wanted]
     return next(iter(names.values()))

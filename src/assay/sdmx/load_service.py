@@ -82,10 +82,11 @@ class _Service:
 
     def __init__(self, url: str, *, language: str) -> None:
         import sdmx
+        from sdmx.format import Version
         from sdmx.session import Session
         from sdmx.source import Source
 
-        class Capture(Source):  # type: ignore[misc]
+        class Capture(Source):
             """Keeps an answer as it came, and gives sdmx1 an empty message for it: it is read as files are."""
 
             content = b""
@@ -102,7 +103,7 @@ class _Service:
         self._until = time.monotonic() + TOTAL_S
         headers = {"Accept-Language": language}
         self._sources = {
-            version: Capture(id="ASSAY", url=self.url, name=self.url, versions={version}, headers=headers)
+            version: Capture(id="ASSAY", url=self.url, name=self.url, versions={Version[version]}, headers=headers)
             for version in ("2.1", "3.0.0")
         }
         self._clients = {version: sdmx.Client(source, session=Session()) for version, source in self._sources.items()}
@@ -145,11 +146,12 @@ class _Service:
                 force=True,
             )
         except requests.HTTPError as error:
-            status = error.response.status_code
+            status = getattr(error.response, "status_code", None)
             if status == 404:
                 return None
+            reason = getattr(error.response, "reason", None)
             raise InputError(
-                f'the service {self.url} answered {status} ({error.response.reason}) to {kind} "{id_}": check its '
+                f'the service {self.url} answered {status} ({reason}) to {kind} "{id_}": check its '
                 "address, or try again later"
             ) from error
         except NotImplementedError:  # sdmx1's word for 501
