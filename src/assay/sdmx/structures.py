@@ -32,10 +32,17 @@ class DimensionStructure:
     codes: CodeList | None = None
     available: frozenset[str] | None = None
     """The codes that have data, by the dataset's constraint. None: no constraint speaks of it."""
+    _all_codes: list[tuple[str, ...] | None] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Nothing, then what `all_codes` found: it is asked for at each wildcard, and a list may have 100,000 codes."""
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
         """What a wildcard takes, in the list's order: codes that have data, else the whole list. None: not known."""
+        if not self._all_codes:
+            self._all_codes.append(self._find_all_codes())
+        return self._all_codes[0]
+
+    def _find_all_codes(self) -> tuple[str, ...] | None:
         if self.codes is None:
             return None if self.available is None else tuple(sorted(self.available))
         if self.available is None:
