@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
+from assay.reports.selection_tables import dimension_legend
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 _MARKS = {"correct": "✓", "incorrect": "✗", "unscored": "–"}
 _SIGNS = {"matched": "", "missing": "−", "extra": "+"}
 _TITLES = {"matched": "in both", "missing": "only gold has this row", "extra": "only the prediction has this row"}
+_LIST_SIGNS = {"right": "✓", "extra": "+", "missing": "−"}
+_LIST_TITLES = {
+    "right": "✓ true positives",
+    "extra": "+ false positives: only selected",
+    "missing": "− false negatives: not selected",
+}
 _MOST_CASES = 5000
 
 
@@ -50,6 +57,9 @@ class HtmlReporter:
             marks=_MARKS,
             signs=_SIGNS,
             titles=_TITLES,
+            list_signs=_LIST_SIGNS,
+            list_titles=_LIST_TITLES,
+            legend=dimension_legend(view.selection) if view.selection else "",
         )
         return page.encode("utf-8", "backslashreplace")
 
@@ -81,7 +91,9 @@ def _asset(name: str) -> str:
 
 @lru_cache
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_asset("report.html"))
+    environment = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html")
