@@ -261,7 +261,8 @@ class _Builder:
         example = self.first_message(count)
         said = meanings.SELECTION_FAILURES if self.of_selections else meanings.FAILURES
         blame = selection_build.blamed(blame) if self.of_selections else blame
-        return self.count_row(count, words(kind), said.get(kind, ""), blame=blame, example=example)
+        name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
+        return self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
 
     def first_message(self, count: Count) -> str | None:
         wanted = set(count.case_ids[:1])

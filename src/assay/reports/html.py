@@ -31,6 +31,8 @@ _LIST_TITLES = {
     "missing": "− false negatives: not selected",
 }
 _MOST_CASES = 5000
+_MOST_SELECTIONS = 3000
+"""Cases whose selections are shown term by term: each takes about twice the room of a query."""
 
 
 class HtmlReporter:
@@ -40,10 +42,10 @@ class HtmlReporter:
     suffix = ".html"
 
     def render(self, run: Run) -> bytes:
-        """The whole page, UTF-8. Of more than 5,000 cases, correct ones are left out first, and counted."""
+        """The whole page, UTF-8. Of too many cases correct ones are left out first, and counted."""
         from markupsafe import Markup
 
-        shown = _shown(run.evidence)
+        shown = _shown(run.evidence, _MOST_CASES if run.settings.selection is None else _MOST_SELECTIONS)
         view = view_of(run, detailed=shown)
         css, script = _asset("report.css"), _asset("report.js")
         page = _template().render(
@@ -72,10 +74,10 @@ def content_security_policy(css: str, script: str) -> str:
     )
 
 
-def _shown(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-    if len(evidence) <= _MOST_CASES:
+def _shown(evidence: Sequence[Evidence], most: int) -> Sequence[Evidence]:
+    if len(evidence) <= most:
         return evidence
-    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:_MOST_CASES]
+    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:most]
     return [evidence[place] for place in sorted(kept)]
 
 

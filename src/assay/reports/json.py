@@ -47,7 +47,6 @@ class JsonReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole report. Valid JSON whatever the cells hold: there is no NaN in it."""
-        import msgspec
 
         view = view_of(run, detailed=())
         document = {
@@ -65,19 +64,28 @@ class JsonReporter:
             "aggregates": _builtins(run.aggregates),
         }
         case = _case if run.settings.selection is None else _selection_case
+        written = bytearray()
+        _write(document, written)
+        written[-1:] = b',"cases":['
         # One by one: 10,000 selections of 200 terms would take gigabytes as one tree of dicts.
-        cases = [msgspec.Raw(_encoded(case(item))) for item in run.evidence]
-        head = _encoded(document)
-        return b'%s,"cases":%s}\n' % (head[:-1], msgspec.json.encode(cases))
+        for place, item in enumerate(run.evidence):
+            if place:
+                written += b","
+            _write(case(item), written)
+        written += b"]}\n"
+        return bytes(written)
 
 
-def _encoded(value: dict[str, object]) -> bytes:
+def _write(value: dict[str, object], written: bytearray) -> None:
+    """Append the value as JSON."""
     import msgspec
 
+    length = len(written)
     try:
-        return msgspec.json.encode(value)
+        msgspec.json.Encoder().encode_into(value, written, -1)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+        del written[length:]
+        written += msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
 
 
 def cell_json(cell: Cell) -> object:

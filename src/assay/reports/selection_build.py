@@ -333,7 +333,7 @@ def _time(score: TimeScore) -> TimeView:
         state=score.state,
         said=words(score.state) + share,
         target=periods(score.target),
-        selected=periods(score.selected),
+        selected=periods(score.selected) if score.selected is not None else "none",
         good=None if score.state == "not_judged" else score.state == "exact",
     )
 
