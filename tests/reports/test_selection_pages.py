@@ -224,7 +224,15 @@ def test_long_lists_are_cut_and_say_so() -> None:
 def test_the_more_lists_there_are_the_fewer_terms_of_each_are_shown() -> None:
     assert room_for([long_case(100)]).terms == 40
     assert room_for([long_case(100)] * 3000).terms == 20
-    assert room_for([long_case(100)] * 50_000).terms == 3
+    assert room_for([long_case(100)] * 50_000).terms == 5
+
+
+def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
+    found = [JudgedTerm(id=f"C{place}") for place in range(40)]
+    item = evidence("a", [("All?", selection_score([dimension("AREA", right=found, extra=found)]))])
+    few, many = room_for([item]), room_for([item] * 1500)
+    assert (few.terms, few.right, few.cut) == (40, 40, False)
+    assert (many.terms, many.right, many.cut) == (40, 10, True)
 
 
 def test_of_too_many_cases_correct_ones_are_left_out_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,8 @@ def _case(case: CaseView) -> Iterable[str]:
     # Tags of HTML blocks end Markdown for their line: what stands in the summary is escaped as HTML.
     yield f"<details><summary>{html(case.id)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
-    yield from fenced("text", case.question)
+    if not any(turn.question for turn in case.turns):
+        yield from fenced("text", case.question)
     for query in (*case.golds, *filter(None, [case.predicted])):
         yield from _query(query)
     for turn in case.turns:

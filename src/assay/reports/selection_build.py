@@ -42,7 +42,8 @@ from assay.reports.view import CaseLink, CaseView
 HEADLINE_METRIC = "exact_match"
 HEADLINE_NAME = "Exact selections"
 _BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
-_TERM_LIMITS = (40, 20, 10, 5, 3)
+_TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
+"""How many terms a list shows at most, the most generous first: of wrong lists, and of right ones."""
 _TERMS_OF_A_REPORT = 80_000
 _TEXTS_OF_A_REPORT = 3_000_000
 """Characters of answers as they came, over all cases."""
@@ -58,7 +59,9 @@ class Room:
     """How much of each case a report shows, so that one with many cases can still be opened."""
 
     terms: int
-    """Of each list."""
+    """Of each list of false positives or false negatives."""
+    right: int
+    """Of each list of true positives: these need less looking at."""
     text: int
     """Characters of an answer as it came."""
     cut: bool
@@ -67,19 +70,22 @@ class Room:
 
 def room_for(detailed: Sequence[Evidence], *, terms: int | None = None) -> Room:
     """The room that cases have which are shown together; ``terms`` sets the length of lists, None: by their number."""
-    lengths = [
-        len(found)
-        for item in detailed
-        for turn in item.turns
-        if turn.score
-        for dimension in turn.score.dimensions
-        for found in (dimension.true_positives, dimension.false_positives, dimension.false_negatives)
-    ]
-    if terms is None:
-        fitting = (limit for limit in _TERM_LIMITS if sum(min(n, limit) for n in lengths) <= _TERMS_OF_A_REPORT)
-        terms = next(fitting, _TERM_LIMITS[-1])
-    text = min(_TEXT_LENGTH, max(300, _TEXTS_OF_A_REPORT // max(1, len(detailed))))
-    return Room(terms=terms, text=text, cut=max(lengths, default=0) > terms)
+    scores = [turn.score for item in detailed for turn in item.turns if turn.score]
+    dimensions = [dimension for score in scores for dimension in score.dimensions]
+    right = [len(one.true_positives) for one in dimensions]
+    wrong = [len(found) for one in dimensions for found in (one.false_positives, one.false_negatives)]
+
+    def shown(limits: tuple[int, int]) -> int:
+        return sum(min(length, limits[0]) for length in wrong) + sum(min(length, limits[1]) for length in right)
+
+    limits = (terms, terms) if terms else next(filter(lambda it: shown(it) <= _TERMS_OF_A_REPORT, _TERM_LIMITS), None)
+    most_wrong, most_right = limits or _TERM_LIMITS[-1]
+    return Room(
+        terms=most_wrong,
+        right=most_right,
+        text=min(_TEXT_LENGTH, max(300, _TEXTS_OF_A_REPORT // max(1, len(detailed)))),
+        cut=max(wrong, default=0) > most_wrong or max(right, default=0) > most_right,
+    )
 
 
 def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
@@ -93,7 +99,7 @@ def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
             BesideHeadline(name=name, place=metrics.index(metric)) for metric, name in _BESIDE if metric in metrics
         ),
         dimensions=rows,
-        term_limit=room.terms if room.cut else None,
+        term_limits=(room.terms, room.right) if room.cut else None,
     )
 
 
@@ -136,7 +142,7 @@ def facts(run: Run) -> Iterable[tuple[str, str]]:
     counted = "counts as its children, and they as it" if settings.count_hierarchy else "does not count as its children"
     yield "Structures", named
     yield "Terms", f"matched by {matched}; a parent code {counted}"
-    yield "Names", f"in the language {one_line(settings.language, limit=20)}"
+    yield "Language", f"{one_line(settings.language, limit=20)}, of names in code lists"
 
 
 def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
@@ -286,7 +292,8 @@ def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, Dimensio
 
 def _dimension(score: DimensionScore, room: Room, *, several: bool) -> DimensionView:
     def terms(state: TermState, found: Sequence[JudgedTerm]) -> TermList:
-        shown = tuple(_term(term, dataset=several) for term in found[: room.terms])
+        most = room.right if state == "right" else room.terms
+        shown = tuple(_term(term, dataset=several) for term in found[:most])
         return TermList(state=state, count=len(found), terms=shown)
 
     return DimensionView(

@@ -51,8 +51,8 @@ class SelectionOverview:
     """Macro recall and macro precision, where the run has them."""
     dimensions: tuple[DimensionRow, ...]
     """As the run has them, then all of them; none where no turn was scored."""
-    term_limit: int | None
-    """How many terms a list shows at most, where that cut any; else None."""
+    term_limits: tuple[int, int] | None
+    """How many terms a list of wrong and of right terms shows at most, where that cut any; else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
