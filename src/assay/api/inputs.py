@@ -106,11 +106,23 @@ def read_inputs(
 
 
 def _fingerprint(path: str) -> Fingerprint:
+    """A hash of a file's content; of a folder's, over the names and contents of all its files, sorted."""
+    named = Path(path)
+    if not named.is_dir():
+        return Fingerprint(name=named.name, digest=_digest(named))
+    files = sorted((file.relative_to(named).as_posix(), file) for file in named.rglob("*") if file.is_file())
+    whole = blake2b(digest_size=16)
+    for name, file in files:
+        whole.update(f"{_digest(file)} {name}\0".encode("utf-8", "surrogateescape"))
+    return Fingerprint(name=named.resolve().name, digest=whole.hexdigest())
+
+
+def _digest(path: Path) -> str:
+    digest = blake2b(digest_size=16)
     with open(path, "rb") as file:
-        digest = blake2b(digest_size=16)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Fingerprint(name=Path(path).name, digest=digest.hexdigest())
+    return digest.hexdigest()
 
 
 def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str, int]:
