@@ -3,6 +3,9 @@
     with DenodoEmulator(answers={"How many?": "SELECT COUNT(*) FROM client"}, tables=folder) as server:
         ...  # ask server.api_url, run VQL at server.catalog_url
 
+    with ChatEmulator(answers={"How many?": "Seven."}) as server:
+        ...  # chat at server.openai_url, or at server.deployment_url()
+
 `python -m assay.testing` starts one with the bundled example and says what to try on it.
 """
 
