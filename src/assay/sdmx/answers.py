@@ -17,7 +17,7 @@ from assay.sdmx.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
 from assay.sdmx.rest import is_data_url, read_url
 from assay.sdmx.series import SERIES_KEYS, read_series
 from assay.sdmx.statgpt import DATASET_NAMES, read_query
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures import DatasetStructure, Structures
 from assay.sdmx.trouble import SelectionError, described, excerpt, suggestion
 
 _EXPECTED = (
@@ -58,6 +58,32 @@ def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
         found = error.object[error.start : error.start + 1]
         return SelectionError(f"the answer has {found!a} in a name, half a character: {_EXPECTED}").failure()
     return selection
+
+
+def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str, ...]:
+    """The datasets that an answer names, also where it can only be read with their structures: the first such one then.
+
+    What ``structures`` know already is read by them.
+    """
+    lookup = _Lookup(structures)
+    read = read_answer(raw, lookup)
+    named = [dataset.dataset for dataset in read.datasets] if isinstance(read, Selection) else lookup.missed
+    return tuple(dict.fromkeys(named))
+
+
+class _Lookup(Structures):
+    """Structures that note what they are asked for and do not have."""
+
+    def __init__(self, structures: Structures | None) -> None:
+        super().__init__(())
+        self._known = structures
+        self.missed: list[str] = []
+
+    def dataset(self, reference: str) -> DatasetStructure | None:
+        found = self._known.dataset(reference) if self._known is not None else None
+        if found is None:
+            self.missed.append(reference)
+        return found
 
 
 def _read(raw: str, structures: Structures | None) -> Selection:

@@ -81,10 +81,11 @@ class _Service:
     """One service, which speaks the REST interface of SDMX 2.1, or else that of 3.0: the first answer tells."""
 
     def __init__(self, url: str, *, language: str) -> None:
-        import sdmx
         from sdmx.format import Version
         from sdmx.session import Session
         from sdmx.source import Source
+
+        import sdmx
 
         class Capture(Source):
             """Keeps an answer as it came, and gives sdmx1 an empty message for it: it is read as files are."""
