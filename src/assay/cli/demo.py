@@ -14,8 +14,12 @@ _TIMEOUT_S = 1.0
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to put the sample, the run and the report.")
-    ] = Path("assay-demo"),
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="For the sample, the run and the report. [default: assay-demo]"),
+    ] = None,
+    sdmx: Annotated[
+        bool, typer.Option("--sdmx", help="The SDMX example instead: what an assistant selected. Needs assay[sdmx].")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -23,8 +27,16 @@ def demo(
 
     Example:  assay demo
 
-    Writes assay-demo/: the database, the questions, the answers, the run and report.html.
+    Writes assay-demo/: the database, the questions, the answers, the run and report.html. With --sdmx the folder is
+    assay-sdmx/, and the workbook report.xlsx is among them.
     """
+    if sdmx:
+        _demo_sdmx(folder or Path("assay-sdmx"), as_json=as_json, quiet=quiet)
+    else:
+        _demo_sql(folder or Path("assay-demo"), as_json=as_json, quiet=quiet)
+
+
+def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
     import shutil
 
     from assay.cli.run import run_settings
@@ -48,3 +60,31 @@ def demo(
         name="the bundled sample",
     )
     run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, reports={"html": report})
+
+
+def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
+    import shutil
+
+    from assay.cli.sdmx import run_selections
+    from assay.demo import sdmx_path
+    from assay.errors import InputError
+
+    names = ("cases.yaml", "predictions.jsonl", "structures.xml")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            shutil.copyfile(sdmx_path(name), folder / name)
+    except OSError as error:
+        raise InputError(f"{folder}: the example cannot be written there ({error.strerror})") from error
+    cases, predictions, structures = (folder / name for name in names)
+    run_selections(
+        cases,
+        predictions,
+        structures=[str(structures)],
+        output=folder / "run",
+        overwrite=True,
+        name="the bundled SDMX example",
+        as_json=as_json,
+        quiet=quiet,
+        reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx"},
+    )

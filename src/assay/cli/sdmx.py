@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.errors import InputError, Interrupted, UsageError
+from assay.ports import System
 
 
 def sdmx(  # one parameter an option
@@ -66,27 +68,72 @@ def sdmx(  # one parameter an option
     A live assistant:  assay sdmx cases/ --system chat:https://host/openai/deployments/statgpt -o runs/live
     """
     from assay import registry
-    from assay.api.selections import evaluate_selections
     from assay.cli.access import Access
-    from assay.cli.output import show, write_reports
-    from assay.cli.progress import progress
 
-    if (predictions is None) == (system is None):
-        raise UsageError("give --predictions FILE or --system URL, one of them: see  assay sdmx --help")
-    if match_on not in ("id_and_name", "id"):
-        raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
+    if predictions is not None and system is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
     access = Access.gathered(user=None, password=None, token=token, needed=False)
-    opened = None
-    if system is not None:
+    answers: Path | System
+    if predictions is not None:
+        answers = predictions
+    elif system is None:
+        raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
+    else:
         options = access.system_options(
             timeout_s=ask_timeout, retries=retries, params=param or (), verify_ssl=verify_ssl
         )
-        opened = registry.open_system(system, options)
+        answers = registry.open_system(system, options)
+    run_selections(
+        cases,
+        answers,
+        structures=structures,
+        match_on=match_on,
+        count_hierarchy=count_hierarchy,
+        language=language,
+        concurrency=concurrency,
+        output=output,
+        overwrite=overwrite,
+        rescore=rescore,
+        name=name,
+        limit=limit,
+        allow_unmatched=allow_unmatched,
+        as_json=as_json,
+        quiet=quiet,
+        reports={"xlsx": xlsx, "html": html, "md": md, "junit": junit},
+    )
+
+
+def run_selections(
+    cases: Path,
+    answers: Path | System,
+    *,
+    structures: list[str] | None,
+    match_on: str = "id_and_name",
+    count_hierarchy: bool = False,
+    language: str = "en",
+    concurrency: int = 4,
+    output: Path | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    name: str | None = None,
+    limit: int | None = None,
+    allow_unmatched: bool = False,
+    as_json: bool,
+    quiet: bool,
+    reports: Mapping[str, Path | None],
+) -> None:
+    """Evaluate selections as the options say, and show the run. A live system is closed in the end."""
+    from assay.api.selections import evaluate_selections
+    from assay.cli.output import show, write_reports
+    from assay.cli.progress import progress
+
+    if match_on not in ("id_and_name", "id"):
+        raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
     try:
         with progress(quiet=quiet) as on_progress:
             done = evaluate_selections(
                 cases,
-                opened or str(predictions),
+                answers,
                 structures=structures or None,
                 match_on="id" if match_on == "id" else "id_and_name",
                 count_hierarchy=count_hierarchy,
@@ -107,9 +154,9 @@ def sdmx(  # one parameter an option
     except OSError as error:
         raise InputError(f"{error.filename or output}: {error.strerror or error}") from error
     finally:
-        if opened is not None:
-            opened.close()
-    written = write_reports(done, {"xlsx": xlsx, "html": html, "md": md, "junit": junit}.items())
+        if not isinstance(answers, Path):
+            answers.close()
+    written = write_reports(done, reports.items())
     show(done, as_json=as_json, folder=output, written=written)
     if output is None and not written and not as_json:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")

@@ -13,7 +13,7 @@ from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
-__all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path"]
+__all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path", "sdmx_path"]
 
 DATABASE_NAME = "shop"
 """The ``db_id`` of every case; the database's file is ``shop.sqlite``."""
@@ -40,6 +40,11 @@ def expected_path() -> Path:
     They hold for any time limit from about a second up.
     """
     return _bundled("expected.jsonl")
+
+
+def sdmx_path(name: str) -> Path:
+    """A file of the SDMX example: ``cases.yaml``, ``predictions.jsonl`` or ``structures.xml``."""
+    return _bundled(f"sdmx/{name}")
 
 
 def build_database(folder: Path) -> Path:
