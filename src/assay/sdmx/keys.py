@@ -5,6 +5,9 @@ A dot ends a position and ``+`` joins values; an empty position and ``*`` are wi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
 from assay.sdmx.draft import WILDCARD
 from assay.sdmx.identifiers import code_of
 from assay.sdmx.structures import DatasetStructure, Structures
@@ -55,10 +58,33 @@ def read_key(key: str, structure: DatasetStructure, *, dataset: str, whole: bool
 
 def position_codes(text: str) -> Codes:
     """The values that one position of a key joins."""
+    # Only what is short is remembered: hostile answers must not fill the memory.
+    return _remembered_codes(text) if len(text) <= 64 else _split_codes(text)
+
+
+def _split_codes(text: str) -> Codes:
     parts = [part.strip() for part in text.split("+")]
     if WILDCARD in parts or not any(parts):
         return None
     return tuple(dict.fromkeys(code_of(part) for part in parts if part))
+
+
+_remembered_codes = lru_cache(maxsize=65536)(_split_codes)
+
+
+def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
+    """The codes that any of the keys has, dimension by dimension, each in the order in which it first came."""
+    gathered: dict[str, dict[str, None]] = {}
+    everything: set[str] = set()
+    for key in keys:
+        for dimension, codes in key.items():
+            known = gathered.setdefault(dimension, {})
+            if codes is None:
+                everything.add(dimension)
+            else:
+                for code in codes:
+                    known[code] = None
+    return {name: None if name in everything else tuple(known) for name, known in gathered.items()}
 
 
 def join(one: Codes, other: Codes) -> Codes:

@@ -24,6 +24,8 @@ _REPORTING = re.compile(rf"([0-9]{{4}})-([ASTQMWD])([0-9]{{1,3}}){_ZONE}")
 _MONTHS = {"A": 12, "S": 6, "T": 4, "Q": 3, "M": 1}
 _DIGITS = {"A": 1, "S": 1, "T": 1, "Q": 1, "M": 2, "W": 2, "D": 3}
 _LAST_YEAR = date.max.year
+_LONGEST = 64
+"""Letters of the longest text that is looked at: what is remembered of hostile answers stays small."""
 
 Days = tuple[int | None, int | None]
 """The first day and the day after the last one, as `datetime.date.toordinal` counts days. None: open."""
@@ -41,9 +43,13 @@ class Period:
     after: int
 
 
-@lru_cache(maxsize=65536)
 def parse_period(text: str) -> Period | None:
     """The days of a period; None where the text is no period that SDMX knows."""
+    return _parsed(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=65536)
+def _parsed(text: str) -> Period | None:
     try:
         return _gregorian(text) or _reporting(text)
     except ValueError:  # a month 13, a day 30 of February, a week 53 in a year that has 52

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from assay.model.selection import Selection, TimeRange
 from assay.sdmx.draft import WILDCARD, SelectionDraft
 from assay.sdmx.identifiers import code_of
-from assay.sdmx.keys import Codes, join, meet, position_codes, read_key, selects_everything, structure_for
+from assay.sdmx.keys import Codes, join, meet, position_codes, read_key, selects_everything, structure_for, union
 from assay.sdmx.periods import intersection, ranges_of
 from assay.sdmx.statgpt import bounded
 from assay.sdmx.structures import Structures
@@ -92,10 +92,7 @@ def _key_codes(parts: DataUrl, structures: Structures | None) -> dict[str, Codes
         known = structure_for(
             parts.dataset, structures, why=f"the key {excerpt(','.join(keys))} lists values by position"
         )
-    first, *others = (read_key(key, known, dataset=parts.dataset) for key in keys)
-    for other in others:
-        first = {dimension: join(codes, other[dimension]) for dimension, codes in first.items()}
-    return first
+    return union(read_key(key, known, dataset=parts.dataset) for key in keys)
 
 
 def split_url(url: str) -> DataUrl:

@@ -5,14 +5,14 @@ A key is text, whose positions are read by the data structure definition, or an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.model.selection import Selection
 from assay.sdmx.draft import SelectionDraft
-from assay.sdmx.keys import Codes, position_codes, read_key, structure_for
+from assay.sdmx.keys import Codes, position_codes, read_key, structure_for, union
 from assay.sdmx.plain import DATASET_KEYS, selection_of
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures import DatasetStructure, Structures
 from assay.sdmx.trouble import SelectionError, described, suggestion
 
 SERIES_KEYS = (DATASET_KEYS[0], "series_keys", "time_range")
@@ -39,20 +39,25 @@ def read_series(value: Mapping[Any, object], structures: Structures | None) -> S
     keys = value["series_keys"]
     if not isinstance(keys, list):
         raise SelectionError(f"holds {described(keys)}: a list of series keys is expected", path=("series_keys",))
-    for place, key in enumerate(keys):
-        try:
-            codes = _codes(key, dataset, structures)
-        except SelectionError as error:
-            raise error.below("series_keys", place) from error
-        for dimension, found in codes.items():
-            draft.dataset(dataset).add_codes(dimension, found)
+    for dimension, codes in union(_each(keys, dataset, structures)).items():
+        draft.dataset(dataset).add_codes(dimension, codes)
     return draft.finish()
 
 
-def _codes(key: object, dataset: str, structures: Structures | None) -> dict[str, Codes]:
-    if isinstance(key, str):
-        structure = structure_for(dataset, structures, why="a series key lists values by position")
-        return read_key(key, structure, dataset=dataset, whole=True)
+def _each(keys: list[object], dataset: str, structures: Structures | None) -> Iterator[dict[str, Codes]]:
+    structure: DatasetStructure | None = None
+    for place, key in enumerate(keys):
+        try:
+            if isinstance(key, str):
+                structure = structure or structure_for(dataset, structures, why="a series key lists values by position")
+                yield read_key(key, structure, dataset=dataset, whole=True)
+            else:
+                yield _codes(key)
+        except SelectionError as error:
+            raise error.below("series_keys", place) from error
+
+
+def _codes(key: object) -> dict[str, Codes]:
     if not isinstance(key, dict):
         raise SelectionError(f'holds {described(key)}: a key such as "MEX.LP.A", or an object, is expected')
     codes: dict[str, Codes] = {}
