@@ -34,7 +34,7 @@ def json_table(path: Path) -> Table:
 
 
 def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | None = None) -> object:
-    """A JSON text's document; ``number_of`` makes what numbers become. Raises CaseFileError with line and column."""
+    """The document of a JSON text; ``number_of`` makes its numbers. Raises CaseFileError with line and column."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=number_of, parse_float=number_of)
     except json.JSONDecodeError as error:

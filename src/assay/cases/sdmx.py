@@ -34,6 +34,10 @@ class SdmxFormat:
 
     name = "sdmx"
 
+    def __init__(self, *, careful: bool = False) -> None:
+        """``careful`` reads YAML by ruamel alone: the same, some hundred times slower."""
+        self._fast = not careful
+
     def recognises(self, path: Path) -> bool:
         """Whether this file's start has a conversation or a selection, or such a file is in this folder."""
         if path.is_dir():
@@ -51,7 +55,7 @@ class SdmxFormat:
         with _collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file, terms):
+                for record in _records(file, terms, fast=self._fast):
                     for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
                         with _placed(file, record, keys):
                             case = case_of(value, origin=f"{called}, {place}", cache=terms.cache)
@@ -79,7 +83,7 @@ class SdmxFormat:
         with _collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file, terms):
+                for record in _records(file, terms, fast=self._fast):
                     predictions.extend(reader.read(file, called, record))
         return reader.loaded(path, predictions)
 
@@ -124,7 +128,7 @@ def _terms() -> RawTerms:
     return RawTerms(TermCache())
 
 
-def _records(path: Path, terms: RawTerms) -> Iterator[Record]:
+def _records(path: Path, terms: RawTerms, *, fast: bool) -> Iterator[Record]:
     from assay.cases.sdmx_json import json_lines_records, json_records
     from assay.cases.sdmx_yaml import yaml_records
 
@@ -134,7 +138,7 @@ def _records(path: Path, terms: RawTerms) -> Iterator[Record]:
     if suffix == ".json":
         return json_records(path)
     if suffix in _YAML:
-        return yaml_records(path, terms)
+        return yaml_records(path, terms, fast=fast)
     raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
 
 

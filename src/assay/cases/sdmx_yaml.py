@@ -180,7 +180,9 @@ def _found(node: Any, keys: Keys, *, at_key: bool) -> Any:
             pair = next(((own, value) for own, value in node.value if own.value == key), None)
             if pair is None:
                 return node
-            node = pair[0] if at_key and number == len(keys) - 1 else pair[1]
+            # Where nothing is written, ruamel's mark is at whatever follows.
+            nothing = pair[1].tag == _NULL and not pair[1].value
+            node = pair[0] if nothing or (at_key and number == len(keys) - 1) else pair[1]
     return node
 
 
