@@ -142,6 +142,14 @@ def test_a_model_alone_is_asked_of_the_environments_base_url() -> None:
     assert chat_address("chat:gpt-4.1", {}).address.url.reveal() == "https://api.openai.com/v1/chat/completions"
 
 
+@pytest.mark.parametrize("url", ["chat:localhost:8000/v1", "chat:10.0.0.1:80", "chat:llm.example.org:443/v1"])
+def test_a_host_is_not_taken_for_a_model_of_openai(url: str) -> None:
+    with pytest.raises(InputError, match="names no chat model but a host: write chat:http://"):
+        chat_address(url, {})
+    for model in ("llama3.2:1b", "meta-llama/llama-3:free", "gpt-4.1"):
+        assert chat_address(f"chat:{model}", {}).model == model
+
+
 @pytest.mark.parametrize("url", ["chat:", "chat:two words", "chat:ftp://h/v1", "chat:http://", "chat:http://[::1/v1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InputError, match="names no"):
@@ -439,6 +447,33 @@ def test_streams_that_break_off(quick: Quick, content: bytes, tries: int, messag
     assert len(seen) == tries
 
 
+def test_a_long_stream_is_read_in_time_that_grows_with_its_length(quick: Quick) -> None:
+    piece = json.dumps(_delta(content="word ", custom_content={"attachments": [{"index": 0, "data": "x" * 50}]}))
+    with _server(200, _events(*[piece] * 50_000), STREAM) as (url, _):
+        started = monotonic()
+        answer = _completion(url, quick(parameters=MODEL, timeout_s=30))
+        assert monotonic() - started < 10
+    assert len(answer.message.content) == 250_000
+    assert answer.message.custom_content == {"attachments": [{"data": "x" * 2_500_000}]}
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, _events('{"a":' * 900 + "1" + "}" * 900)])
+def test_json_nested_too_deeply_is_a_failure(quick: Quick, content: bytes) -> None:
+    with _server(200, content) as (url, _):
+        assert _failure(url, quick(parameters=MODEL, retries=0))
+
+
+def test_what_cannot_be_sent_is_a_failure(quick: Quick) -> None:
+    with ChatEmulator() as server, _model(server.openai_url, quick(parameters=MODEL)) as model:
+        odd = ChatMessage(role="assistant", content="", custom_content={"state": float("nan")})
+        failure = model.complete([*ASKED, odd, *ASKED])
+        half = model.complete([ChatMessage(role="user", content="\ud800")])
+        assert len(server.calls) == 1
+    assert isinstance(failure, Failure)
+    assert "cannot be sent as JSON" in failure.message
+    assert isinstance(half, Completion)
+
+
 # Trouble
 
 
@@ -500,6 +535,13 @@ def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: st
 def test_answers_that_are_none_are_failures(quick: Quick, body: Any, message: str) -> None:
     with _server(200, body) as (url, _):
         assert message in _failure(url, quick(parameters=MODEL))
+
+
+def test_a_refusal_that_speaks_of_a_model_is_one_questions_own_once_others_were_answered(quick: Quick) -> None:
+    server = ChatEmulator(answers={QUESTION: "Seven."}, refuses={"seed": "the model says: image not found"})
+    with server, _model(server.openai_url, quick(parameters=MODEL)) as model:
+        assert isinstance(model.complete(ASKED), Completion)
+        assert isinstance(model.complete(ASKED, seed=1), Failure)
 
 
 def test_what_no_question_could_be_asked_of_is_unusable(quick: Quick) -> None:

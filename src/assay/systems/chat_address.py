@@ -14,6 +14,7 @@ from assay.systems.address import Address, http_address, without_scheme
 SCHEME = "chat"
 OPENAI_URL = "https://api.openai.com/v1"
 _COMPLETIONS = "/chat/completions"
+_HOST = re.compile(r"(?:localhost|\d+(?:\.\d+){3}|[\w-]+(?:\.[\w-]+)+):\d+(?:/|\Z)", re.IGNORECASE)
 _DEPLOYMENT = re.compile(r"(?P<base>.*)/openai/deployments/(?P<name>[^/]+)(?:/chat/completions)?/?")
 
 
@@ -53,6 +54,8 @@ def chat_address(url: str, environment: Mapping[str, str], *, api_version: str |
     if not re.match(r"https?:", text, re.IGNORECASE):
         if not text or "://" in text or any(character.isspace() for character in text):
             raise InputError(f"{url!r} names no chat model: write {SCHEME}:MODEL or {SCHEME}:http://host/v1")
+        if _HOST.match(text):  # taken for a model's name, it would be asked of OpenAI
+            raise InputError(f"{url!r} names no chat model but a host: write {SCHEME}:http://{text}")
         model, text = text, (environment.get("OPENAI_BASE_URL") or "").strip() or OPENAI_URL
     http_address(text, SCHEME)  # refuses what is no address
     parts = urlsplit(text)

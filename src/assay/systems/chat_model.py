@@ -158,6 +158,8 @@ class HttpChatModel:
                     raise
 
     def _raise_if_no_such_model(self, refused: RequestRefused) -> None:
+        if self._exchange.has_answered:
+            return  # the name is right, whatever this is about
         if b'"model_not_found"' in refused.content or _NO_SUCH_MODEL.search(complaint_of(refused.content)):
             raise SystemUnusable(
                 f"{self._place.address.shown}: {self.scrub(str(refused))}: check the model's name"

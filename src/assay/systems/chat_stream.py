@@ -23,7 +23,10 @@ def parse_answer(content: bytes, content_type: str) -> Any:
     cause may pass; QuestionFailed for any other error, and for what cannot be read.
     """
     if _is_stream(content, content_type):
-        return _whole(_events(content))
+        try:
+            return _whole(_events(content))
+        except RecursionError:
+            raise QuestionFailed("the stream holds JSON that is nested too deeply to be read") from None
     answer = parse_json(content, content_type)
     if isinstance(answer, dict) and answer.get("error") and not answer.get("choices"):
         raise _error(answer)
@@ -55,6 +58,15 @@ def _events(content: bytes) -> Iterator[dict[str, Any]]:
     raise TryAgain("the stream was cut off: it ended without [DONE]")
 
 
+class _Text:
+    """A text that grows: joined once, however many pieces it comes in."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+
+
 def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     message: dict[str, Any] = {}
@@ -70,8 +82,10 @@ def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
                 continue
             begun = True
             finish_reason = choice.get("finish_reason") or finish_reason
-            merged = _merged(message, choice.get("delta") or choice.get("message"))
-            message = merged if isinstance(merged, dict) else message
+            delta = choice.get("delta") or choice.get("message")
+            if isinstance(delta, dict):
+                _merged(message, delta)
+    message = _joined(message)
     message["role"] = "assistant"  # some servers say it with each piece
     custom = message.get("custom_content")
     if isinstance(custom, dict):
@@ -83,27 +97,42 @@ def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merged(whole: Any, piece: Any) -> Any:
-    """Both in one, as DIAL puts pieces together: texts joined, objects by name, list items by their ``index``."""
+    """``whole`` with one piece more, as DIAL puts pieces together.
+
+    Texts are joined, objects merged by name, list items by their ``index``; anything else replaces what was there.
+    """
     if piece is None:
         return whole
-    if isinstance(whole, str) and isinstance(piece, str):
-        return whole + piece
-    if isinstance(piece, dict) and isinstance(whole, dict | None):
-        joined = dict(whole or {})
+    if isinstance(piece, str):
+        text = whole if isinstance(whole, _Text) else _Text()
+        text.pieces.append(piece)
+        return text
+    if isinstance(piece, dict):
+        joined = whole if isinstance(whole, dict) else {}
         for name, value in piece.items():
             joined[name] = value if name == "index" else _merged(joined.get(name), value)
         return joined
-    if isinstance(piece, list) and isinstance(whole, list | None):
-        items = list(whole or [])
+    if isinstance(piece, list):
+        items = whole if isinstance(whole, list) else []
         for item in piece:
             index = item.get("index") if isinstance(item, dict) else None
             if not isinstance(index, int) or not 0 <= index <= _HIGHEST_INDEX:
-                items.append(item)
+                items.append(_merged(None, item))
                 continue
             items.extend({"index": place} for place in range(len(items), index + 1))
             items[index] = _merged(items[index], item)
         return items
     return piece
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, _Text):
+        return "".join(value.pieces)
+    if isinstance(value, list):
+        return [_joined(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _joined(item) for name, item in value.items()}
+    return value
 
 
 def _without_index(value: Any) -> Any:

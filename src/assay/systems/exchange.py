@@ -82,7 +82,8 @@ class Exchange:
             user = None
         self._authenticates = user is not None or token is not None
         self._secrets = _secrets(user, password, token, address, options)
-        self._has_answered = False
+        self.has_answered = False
+        """Whether the server has answered a question: its address and the credentials are right."""
         # httpx logs whole addresses; one with a secret in its query string must not get into the user's log.
         self._log_filter = _Masking(self.scrub) if address.query_secrets else None
         if self._log_filter is not None:
@@ -132,7 +133,10 @@ class Exchange:
         ``parse`` reads answers that are not plain JSON. Raises SystemUnusable, RequestRefused and
         QuestionFailed, the messages of the latter two not scrubbed.
         """
-        content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        try:
+            content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        except (ValueError, RecursionError) as error:  # what a server sent, and now is to be sent back
+            raise QuestionFailed(f"the question cannot be sent as JSON: {error}") from None
         headers = {"Content-Type": "application/json", "Accept": accept}
         started = monotonic()
 
@@ -150,7 +154,7 @@ class Exchange:
             raise self._given_up(error) from None
         if not isinstance(said, dict):
             raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(said))}")
-        self._has_answered = True
+        self.has_answered = True
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str) -> bytes:
@@ -167,7 +171,7 @@ class Exchange:
         return QuestionFailed(f"{error}{tries}")
 
     def _nobody_there(self, error: TryAgain) -> str:
-        if self._has_answered:
+        if self.has_answered:
             return f"{self.address.shown} answered before and now takes no connection ({error}): is it still running?"
         return (
             f"nobody answers at {self.address.shown} ({error}): "
@@ -241,7 +245,7 @@ class Exchange:
         if status in (401, 403):
             return SystemUnusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
-        if not self._has_answered:
+        if not self.has_answered:
             if status in (404, 405):
                 return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
             if response.is_redirect:
@@ -257,7 +261,7 @@ class Exchange:
     def _refused(self, status: int, quoted: str) -> str:
         if not self._authenticates:
             return f"{self.address.shown} asks for credentials ({status}{quoted}): give {self._conventions.credentials}"
-        if self._has_answered:
+        if self.has_answered:
             return (
                 f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
                 "give fresh ones, the same command goes on from there"
