@@ -75,7 +75,9 @@ def test_dimensions_stand_apart_and_those_beyond_the_target_under_a_heading_of_t
             dimension(extra=(JudgedTerm(id="N"),), name="ADJ", in_target=False, precision=0.0, recall=None),
         )
     )
-    assert text == """\
+    assert (
+        text
+        == """\
 INDICATOR
 [recall: 1.00, precision: 1.00]
 True Positives [1]
@@ -104,6 +106,7 @@ True Positives [0]
 False Negatives [0]
 False Positives [1]
   * N"""
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Titles and the details cell are those of StatGPT's evaluation method; what goes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,8 @@ class _Column:
     style: str
     width: float
     value: Callable[[Evidence], Value]
+    safe: bool = False
+    """Whether its text is known to be visible and to fit a cell."""
 
 
 def write_selection_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
@@ -71,13 +73,14 @@ def _write_overview(page: Page, run: Run) -> None:
     # At the left, all of them: the button of the filter covers a cell's right end.
     page.head(0, [column.title for column in columns], lines=2)
     wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if "wrapped" in column.style]
+    wrapped.sort(key=lambda entry: -entry[1])  # the details, which decide most heights, first
     for row, item in enumerate(run.evidence, start=1):
         values = [column.value(item) for column in columns]
-        lines = max(lines_of(text, width) for place, width in wrapped if isinstance(text := values[place] or "", str))
-        sheet.set_row(row, LINE_POINTS * min(lines, _LINES) + 3)
+        sheet.set_row(row, LINE_POINTS * _lines(values, wrapped) + 3)
         for place, (column, value) in enumerate(zip(columns, values, strict=True)):
             if value is None or isinstance(value, str):
-                page.text(row, place, value, column.style)
+                write = page.safe_text if column.safe else page.text
+                write(row, place, value or "", column.style)
             else:
                 page.number(row, place, value, column.style)
     last = max(1, len(run.evidence))
@@ -86,9 +89,22 @@ def _write_overview(page: Page, run: Run) -> None:
         if column.title == "outcome":
             page.colour_verdicts(1, last, place)
         elif column.style == "percent":
-            page.share_bars(1, last, place)
+            page.shade_shares(1, last, place)
         elif column.style == "yes_no":
             page.colour_yes_no(1, last, place)
+
+
+def _lines(values: Sequence[Value], wrapped: Sequence[tuple[int, float]]) -> int:
+    """How many lines of text a row shows."""
+    lines = 1
+    for place, width in wrapped:
+        text = values[place]
+        if isinstance(text, str):
+            # The most of them that can be, without reading on through thousands of lines.
+            lines = max(lines, _LINES if text.count("\n", 0, 2000) >= _LINES else lines_of(text, width))
+            if lines >= _LINES:
+                return _LINES
+    return lines
 
 
 def _columns(run: Run) -> list[_Column]:
@@ -103,18 +119,29 @@ def _columns(run: Run) -> list[_Column]:
         _text("outcome", 12, lambda item: item.outcome, style="text"),
         _share("macro_recall"),
         _share("macro_precision"),
-        _text("indicator selection details", 62, _details),
+        _Column(title="indicator selection details", style="wrapped", width=62, value=_details, safe=True),
         _metric("exact_match", "yes_no"),
         *map(_share, _OURS),
         *(_metric(name, "number") for name in others),
         _text("reason", 44, lambda item: item.verdict.reason),
         _text("not scored", 36, _not_scored),
+        *_where_any(run),
+    ]
+
+
+def _where_any(run: Run) -> Iterable[_Column]:
+    """Columns that some runs have nothing for: they stand only where a case has something."""
+    for column in (
         _text("failure", 36, lambda item: "\n".join(_failures(item))),
         _text("answer", 48, _answer),
         _text("terms compared by", 14, _compared_by),
         _Column(title="latency (s)", style="fine_seconds", width=11, value=_latency),
         _text("comments", 24, lambda item: item.case.comments),
-    ]
+    ):
+        values = map(column.value, run.evidence)
+        nothing = "id and name" if column.title == "terms compared by" else ""
+        if any(value is not None and value not in (nothing, "") for value in values):
+            yield column
 
 
 def _text(title: str, width: float, value: Callable[[Evidence], Value], *, style: str = "wrapped") -> _Column:

@@ -132,22 +132,19 @@ def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT0
 
 def _terms(terms: Sequence[JudgedTerm], others: Sequence[JudgedTerm], several: bool) -> Iterable[str]:  # noqa: FBT001
     """A line a term. ``others`` is the list across, where a right code with another name stands too."""
-    for term in terms:
-        identifier, name = term.id, term.name
-        # Ten thousand cases have millions of terms, and nearly all are plain.
-        if not (identifier.isprintable() and len(identifier) <= _LONGEST_NAME):
-            identifier = _safe(identifier)
-        if name is None:
-            line = f"  * {identifier}"
-        elif name.isprintable() and len(name) <= _LONGEST_NAME:
-            line = f"  * {identifier}: {name}"
-        else:
-            line = f"  * {identifier}: {_safe(name)}"
-        if several and term.dataset is not None:
-            line += f" [{_safe(term.dataset)}]"
-        if term.note is not None:
-            line += f" ({_note(term, others)})"
-        yield line
+    if not several and not any(term.note for term in terms):
+        # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
+        lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
+        if "".join(lines).isprintable() and max(map(len, lines), default=0) <= _LONGEST_NAME:
+            return lines
+    return [_term(term, others, several) for term in terms]
+
+
+def _term(term: JudgedTerm, others: Sequence[JudgedTerm], several: bool) -> str:  # noqa: FBT001 - private
+    line = f"  * {_safe(term.id)}" if term.name is None else f"  * {_safe(term.id)}: {_safe(term.name)}"
+    if several and term.dataset is not None:
+        line += f" [{_safe(term.dataset)}]"
+    return f"{line} ({_note(term, others)})" if term.note is not None else line
 
 
 def _note(term: JudgedTerm, others: Sequence[JudgedTerm]) -> str:
