@@ -15,6 +15,7 @@ def report(
     xlsx: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
     ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for a CI server.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
@@ -25,7 +26,7 @@ def report(
     from assay.cli.output import show, write_reports
 
     stored = load_run(run)
-    written = write_reports(stored, [("html", html), ("md", md), ("xlsx", xlsx), ("json", json)])
+    written = write_reports(stored, [("html", html), ("md", md), ("xlsx", xlsx), ("junit", junit), ("json", json)])
     if not written:
         show(stored, as_json=False, folder=run)
     for path in written.values():

@@ -119,6 +119,7 @@ def run(  # one parameter an option
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
     md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -180,7 +181,7 @@ def run(  # one parameter an option
                 times_path=times_path,
             ),
         )
-    reports = {"html": html, "md": md, "xlsx": xlsx}
+    reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
     run_settings(
         settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
     )

@@ -1,5 +1,7 @@
 """A run as an Excel workbook: the Denodo AI SDK evaluator's Summary and Details, and the run's settings.
 
+A run of SDMX selections has the sheets of StatGPT's evaluation method instead: Overview and Statistics.
+
 Rows go to disk as they are written, so that memory does not grow with the run; numbers come from
 the one view that all formats draw. The same run gives the same bytes.
 """
@@ -8,20 +10,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
 from assay.reports.excel_columns import WorkbookMetrics
 from assay.reports.excel_details import write_details
 from assay.reports.excel_page import Page, cell_text
+from assay.reports.excel_selection import write_selection_workbook
 from assay.reports.excel_settings import write_settings
 from assay.reports.excel_summary import write_summary
+from assay.reports.view import RunView
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
 
 _NO_DATE = datetime(2000, 1, 1)  # noqa: DTZ001 - XlsxWriter takes naive times as UTC
 
 
 class XlsxReporter:
-    """Writes a run as one workbook with the sheets Summary, Details and Settings."""
+    """Writes a run as one workbook: Summary, Details and Settings; for SDMX, Overview, Statistics and Settings."""
 
     name = "xlsx"
     suffix = ".xlsx"
@@ -31,7 +39,6 @@ class XlsxReporter:
         import xlsxwriter
 
         view = view_of(run, detailed=())
-        metrics = WorkbookMetrics.of(view)
         content = BytesIO()
         options = {
             "constant_memory": True,
@@ -47,13 +54,21 @@ class XlsxReporter:
                     "created": _started(run.provenance.started_at),
                 }
             )
-            summary = Page(workbook, "Summary", centred=True)
-            details = Page(workbook, "Details")
-            settings = Page(workbook, "Settings", centred=True)
-            write_summary(summary, view, metrics)
-            write_details(details, run, metrics)
-            write_settings(settings, run, view)
+            if run.settings.selection is not None:
+                write_selection_workbook(workbook, run, view)
+            else:
+                _write_workbook(workbook, run, view)
         return content.getvalue()
+
+
+def _write_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
+    metrics = WorkbookMetrics.of(view)
+    summary = Page(workbook, "Summary", centred=True)
+    details = Page(workbook, "Details")
+    settings = Page(workbook, "Settings", centred=True)
+    write_summary(summary, view, metrics)
+    write_details(details, run, metrics)
+    write_settings(settings, run, view)
 
 
 def _started(started_at: str | None) -> datetime:

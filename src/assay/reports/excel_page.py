@@ -100,10 +100,13 @@ class Page:
 
     def text(self, row: int, column: int, text: str | None, style: str = "text", *, total: bool = False) -> None:
         """Text as text, whatever it looks like. None and the empty text leave the cell blank."""
-        if not text:
+        self.safe_text(row, column, cell_text(text) if text else "", style, total=total)
+
+    def safe_text(self, row: int, column: int, safe: str, style: str = "text", *, total: bool = False) -> None:
+        """As `text`, of what is known to be visible and to fit a cell: large ones are not searched again."""
+        if not safe:
             self.sheet.write_blank(row, column, None, self.style(style, total=total))
             return
-        safe = cell_text(text)
         # The mark that Excel itself sets on '=1: the text stays text also when somebody edits the cell.
         quoted = safe[0] in _FORMULA_STARTS
         self.sheet.write_string(row, column, safe, self.style(style, total=total, quoted=quoted))
@@ -150,6 +153,19 @@ class Page:
             look = self.workbook.add_format({"font_color": VERDICT_COLOURS[verdict][1], "bold": True})
             rule = {"type": "formula", "criteria": f"=AND(ISNUMBER({top}),{top}={value})", "format": look}
             self.sheet.conditional_format(first_row, column, last_row, column, rule)
+
+    def shade_shares(self, first_row: int, last_row: int, column: int) -> None:
+        """Shade each share of a column the redder, the nearer it is to 0: in tall rows bars would be slabs."""
+        scale = {
+            "type": "2_color_scale",
+            "min_type": "num",
+            "max_type": "num",
+            "min_value": 0,
+            "max_value": 1,
+            "min_color": VERDICT_COLOURS["incorrect"][0],
+            "max_color": "#FFFFFF",
+        }
+        self.sheet.conditional_format(first_row, column, last_row, column, scale)
 
     def share_bars(self, first_row: int, last_row: int, column: int) -> None:
         """Draw each share of a column as a bar from 0 to 1."""

@@ -24,10 +24,10 @@ from assay.reports.excel_page import (
 from assay.reports.view import CountRow, GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
-_CHART_SIZE = {"width": 620, "height": 350}
-_CHART_GAP = 24
-_CHART_ROWS = 16
-_CHART_GROUPS = 30
+CHART_SIZE = {"width": 620, "height": 350}
+CHART_GAP = 24
+CHART_ROWS = 16
+CHART_GROUPS = 30
 _COUNT_ROWS = 25
 
 
@@ -61,7 +61,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     for title, rows in view.count_tables:
-        row = _write_counts(page, row + 1, title, rows)
+        row = write_counts(page, row + 1, title, rows)
 
 
 def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
@@ -141,7 +141,7 @@ def _write_notes(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) 
 
 def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[_Column], *, first_row: int) -> int:
     """Charts of the table's own cells, side by side. Gives the row after."""
-    shown = min(len(groups), _CHART_GROUPS)
+    shown = min(len(groups), CHART_GROUPS)
     last_row = first_row + shown - 1
     by = "by difficulty" if len(groups) > 1 or groups[0].name != "all" else "over all cases"
     by += f", first {shown} of {len(groups)}" if shown < len(groups) else ""
@@ -154,12 +154,12 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
     accuracy = [series(place=place, colour=(LIGHT_BAR, DARK_BAR)[place], decimals="0.0 %") for place in filled]
     if accuracy and groups[0].cases:
         drawn.append(
-            _chart(page, f"{' and '.join(columns[place].title for place in filled)} {by}", accuracy, "0 %", top=1.0)
+            chart(page, f"{' and '.join(columns[place].title for place in filled)} {by}", accuracy, "0 %", top=1.0)
         )
     if any(value is not None for value in columns[3].values):
         times = series(place=3, colour=TIME_BAR, decimals="0.00")
         spread = [page.name, first_row, 5, last_row, 5]
-        deviations = _cached(columns[4].values[:shown])
+        deviations = cached(columns[4].values[:shown])
         # Error bars would run through a label at the bar's end.
         times["data_labels"]["position"] = "inside_base"
         times["data_labels"]["font"] = {"size": 9, "color": "#FFFFFF", "bold": True}
@@ -172,15 +172,15 @@ def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[
             "line": {"color": INK, "width": 1.25},
         }
         drawn.append(
-            _chart(
+            chart(
                 page, f"Mean time in seconds {by}, ± its standard deviation", [times], "0.0", top=_top(columns, shown)
             )
         )
-    for index, chart in enumerate(drawn):
-        chart.set_size(_CHART_SIZE)
-        beside = index * (_CHART_SIZE["width"] + _CHART_GAP)
-        page.sheet.insert_chart(row, 0, chart, {"x_offset": beside, "object_position": 2})
-    return row + _CHART_ROWS + 1 if drawn else row
+    for index, one in enumerate(drawn):
+        one.set_size(CHART_SIZE)
+        beside = index * (CHART_SIZE["width"] + CHART_GAP)
+        page.sheet.insert_chart(row, 0, one, {"x_offset": beside, "object_position": 2})
+    return row + CHART_ROWS + 1 if drawn else row
 
 
 def _series(
@@ -201,7 +201,7 @@ def _series(
         "categories": [page.name, first_row, 0, last_row, 0],
         "categories_data": list(names),
         "values": [page.name, first_row, place + 1, last_row, place + 1],
-        "values_data": _cached(columns[place].values[: len(names)]),
+        "values_data": cached(columns[place].values[: len(names)]),
         "fill": {"color": colour},
         "border": {"none": True},
         "gap": 70,
@@ -210,13 +210,14 @@ def _series(
     }
 
 
-def _chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *, top: float | None = None) -> Any:
-    chart = page.workbook.add_chart({"type": "column"})
+def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *, top: float | None = None) -> Any:
+    """Columns in the workbook's look; ``axis`` is the format of its numbers, ``top`` where it ends."""
+    drawn = page.workbook.add_chart({"type": "column"})
     for one in series:
-        chart.add_series(one)
-    chart.set_title({"name": title, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False})
-    chart.set_x_axis({"num_font": {"size": 10, "color": INK}, "line": {"color": RULE}})
-    chart.set_y_axis(
+        drawn.add_series(one)
+    drawn.set_title({"name": title, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False})
+    drawn.set_x_axis({"num_font": {"size": 10, "color": INK}, "line": {"color": RULE}})
+    drawn.set_y_axis(
         {
             "min": 0,
             **({"max": top} if top is not None else {}),
@@ -226,9 +227,9 @@ def _chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, 
             "major_gridlines": {"visible": True, "line": {"color": RULE, "width": 0.75}},
         }
     )
-    chart.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
-    chart.set_chartarea({"border": {"color": RULE}})
-    return chart
+    drawn.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
+    drawn.set_chartarea({"border": {"color": RULE}})
+    return drawn
 
 
 def _top(columns: Sequence[_Column], shown: int) -> float | None:
@@ -248,7 +249,7 @@ def _range(cells: Sequence[Any]) -> str:
     return f"={name}!{xl_range_abs(*corners)}"
 
 
-def _cached(values: Sequence[float | None]) -> list[float | str]:
+def cached(values: Sequence[float | None]) -> list[float | str]:
     """What the chart shows before its cells are read again; '' leaves a gap."""
     return ["" if value is None else value for value in values]
 
@@ -271,7 +272,7 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
     return row
 
 
-def _write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
+def write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
     """How many cases carry each name. Gives the row after."""
     page.text(row, 0, title[0].upper() + title[1:], "section")
     page.head(row + 1, ["Name", "Cases", "Share", "  Meaning", *[""] * 7], numbers=range(1, 3))

@@ -1,0 +1,250 @@
+"""The details cell: the evaluation method's format to the letter, and what goes beyond it told beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model import (
+    Case,
+    DimensionScore,
+    Failure,
+    HierarchyEquivalence,
+    JudgedTerm,
+    Selection,
+    SelectionScore,
+    Term,
+    TermNote,
+    TimeRange,
+    TimeScore,
+    Turn,
+    TurnScore,
+)
+from assay.reports.excel_page import CELL_LIMIT
+from assay.reports.selection_text import cut_at_line, details, periods, rate
+
+SEED = """\
+[recall: 0.75, precision: 0.80]
+True Positives [2]
+  * GDP: gross domestic product
+  * GDPPC: GDP per capita
+False Negatives [0]
+False Positives [1]
+  * GDP_CONST: gross domestic product constant prices"""
+
+GDP = JudgedTerm(id="GDP", name="gross domestic product")
+GDPPC = JudgedTerm(id="GDPPC", name="GDP per capita")
+CONST = JudgedTerm(id="GDP_CONST", name="gross domestic product constant prices")
+
+
+def dimension(
+    *positives: JudgedTerm,
+    extra: tuple[JudgedTerm, ...] = (),
+    missing: tuple[JudgedTerm, ...] = (),
+    precision: float | None = 1.0,
+    recall: float | None = 1.0,
+    name: str = "INDICATOR",
+    in_target: bool = True,
+) -> DimensionScore:
+    return DimensionScore(
+        dimension=name,
+        in_target=in_target,
+        true_positives=positives,
+        false_positives=extra,
+        false_negatives=missing,
+        precision=precision,
+        recall=recall,
+    )
+
+
+def one(*dimensions: DimensionScore, **others: object) -> tuple[TurnScore, ...]:
+    return (TurnScore(number=1, score=SelectionScore(exact=False, dimensions=dimensions, **others)),)  # type: ignore[arg-type]
+
+
+def test_a_dimension_reads_as_the_method_writes_it() -> None:
+    # The numbers are the method's own sample's, which do not follow from its terms.
+    score = dimension(GDP, GDPPC, extra=(CONST,), recall=0.75, precision=0.8)
+    assert details(one(score)) == f"INDICATOR\n{SEED}"
+
+
+def test_dimensions_stand_apart_and_those_beyond_the_target_under_a_heading_of_their_own() -> None:
+    text = details(
+        one(
+            dimension(GDP),
+            dimension(JudgedTerm(id="MEX"), name="COUNTRY"),
+            dimension(extra=(JudgedTerm(id="A"),), name="FREQ", in_target=False, precision=0.0, recall=None),
+            dimension(extra=(JudgedTerm(id="N"),), name="ADJ", in_target=False, precision=0.0, recall=None),
+        )
+    )
+    assert (
+        text
+        == """\
+INDICATOR
+[recall: 1.00, precision: 1.00]
+True Positives [1]
+  * GDP: gross domestic product
+False Negatives [0]
+False Positives [0]
+
+COUNTRY
+[recall: 1.00, precision: 1.00]
+True Positives [1]
+  * MEX
+False Negatives [0]
+False Positives [0]
+
+dimensions not in target
+FREQ
+[recall: n/a, precision: 0.00]
+True Positives [0]
+False Negatives [0]
+False Positives [1]
+  * A
+
+ADJ
+[recall: n/a, precision: 0.00]
+True Positives [0]
+False Negatives [0]
+False Positives [1]
+  * N"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "n/a"),
+        (0.0, "0.00"),
+        (1.0, "1.00"),
+        (2 / 3, "0.67"),
+        (0.8, "0.80"),
+        (0.125, "0.13"),
+        (0.999, "0.99"),
+        (0.001, "0.01"),
+    ],
+)
+def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) -> None:
+    assert rate(value) == text
+
+
+@pytest.mark.parametrize(
+    ("note", "line"),
+    [
+        ("unknown_code", "  * GDPX (invented: no such code)"),
+        ("unknown_dimension", "  * GDPX (invented: no such dimension)"),
+        ("unknown_dataset", "  * GDPX (invented: no such dataset)"),
+        ("unavailable", "  * GDPX (the dataset has no data for it)"),
+        ("other_dataset", "  * GDPX (right code, wrong dataset)"),
+        ("through_hierarchy", "  * GDPX (through the hierarchy)"),
+        ("rest_of_the_list", "  * GDPX (the rest of the list, by a wildcard)"),
+        (None, "  * GDPX"),
+    ],
+)
+def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) -> None:
+    assert details(one(dimension(extra=(JudgedTerm(id="GDPX", note=note),)))).splitlines()[-1] == line
+
+
+def test_a_right_code_with_another_name_says_the_name_across() -> None:
+    selected = JudgedTerm(id="LP", name="Labour", note="name_differs")
+    target = JudgedTerm(id="LP", name="Population", note="name_differs")
+    lines = details(one(dimension(extra=(selected,), missing=(target,)))).splitlines()
+    assert "  * LP: Population (name differs: Labour)" in lines
+    assert "  * LP: Labour (name differs: Population)" in lines
+    alone = details(one(dimension(extra=(selected,)))).splitlines()
+    assert alone[-1] == "  * LP: Labour (name differs)"
+
+
+def test_datasets_are_named_where_several_take_part() -> None:
+    term = JudgedTerm(id="LP", name="Population", dataset="IMF.RES:WEO")
+    assert "IMF.RES:WEO" not in details(one(dimension(term), matched_datasets=("IMF.RES:WEO",)))
+    text = details(
+        one(
+            dimension(term, extra=(JudgedTerm(id="LP", dataset="IMF.STA:CPI", note="other_dataset"),)),
+            matched_datasets=("IMF.RES:WEO",),
+            extra_datasets=("IMF.STA:CPI",),
+            missing_datasets=("IMF.STA:BOP",),
+        )
+    )
+    assert "  * LP: Population [IMF.RES:WEO]\n" in text
+    assert "  * LP [IMF.STA:CPI] (right code, wrong dataset)\n" in text
+    assert text.endswith("\n\ndatasets\n  * missing: IMF.STA:BOP\n  * not in target: IMF.STA:CPI")
+
+
+def test_time_hierarchies_and_the_chosen_target_are_told_at_the_end() -> None:
+    turns = one(
+        dimension(GDP),
+        time=(
+            TimeScore(
+                dataset="A:B",
+                state="overlap",
+                target=(TimeRange(start="2015", end="2020"),),
+                selected=(TimeRange(start="2018"),),
+                share=0.5,
+            ),
+            TimeScore(dataset="A:C", state="not_judged"),
+            TimeScore(dataset="A:D", state="exact", target=(TimeRange(start="2015", end="2015"),)),
+        ),
+        equivalences=(
+            HierarchyEquivalence(
+                dataset="A:B",
+                dimension="COUNTRY",
+                parent=Term(id="G3"),
+                children=(Term(id="DE"), Term(id="JP"), Term(id="US")),
+                selected="parent",
+                counted=True,
+            ),
+        ),
+        target_index=1,
+    )
+    case = Case(id="1", question="?", turns=(Turn(question="?", targets=(Selection(), Selection())),))
+    assert details(turns, case=case).split("\n\n")[1:] == [
+        "time\n  * A:B: overlap, 50.0 % in common (target: 2015 to 2020; selected: from 2018)\n  * A:D: exact (2015)",
+        "equivalent through the hierarchy\n  * COUNTRY: selected G3 for DE, JP, US (counted as right)",
+        "judged by target 2 of 2 acceptable ones",
+    ]
+
+
+def test_periods_tell_all_from_not_said() -> None:
+    assert periods(None) == "not said"
+    assert periods(()) == "all"
+    assert periods((TimeRange(end="2020-Q1"), TimeRange(start="2022", end="2023"))) == "to 2020-Q1, 2022 to 2023"
+
+
+def test_each_turn_has_a_heading_where_there_are_several() -> None:
+    failure = Failure(stage="read", kind="unreadable_answer", blame="system", message="no JSON\nin the answer")
+    turns = (*one(dimension(GDP)), TurnScore(number=2, failure=failure), TurnScore(number=3))
+    blocks = details(turns).split("\n\n")
+    assert blocks[0].startswith("Turn 1\nINDICATOR\n[recall")
+    assert blocks[1:] == [
+        "Turn 2\nnot scored: no JSON in the answer",
+        "Turn 3\nnot scored: the question has no target",
+    ]
+
+
+def test_an_empty_selection_for_an_empty_target_says_so() -> None:
+    assert details(one()) == "nothing is to be selected, and nothing was"
+
+
+def test_names_from_outside_stay_on_their_line() -> None:
+    term = JudgedTerm(id="A\nFalse Positives [9]", name="x\u202e\x00\ud800 y")
+    text = details(one(dimension(term)))
+    assert "  * A False Positives [9]: x⟨U+202E⟩⟨U+0000⟩⟨U+D800⟩ y" in text.splitlines()
+    assert len(text.splitlines()) == 6
+
+
+@pytest.mark.parametrize("name", ["gross domestic product", "国内総生産 📈"])
+def test_a_text_longer_than_a_cell_ends_at_a_line_and_counts_the_rest(name: str) -> None:
+    terms = tuple(JudgedTerm(id=f"T{number}", name=name) for number in range(3000))
+    whole = details(one(dimension(*terms)))
+    text = details(one(dimension(*terms)), limit=CELL_LIMIT)
+    assert len(text.encode("utf-16-le")) // 2 <= CELL_LIMIT
+    *kept, notice = text.splitlines()
+    assert kept == whole.splitlines()[: len(kept)]
+    left_out = len(whole.splitlines()) - len(kept)
+    assert notice == f"… {left_out:,} more lines (the whole is in the JSON report)"
+    assert len(kept) > 500
+
+
+def test_a_text_that_fits_is_not_cut() -> None:
+    exact = "x" * 99 + "\n"
+    assert cut_at_line(exact * 20, 2000) == exact * 20
+    assert cut_at_line("x" * 3000, 200) == "… 1 more line (the whole is in the JSON report)"
