@@ -8,6 +8,7 @@ from statistics import fmean
 
 from assay.model import (
     Case,
+    DatasetSelection,
     Evidence,
     Failure,
     Prediction,
@@ -20,7 +21,8 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
-from assay.sdmx.answers import read_answer
+from assay.sdmx.answers import datasets_named, read_answer
+from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures import Structures
 
@@ -65,7 +67,7 @@ def judge_case(
     case: Case, prediction: Prediction, *, structures: Structures | None, settings: SelectionSettings
 ) -> Evidence:
     """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
-    answers = [_read(one, structures) for one in _aligned(case, prediction)]
+    answers = [_read(one, turn, structures) for one, turn in zip(_aligned(case, prediction), case.turns, strict=True)]
     turns = tuple(
         _turn_score(number, turn, answer, structures, settings)
         for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
@@ -102,17 +104,31 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
     return given + [TurnAnswer(failure=failure) for _ in wanted[len(given) :]]
 
 
-def _read(answer: TurnAnswer, structures: Structures | None) -> TurnAnswer:
+def _read(answer: TurnAnswer, turn: Turn, structures: Structures | None) -> TurnAnswer:
     if answer.selection is not None or answer.failure is not None:
         return answer
     if answer.raw is None:
         return replace(answer, selection=Selection())
     read = read_answer(answer.raw, structures)
     if isinstance(read, Failure):
-        return replace(answer, failure=read)
+        wrong = _wrong_datasets(answer.raw, turn, structures) if read.kind == "unknown_structure" else None
+        return replace(answer, failure=read) if wrong is None else replace(answer, selection=wrong)
     # In the targets' own shape the selection says all that the text says.
     own_shape = '"dimension_name"' in answer.raw and '"filters"' not in answer.raw
     return replace(answer, selection=read, raw=None if own_shape else answer.raw)
+
+
+def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Selection | None:
+    """What can be said of an answer whose key cannot be read: that its datasets are not the target's.
+
+    None where one of them is: then only the structures can tell what was selected of it.
+    """
+    named = datasets_named(raw, structures)
+    unread = tuple(DatasetSelection(dataset=name) for name in named)
+    wanted = [pair for target in turn.targets for pair in pair_datasets(target, Selection(datasets=unread), None)]
+    if not unread or any(pair.target is not None and pair.selected is not None for pair in wanted):
+        return None
+    return Selection(datasets=unread)
 
 
 def _turn_score(
