@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from assay import demo
 from assay.errors import InputError, MissingDependency, UsageError
 from assay.sdmx.load import load_structures
 from assay.sdmx.structures import Structures
 
-EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
+EXAMPLE = demo.sdmx_path("structures.xml")
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/"
 
 
@@ -245,6 +247,41 @@ def test_sdmx_3_is_read_with_its_open_versions(load) -> None:
     (dimension,) = dataset.dimensions
     assert (dimension.name, dict(dimension.codes.names)) == ("Area", {"x": "x name", "y": "y name"})
     assert dimension.codes.children == {"x": (("y",),)}
+
+
+def test_sdmx_3_list_takes_codes_from_another(load) -> None:
+    def extension(prefix: str, selection: str, values: str) -> str:
+        chosen = "".join(f"<str:MemberValue>{value}</str:MemberValue>" for value in values.split())
+        return (
+            f'<str:CodelistExtension prefix="{prefix}"><str:Codelist>urn:sdmx:org.sdmx.infomodel.codelist.Codelist='
+            f"T:BASE(1.0)</str:Codelist><str:{selection}>{chosen}</str:{selection}></str:CodelistExtension>"
+        )
+
+    own = code_list("CL", "own").replace(
+        "<str:Code ",
+        extension("P_", "InclusiveCodeSelection", "a%")
+        + extension("", "ExclusiveCodeSelection", "a1 b")
+        + "<str:Code ",
+        1,
+    )
+    urn = "urn:sdmx:org.sdmx.infomodel.codelist.Codelist=T:CL(1.0)"
+    local = f"<str:LocalRepresentation><str:Enumeration>{urn}</str:Enumeration></str:LocalRepresentation>"
+    structure = data_structure("A" + local)
+    start, end = structure.index("<Ref"), structure.index("</str:ConceptIdentity>")
+    structure = f"{structure[:start]}urn:sdmx:org.sdmx.infomodel.conceptscheme.Concept=T:CS(1.0).A{structure[end:]}"
+    (dataset,) = load(message(own, code_list("BASE", "a1 a2 b c"), structure, version="v3_0")).datasets
+    assert tuple(dataset.dimensions[0].codes.names) == ("P_a1", "P_a2", "a2", "c", "own")
+
+
+def test_cases_and_answers_of_the_example_belong_together() -> None:
+    from ruamel.yaml import YAML
+
+    cases = YAML(typ="safe").load(demo.sdmx_path("cases.yaml").read_text("utf-8"))
+    lines = demo.sdmx_path("predictions.jsonl").read_text("utf-8").splitlines()
+    answers = {answer["id"]: answer for answer in map(json.loads, lines)}
+    assert [case["id"] for case in cases] == list(answers)
+    assert len(cases) == 12
+    assert {len(case["conversation"]) - len(answers[case["id"]].get("turns", [1])) for case in cases} == {0}
 
 
 def test_without_sdmx1_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

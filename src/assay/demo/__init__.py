@@ -2,7 +2,8 @@
 
 Written for this project and invented throughout. ``cases.jsonl`` holds the questions with their
 gold, ``predictions.jsonl`` what a system answered (right, wrong, failing, slow and hostile
-answers), ``expected.jsonl`` the verdict that each must get and why.
+answers), ``expected.jsonl`` the verdict that each must get and why. In ``sdmx`` is another small
+sample: structures of two datasets, questions about them with target selections, and answers.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import tempfile
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
-__all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path"]
+__all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path", "sdmx_path"]
 
 DATABASE_NAME = "shop"
 """The ``db_id`` of every case; the database's file is ``shop.sqlite``."""
@@ -40,6 +42,11 @@ def expected_path() -> Path:
     They hold for any time limit from about a second up.
     """
     return _bundled("expected.jsonl")
+
+
+def sdmx_path(name: Literal["structures.xml", "cases.yaml", "predictions.jsonl"]) -> Path:
+    """A file of the SDMX sample: structures (SDMX-ML 2.1), cases, or one system's answers in all forms there are."""
+    return _bundled(f"sdmx/{name}")
 
 
 def build_database(folder: Path) -> Path:
