@@ -2,7 +2,8 @@
 
 Written for this project and invented throughout. ``cases.jsonl`` holds the questions with their
 gold, ``predictions.jsonl`` what a system answered (right, wrong, failing, slow and hostile
-answers), ``expected.jsonl`` the verdict that each must get and why.
+answers), ``expected.jsonl`` the verdict that each must get and why. In ``sdmx`` is another small
+sample: structures of two datasets, questions about them with target selections, and answers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import tempfile
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 __all__ = ["DATABASE_NAME", "build_database", "cases_path", "expected_path", "predictions_path", "sdmx_path"]
 
@@ -42,8 +44,8 @@ def expected_path() -> Path:
     return _bundled("expected.jsonl")
 
 
-def sdmx_path(name: str) -> Path:
-    """A file of the SDMX example: ``cases.yaml``, ``predictions.jsonl`` or ``structures.xml``."""
+def sdmx_path(name: Literal["structures.xml", "cases.yaml", "predictions.jsonl"]) -> Path:
+    """A file of the SDMX sample: structures (SDMX-ML 2.1), cases, or one system's answers in all forms there are."""
     return _bundled(f"sdmx/{name}")
 
 

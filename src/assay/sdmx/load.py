@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -154,13 +155,30 @@ class _Builder:
             return None
         if id_ not in self._built:
             said = self._catalogue.code_lists[id_]
+            names = self._all_names(id_, frozenset())
             children: dict[str, tuple[tuple[str, ...], ...]] = {}
             for hierarchy in (said.children, *self._over.get(id_, ())):
                 for parent, below in hierarchy.items():
                     if tuple(below) not in children.get(parent, ()):
                         children[parent] = (*children.get(parent, ()), tuple(below))
-            self._built[id_] = CodeList(id=id_, names=said.names, children=children)
+            self._built[id_] = CodeList(id=id_, names=names, children=children)
         return self._built[id_]
+
+    def _all_names(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> dict[str, str | None]:
+        """The names of a list's codes, those first that it takes from others; never its own through one of them."""
+        said = self._catalogue.code_lists[id_]
+        if not said.extensions:
+            return said.names
+        names: dict[str, str | None] = {}
+        for extension in said.extensions:
+            other = self._code_lists.find(extension.code_list)
+            if other is None or other in within or other == id_:
+                continue
+            for code, name in self._all_names(other, within | {id_}).items():
+                values = extension.values
+                if values is None or extension.excluded != any(_is_like(code, value) for value in values):
+                    names[extension.prefix + code] = name
+        return names | said.names
 
     def _spread_hierarchies(self) -> None:
         """Give each code list the part of each hierarchy that lies within it: parent and children of one list."""
@@ -193,6 +211,11 @@ def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> 
         start = everything if allowed is None else allowed
         allowed = allowed if start is None or excluded is None else start - excluded
     return allowed
+
+
+def _is_like(code: str, pattern: str) -> bool:
+    """Whether a code is the value, in which ``%`` stands for any text."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("%"))), code) is not None
 
 
 def _members(member: KeyValues, codes: CodeList | None, everything: frozenset[str] | None) -> frozenset[str] | None:

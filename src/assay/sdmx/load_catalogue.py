@@ -80,12 +80,26 @@ class Hierarchy:
     children: Mapping[ItemReference, tuple[ItemReference, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The codes that a list (SDMX 3.0) takes from another, in front of its own, each with a prefix.
+
+    ``values`` are those taken or, with ``excluded``, those left out, ``%`` standing for any text; None: all are taken.
+    """
+
+    code_list: ArtefactId
+    prefix: str = ""
+    values: tuple[str, ...] | None = None
+    excluded: bool = False
+
+
 @dataclass(slots=True, kw_only=True)
 class Codes:
     """A code list under construction: it may come in several parts."""
 
     names: dict[str, str | None] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
+    extensions: list[Extension] = field(default_factory=list)
 
     def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]]) -> None:
         """Merge one part: codes keep the place, and the name, that they had first."""

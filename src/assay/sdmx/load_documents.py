@@ -21,12 +21,12 @@ from typing import Any
 from assay.errors import InputError, MissingDependency
 from assay.sdmx.identifiers import ArtefactId
 from assay.sdmx.load_catalogue import Catalogue, Codes, Component, Concept, Dataflow, DataStructure
-from assay.sdmx.load_relations import local, read_constraint, read_hierarchies
+from assay.sdmx.load_relations import local, named, read_constraint, read_extensions, read_hierarchies
 
 _READ_BY_SDMX1 = frozenset(
     {"Codelist", "GeographicCodelist", "GeoGridCodelist", "ValueList", "ConceptScheme", "DataStructure", "Dataflow"}
 )
-_UNNEEDED = ("Annotations", "Description", "AttributeList", "MeasureList", "Group", "AttributeRelationship")
+_UNNEEDED = ("Annotations", "Description", "AttributeList", "MeasureList", "Group", "CodelistExtension")
 _WILD, _TAME = "+", "_plus_"
 """sdmx1 reads no URN whose version has a plus (SDMX 3.0: the latest of that major version), so it is written out."""
 
@@ -80,7 +80,10 @@ def add_document(catalogue: Catalogue, content: bytes, *, where: str, language: 
             read = read_hierarchies(artefact)
             catalogue.hierarchies.setdefault(read[0], read[1])
         elif kind in _READ_BY_SDMX1:
+            extensions = read_extensions(artefact)
             _add_artefact(catalogue, _message(root, artefact, where), kind, language)
+            if extensions:
+                catalogue.code_lists.setdefault(named(artefact), Codes()).extensions.extend(extensions)
 
 
 def _parse(content: bytes, where: str) -> Any:

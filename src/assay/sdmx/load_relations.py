@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.sdmx.identifiers import ArtefactId, parse_artefact
-from assay.sdmx.load_catalogue import Constraint, Hierarchy, ItemReference, KeyValues, Region
+from assay.sdmx.load_catalogue import Constraint, Extension, Hierarchy, ItemReference, KeyValues, Region
 
 _URN = re.compile(r"urn:[^=]+=(?P<artefact>[^()]+(?:\([^)]*\))?)(?:\.(?P<item>.+))?", re.DOTALL)
 
@@ -63,6 +63,26 @@ def _region(element: Any) -> Region:
                 included=member.get("include") not in ("false", "0"),
             )
     return Region(included=element.get("include") not in ("false", "0"), members=members)
+
+
+def read_extensions(element: Any) -> list[Extension]:
+    """What a code list takes from others."""
+    extensions = []
+    for extension in _children(element, "CodelistExtension"):
+        reference = next((_reference(part) for part in _children(extension, "Codelist")), None)
+        if reference is None:
+            continue
+        chosen = [part for part in extension if local(part) in ("InclusiveCodeSelection", "ExclusiveCodeSelection")]
+        values = tuple(_text(value) for part in chosen for value in _children(part, "MemberValue"))
+        extensions.append(
+            Extension(
+                code_list=reference[0],
+                prefix=extension.get("prefix") or "",
+                values=values if chosen else None,
+                excluded=bool(chosen) and local(chosen[0]) == "ExclusiveCodeSelection",
+            )
+        )
+    return extensions
 
 
 def read_hierarchies(element: Any) -> tuple[ArtefactId, list[Hierarchy]]:

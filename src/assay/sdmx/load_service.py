@@ -15,8 +15,6 @@ TIMEOUT_S = (10.0, 60.0)
 """For connecting, and for each wait for more of an answer."""
 TOTAL_S = 300.0
 """After that no further request is made."""
-_ROUNDS = 3
-"""References lead from a dataflow to its data structure, to concept schemes, to code lists: as many steps at most."""
 
 
 def add_service(catalogue: Catalogue, url: str, datasets: Sequence[str], *, language: str) -> None:
@@ -37,13 +35,10 @@ def add_service(catalogue: Catalogue, url: str, datasets: Sequence[str], *, lang
             "404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
         )
     asked: set[tuple[str, ArtefactId]] = set()
-    for _ in range(_ROUNDS):
-        missing = [one for one in _missing(catalogue) if one not in asked]
-        if not missing:
-            return
-        for kind, id_ in missing:
-            asked.add((kind, id_))
-            service.add(catalogue, kind, id_, references="descendants" if kind != "codelist" else "none")
+    while missing := [one for one in _missing(catalogue) if one not in asked]:
+        kind, id_ = missing[0]  # its answer may hold others that are missing, so these are not asked for yet
+        asked.add((kind, id_))
+        service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
 
 
 def _parsed(dataset: str) -> ArtefactId | None:
@@ -102,13 +97,13 @@ class _Service:
         self.url = url.rstrip("/")
         self._language = language
         self._until = time.monotonic() + TOTAL_S
-        headers = {"Accept-Language": language}
         self._sources = {
-            version: Capture(id="ASSAY", url=self.url, name=self.url, versions={Version[version]}, headers=headers)
+            version: Capture(id="ASSAY", url=self.url, name=self.url, versions={Version[version]})
             for version in ("2.1", "3.0.0")
         }
-        self._clients = {version: sdmx.Client(source, session=Session()) for version, source in self._sources.items()}
-        for client in self._clients.values():
+        self._clients = {version: sdmx.Client(session=Session()) for version in self._sources}
+        for version, client in self._clients.items():
+            client.source = self._sources[version]  # given at making, it would have to be registered for all
             client._send_kwargs = {}  # sdmx1 shares it among all clients: keep the time limit from the user's own
 
     def add(self, catalogue: Catalogue, kind: str, id_: ArtefactId, *, references: str) -> bool:
@@ -142,7 +137,7 @@ class _Service:
                 agency_id=id_.agency or ("all" if version == "2.1" else "*"),
                 version=id_.version or newest,
                 params={"references": references},
-                headers={"Accept": f"{media}, application/xml;q=0.5"},
+                headers={"Accept": f"{media}, application/xml;q=0.5", "Accept-Language": self._language},
                 timeout=TIMEOUT_S,
                 force=True,
             )

@@ -1,0 +1,188 @@
+"""Structures from bad files, hostile files, large files and services: one clear message each, or the whole of it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from assay.errors import InputError, UsageError
+from assay.sdmx.load import load_structures
+
+EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
+BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
+
+
+def failure(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_structures([path])
+    return str(caught.value)
+
+
+def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
+    (tmp_path / "structures.xml").write_bytes(EXAMPLE.read_bytes())
+    assert 'did you mean "structures.xml"?' in failure(tmp_path / "structure.xml")
+    assert "there is no folder" in failure(tmp_path / "nowhere" / "structures.xml")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "no well-formed XML"),
+        (b"id,question\n1,Why?\n", "no well-formed XML"),
+        (b"<html><body>Please log in</body></html>", "root element is <html>"),
+        (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
+        (b'{"meta": {"schema": "sdmx-json"}, "data": {"codelists": []}}', "Save them as SDMX-ML"),
+        (EXAMPLE.read_bytes()[:9000], "no well-formed XML"),
+    ],
+    ids=["empty", "table", "page", "data message", "JSON", "truncated"],
+)
+def test_file_that_is_no_structure_is_named(
+    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "given.xml"
+    path.write_bytes(content)
+    for source in (path, tmp_path):
+        message = failure(source)
+        assert says in message
+        assert str(path) in message
+    assert capsys.readouterr() == ("", ""), "sdmx1 prints what it cannot read: not here"
+
+
+def test_artefact_that_sdmx1_cannot_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "odd.xml"
+    path.write_text(EXAMPLE.read_text("utf-8").replace("<str:Concept id=", "<str:Odd/><str:Concept id="), "utf-8")
+    assert "ConceptScheme ASSAY:CS_EXAMPLE" in failure(path)
+    assert capsys.readouterr() == ("", "")
+    assert logging.getLogger("sdmx").level == logging.NOTSET, "put back as it was"
+
+
+def test_json_of_something_else_beside_structures_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "structures.xml").write_bytes(EXAMPLE.read_bytes())
+    (tmp_path / "cases.json").write_text('[{"id": 1}]')
+    assert len(load_structures([tmp_path]).datasets) == 2
+    (tmp_path / "codes.json").write_text('{"meta": {"schema": "https://example.org/sdmx-json"}}')
+    assert "codes.json" in failure(tmp_path)
+
+
+def test_hostile_xml_harms_nothing(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("KEEP-THIS")
+    laughs = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))
+    whole = EXAMPLE.read_text("utf-8").partition("?>")[2]
+    for name, subset, entity in (
+        ("laughs", f'<!ENTITY a0 "ha">{laughs}', "&a11;"),
+        ("file", f'<!ENTITY file SYSTEM "{secret.as_uri()}">', "&file;"),
+        ("unused", f'<!ENTITY % ext SYSTEM "{secret.as_uri()}"> %ext;', ""),
+    ):
+        path = tmp_path / f"{name}.xml"
+        path.write_text(f"<!DOCTYPE x [{subset}]>{whole.replace('>Mexico<', f'>{entity}<')}", "utf-8")
+        start = time.process_time()
+        message = failure(path)
+        assert time.process_time() - start < 2
+        assert "KEEP-THIS" not in message
+
+
+def big_list(codes: int, path: Path) -> Path:
+    items = "".join(f'<str:Code id="C{n}"><com:Name xml:lang="en">N {n}</com:Name></str:Code>' for n in range(codes))
+    text = EXAMPLE.read_text("utf-8")
+    start, end = text.index('<str:Code id="W00">'), text.index("</str:Codelist>", text.index('<str:Code id="W00">'))
+    path.write_text(text[:start] + items + text[end:], "utf-8")
+    return path
+
+
+def test_list_of_100_000_codes_loads_and_looks_up_in_constant_time(tmp_path: Path) -> None:
+    def look_ups(codes: int) -> float:
+        structures = load_structures([big_list(codes, tmp_path / f"{codes}.xml")])
+        best = float("inf")
+        for _ in range(5):
+            start = time.process_time()
+            for n in range(2_000):
+                dimension = structures.dataset("IMF.RES:WEO").dimension("COUNTRY")
+                assert f"C{n % 1000}" in dimension.codes.names
+                assert f"X{n}" not in dimension.codes.names
+                assert len(dimension.all_codes) == codes
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert look_ups(100_000) < 5 * look_ups(1_000)
+
+
+@contextmanager
+def service(answers: dict[str, bytes | int], asked: list[str]) -> Iterator[str]:
+    """A real HTTP server that answers a path with content or a status, anything else with 404."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(unquote(self.path))
+            answer = answers.get(unquote(urlsplit(self.path).path), 404)
+            content = answer if isinstance(answer, bytes) else b"no"
+            self.send_response(200 if isinstance(answer, bytes) else answer)
+            self.send_header("Content-Type", "application/vnd.sdmx.structure+xml;version=2.1")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/rest"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "path", ["/rest/dataflow/IMF.RES/WEO/latest", "/rest/structure/dataflow/IMF.RES/WEO/~"], ids=["2.1", "3.0"]
+)
+def test_service_gives_the_datasets_it_has_and_lacks_the_others(path: str) -> None:
+    asked: list[str] = []
+    with service({path: EXAMPLE.read_bytes()}, asked) as url:
+        structures = load_structures([url], datasets=["IMF.RES:WEO", "IMF.RES:NOPE", "IMF.RES:WEO", "not an id!"])
+    assert structures.sources == (url,)
+    assert structures.dataset("IMF.RES:NOPE") is None
+    found = structures.dataset("IMF.RES:WEO(1.0.0)")
+    assert found is not None
+    assert found.dimensions[1].codes.names["LUR"] == "Unemployment rate"
+    assert all("references=all" in one for one in asked)
+    assert sum("/WEO/" in one for one in asked) <= 2, "a dataset is fetched once"
+
+
+def test_what_a_service_leaves_out_is_fetched_too() -> None:
+    text = EXAMPLE.read_text("utf-8")
+    start, end = text.index("<str:Codelists>"), text.index("</str:HierarchicalCodelists>") + 29
+    codes = text[: text.index("<str:Dataflows>")] + text[start:end] + "</mes:Structures></mes:Structure>"
+    answers: dict[str, bytes | int] = {
+        "/rest/dataflow/ASSAY/HARBOUR/2.1": (text[:start] + text[end:]).encode(),
+        "/rest/codelist/ASSAY/CL_AREA/1.0": codes.encode(),
+    }
+    asked: list[str] = []
+    with service(answers, asked) as url:
+        dataset = load_structures([url], datasets=["ASSAY:HARBOUR(2.1)"]).dataset("ASSAY:HARBOUR")
+    assert dataset is not None
+    assert dataset.dimensions[1].codes.names["NO"] == "Norway"
+    assert sum("/codelist/" in one for one in asked) == 1, "the answer had the other lists, too"
+
+
+def test_service_in_trouble_is_one_clear_message() -> None:
+    with service({"/rest/dataflow/A/B/latest": 500, "/rest/dataflow/A/P/latest": b"<html/>"}, []) as url:
+        for dataset, says in (("A:B", "answered 500"), ("A:P", "root element is <html>"), ("A:C", "has none of the 1")):
+            with pytest.raises(InputError, match=says) as caught:
+                load_structures([url], datasets=[dataset])
+            assert url in str(caught.value)
+        with pytest.raises(UsageError, match="which datasets"):
+            load_structures([url])
+    with pytest.raises(InputError, match=r"cannot be reached \(.*refused"):
+        load_structures([url], datasets=["A:B"])
