@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -43,6 +45,11 @@ from assay.reports.excel import XlsxReporter
 from assay.reports.excel_page import CELL_LIMIT
 from assay.reports.selection_text import details
 from assay.runs.aggregate import aggregate
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+import selections
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 FIRST = ["id", "name", "tags", "question", "outcome", "macro recall", "macro precision", "indicator selection details"]
@@ -294,16 +301,15 @@ def test_tags_turns_and_dimensions_have_their_tables(run: Run) -> None:
     assert list(country.values()) == ["COUNTRY", 10, 0, 20, 1.0, 1 / 3, 0.5, 1.0, 0.4, 2, 1]
     text = "\n".join(str(row[0]) for row in rows)
     assert "All terms of 3 scored turns pooled (micro)" in text
-    assert "In 1 turn a code stands for its children, or they for it." in text
+    assert "In 1 turn a parent code was selected for its children" in text
     assert ["invented code", 2.0] in [row[:2] for row in rows]
     assert ["missing", 1.0] in [row[:2] for row in rows]
 
 
 def test_the_settings_tell_how_selections_were_matched_and_nothing_of_queries(run: Run) -> None:
     settings = {str(row[0]): row[1] for row in sheets(run)["Settings"]}
-    assert settings["Structures from"] == "imf-sdmx"
-    assert settings["Terms match on"] == "id and name"
-    assert settings["A parent code counts as its children"] == "no"
+    assert settings["Structures"] == "imf-sdmx"
+    assert settings["Terms"] == "matched by code and name; a parent code does not count as its children"
     assert not {"Rows of a result, at most", "Tolerance", "Columns", "Limits"} & set(settings)
 
 
@@ -380,3 +386,21 @@ def test_no_case_at_all_still_makes_a_workbook() -> None:
 
 def test_the_same_run_gives_the_same_bytes(run: Run) -> None:
     assert XlsxReporter().render(run) == XlsxReporter().render(run)
+
+
+def test_hostile_text_shows_as_marks_and_breaks_nothing(hostile_text: str) -> None:
+    hostile = selections.hostile_selection_run(hostile_text)
+    found = sheets(hostile)
+    assert len(found["Overview"]) == 1 + len(hostile.evidence)
+    text = "\n".join(str(cell) for rows in found.values() for row in rows for cell in row)
+    assert "⟨U+202E⟩" in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e\ud800-\udfff]", text)
+
+
+def test_nothing_is_told_twice() -> None:
+    first_column = [str(row[0]) for row in sheets(selections.small_selection_run())["Statistics"] if row[0]]
+    assert [text for text in first_column if "for its children" in text] == [
+        "In 1 turn a parent code was selected for its children, or they for it, which does not count as right."
+    ]
+    titles = [text for text in first_column if text.startswith(("By ", "Data Query", "All terms", "Wrong", "Selected"))]
+    assert len(titles) == len(set(titles)) == 7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,7 +34,12 @@ from assay.model import (
 )
 from assay.reports.junit import JunitReporter
 
-RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+import selections
+
+RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run", "selected", "hostile_selected"]
 
 # Jenkins' junit-10.xsd, as far as a run uses it: the attributes that each element may have, and its children.
 ATTRIBUTES = {
@@ -67,6 +73,16 @@ CHILDREN = {
     "properties": {"property"},
     "testcase": {"skipped", "failure", "error"},
 }
+
+
+@pytest.fixture
+def selected() -> Run:
+    return selections.small_selection_run()
+
+
+@pytest.fixture
+def hostile_selected(hostile_text: str) -> Run:
+    return selections.hostile_selection_run(hostile_text)
 
 
 def drawn(run: Run) -> ElementTree.Element:
@@ -202,7 +218,7 @@ def test_many_failures_share_the_room(build_run: Callable[..., Run], wrong_case:
     assert "more characters" in str(next(ElementTree.fromstring(content).iter("failure")).text)
 
 
-def selections(build_run: Callable[..., Run], evidence: Sequence[Evidence]) -> Run:
+def selection_run(build_run: Callable[..., Run], evidence: Sequence[Evidence]) -> Run:
     class Exact:
         name, binary = "exact_match", True
 
@@ -244,7 +260,7 @@ def asked(identifier: str, outcome: Any, *, failure: Failure | None = None) -> E
 def test_a_run_of_selections_tells_their_terms(build_run: Callable[..., Run]) -> None:
     broken = Failure(stage="read", kind="unknown_structure", blame="setup", message="no structure of WEO")
     no_target = Failure(stage="load", kind="no_gold", blame="gold", message="no question has a target")
-    run = selections(
+    run = selection_run(
         build_run,
         [
             asked("a", "correct"),

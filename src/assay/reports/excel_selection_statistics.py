@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from assay.model import Count, DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
-from assay.reports import meanings
+from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel_page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
 from assay.reports.excel_summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart, write_counts
 from assay.reports.text import one_line, plural, words
-from assay.reports.view import CountRow, RunView
+from assay.reports.view import RunView
 
 METRICS: Final = (
     "macro_precision",
@@ -59,7 +58,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     row = _write_metrics(page, 0, run, view)
     if selection is not None:
         row = _write_pooled(page, row + 1, selection)
-    row = _write_notes(page, row + 1, view, selection)
+    row = _write_notes(page, row + 1, view)
     if numbers.by_tag:
         row = _write_groups(page, row + 1, "tag", numbers.by_tag)
     if selection is not None:
@@ -67,18 +66,6 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
-        for title, counts, labels, said in (
-            ("wrong terms, by kind", selection.wrong_terms, meanings.TERM_LABELS, meanings.TERM_NOTES),
-            (
-                "time, by how the selected periods relate to the target's",
-                selection.time_states,
-                {},
-                meanings.TIME_STATES,
-            ),
-        ):
-            if counts:
-                rows = [_count_row(count, labels.get(count.name), said.get(count.name), run) for count in counts]
-                row = write_counts(page, row + 1, title, rows)
     for title, counted in view.count_tables:
         row = write_counts(page, row + 1, title, counted)
 
@@ -142,7 +129,7 @@ def _write_counts_of_terms(page: Page, row: int, counts: TermCounts) -> None:
         page.number(row, column, share, "percent")
 
 
-def _write_notes(page: Page, row: int, view: RunView, selection: SelectionTotals | None) -> int:
+def _write_notes(page: Page, row: int, view: RunView) -> int:
     """Title, tally, and what a reader must know before trusting them. Gives the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
@@ -154,14 +141,8 @@ def _write_notes(page: Page, row: int, view: RunView, selection: SelectionTotals
     )
     page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}: {' · '.join(counted)}", "plain")
     notes = [f"Means are over test cases; Low and High bound them at {view.confidence}.", *view.notes]
-    if selection is not None and selection.through_hierarchy:
-        turns = plural(selection.through_hierarchy, "turn")
-        notes.append(f"In {turns} a code stands for its children, or they for it.")
-    if selection is not None and selection.compared_by_id_only:
-        turns = plural(selection.compared_by_id_only, "turn")
-        notes.append(f"In {turns} some term was compared by its id alone: a name was missing.")
     row += 2
-    for note in dict.fromkeys(notes):
+    for note in notes:
         page.text(row, 0, note, "note")
         row += 1
     return row
@@ -250,13 +231,3 @@ def _draw(page: Page, row: int, title: str, labels: Sequence[str], series: Seque
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})
     page.sheet.insert_chart(row, 0, drawn, {"x_offset": 0, "y_offset": 8, "object_position": 2})
     return row + CHART_ROWS + 1
-
-
-def _count_row(count: Count, label: str | None, said: str | None, run: Run) -> CountRow:
-    return CountRow(
-        name=label or words(count.name),
-        meaning=said or "",
-        count=count.count,
-        share=count.count / run.aggregates.cases if run.aggregates.cases else 0.0,
-        cases=(),
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import Run, SelectionSettings
+from assay.model import Run
 from assay.reports.excel_page import LINE_POINTS, Page, lines_of
 from assay.reports.view import RunView
 
@@ -12,10 +12,6 @@ _NAME_WIDTH, _VALUE_WIDTH = 34.0, 96.0
 
 Entry = tuple[str, str | float | None, str]
 """A name, a value, and the style in which it is written; no value: a heading."""
-
-
-_OF_QUERIES = frozenset({"Database", "Columns", "Tolerance", "Limits"})
-"""Facts that say nothing where no query was executed."""
 
 
 def write_settings(page: Page, run: Run, view: RunView) -> None:
@@ -49,13 +45,10 @@ def _entries(run: Run, view: RunView) -> Iterable[Entry]:
     settings, provenance, rate = run.settings, run.provenance, view.headline.rate
     yield "Run", None, "section"
     yield "Title", view.title, "wrapped"
-    hidden = _OF_QUERIES if settings.selection is not None else frozenset()
-    yield from ((fact.name, fact.value, "wrapped") for fact in view.facts if fact.name not in hidden)
+    yield from ((fact.name, fact.value, "wrapped") for fact in view.facts)
     yield "Workers", settings.workers, "count"
     yield "Metrics", ", ".join(settings.metrics), "wrapped"
-    if settings.selection is not None:
-        yield from _of_selections(settings.selection)
-    else:
+    if settings.selection is None:
         yield "Rows of a result, at most", settings.limits.max_rows, "count"
         yield "Bytes of a result, at most", settings.limits.max_result_bytes, "count"
     yield "Counts", None, "section"
@@ -78,12 +71,3 @@ def _entries(run: Run, view: RunView) -> Iterable[Entry]:
     if provenance.inputs:
         yield "Fingerprints of the inputs", None, "section"
         yield from ((source.name, source.digest, "wrapped") for source in provenance.inputs)
-
-
-def _of_selections(selection: SelectionSettings) -> Iterable[Entry]:
-    """How selections were matched."""
-    yield "How selections are matched", None, "section"
-    yield "Structures from", "\n".join(selection.structures) or "nowhere: names and codes as given", "wrapped"
-    yield "Terms match on", "id and name" if selection.match_on == "id_and_name" else "id", "wrapped"
-    yield "A parent code counts as its children", "yes" if selection.count_hierarchy else "no", "wrapped"
-    yield "Language of names", selection.language, "wrapped"

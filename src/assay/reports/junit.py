@@ -142,7 +142,8 @@ def _body(item: Evidence) -> Iterable[str]:
     shown = case_view(item, CaseLink(id="", anchor=""))
     yield f"Question: {shown.question}"
     yield from map(_query, shown.golds)
-    yield _query(shown.predicted)
+    if shown.predicted is not None:
+        yield _query(shown.predicted)
     if shown.near_misses:
         yield "\n".join(f"Near miss: {miss}" for miss in shown.near_misses)
     if shown.difference is not None:
