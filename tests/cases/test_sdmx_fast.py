@@ -153,6 +153,10 @@ def outcome(text, **options):
 @given(st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 12), PIECES), min_size=1, max_size=3))
 @example([(SEED.index("LP"), 0, "&a "), (SEED.index("  - B"), 0, "  - *a\n        ")])
 @example([(SEED.index("null"), 4, "'null'")])
+@example([(SEED.index("F4"), 0, " ")])
+@example([(1, 0, "\r")])
+@example([(1, 0, "\x00")])
+@example([(SEED.index("D\n"), 0, "\u2028")])
 def test_a_text_with_anything_in_it(edits):
     text = SEED
     for at, taken, put in edits:
@@ -241,10 +245,9 @@ def test_what_it_takes(text, value):
 
 
 def test_one_unusual_entry_is_read_alone():
-    text = (
-        SEED
-        + "- id: c\n  conversation:\n  - role: user\n    content: |\n      two\n      lines\n    target: &t {indicator_selection: []}\n"
-    )
+    question = "    content: |\n      two\n      lines\n"
+    target = "    target: &t {indicator_selection: []}\n"
+    text = f"{SEED}- id: c\n  conversation:\n  - role: user\n{question}{target}"
     read = outcome(text)
     assert read == outcome(text, careful=True)
     assert read[2].question == "two\nlines\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from assay.cases.text import head_of
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, Prediction
 from assay.ports import FieldNames, LoadedPredictions
+from assay.sdmx.collecting import collector_paused
 
 if TYPE_CHECKING:
     from assay.cases.sdmx_block import RawTerms
@@ -52,7 +52,7 @@ class SdmxFormat:
         cases: list[Case] = []
         first: dict[str, str | None] = {}
         terms = _terms()
-        with _collector_paused():
+        with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
                 for record in _records(file, terms, fast=self._fast):
@@ -80,7 +80,7 @@ class SdmxFormat:
         reader = PredictionReader(fields)
         predictions: list[Prediction] = []
         terms = _terms()
-        with _collector_paused():
+        with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
                 for record in _records(file, terms, fast=self._fast):
@@ -170,15 +170,3 @@ def _placed(path: Path, record: Record, keys: tuple[str | int, ...]) -> Iterator
     except Misread as error:
         place = record.place_of(path, (*keys, *error.keys), at_key=error.at_key)
         raise CaseFileError(str(error), path=str(path), place=place) from error
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Millions of small values are made here and kept: looking for cycles among them takes as long as making them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -16,7 +16,9 @@ from assay.cases.sdmx_values import Null
 from assay.model import Term
 
 NULLS = frozenset({"null", "Null", "NULL", "~"})
-_PRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+UNUSUAL_CHARACTERS = re.compile(
+    r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 """Anything beside these (tabs, carriage returns, other line separators) is left to the careful reader."""
 
 _REST = r"[^:#\n]*(?:(?::(?![ \n])|(?<! )#)[^:#\n]*)*(?<! )"
@@ -33,7 +35,7 @@ _SKIP = re.compile(r"(?: *(?:#[^\n]*)?\n)*")
 _SPACES = re.compile(r" *")
 _FLOW_LIST = re.compile(r"\[ *((?:[A-Za-z0-9_][A-Za-z0-9_.\-]*(?:, *(?=[A-Za-z0-9_]))?)*) *\]\n")
 _FOLD = re.compile(r" *\n *")
-_ESCAPE = re.compile(r" *\n *|\\(?:\n *|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^xuU])")
+_ESCAPE = re.compile(r" *\n *|\\(?:\n *|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[^\n])")
 _ESCAPED = {**dict(zip("0abtnvfre", "\0\a\b\t\n\v\f\r\x1b", strict=True)), **{one: one for one in ' "/\\'}}
 
 
@@ -59,7 +61,7 @@ class RawTerms(dict[tuple[str, str], Term]):
 
 def block_value(text: str, terms: RawTerms) -> object:
     """The value of a YAML text, scalars as texts or Null, runs of terms as tuples. Raises Unusual."""
-    if _PRINTABLE.search(text):
+    if UNUSUAL_CHARACTERS.search(text):
         raise Unusual
     block = _Block(text if text.endswith("\n") else text + "\n", terms)
     column = block.peek()
@@ -223,7 +225,7 @@ def _unescaped(found: re.Match[str]) -> str:
         return " "
     if written[1] == "\n":
         return ""
-    if written[1] in "xuU":
+    if written[1] in "xuU" and len(written) > 2:
         number = int(written[2:], 16)
         if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
             raise Unusual

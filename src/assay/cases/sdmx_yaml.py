@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.cases.sdmx_block import RawTerms, Unusual, block_value
+from assay.cases.sdmx_block import UNUSUAL_CHARACTERS, RawTerms, Unusual, block_value
 from assay.cases.sdmx_values import Keys, Null
 from assay.cases.text import read_text
 from assay.cases.yaml_text import Builder, nodes_of
@@ -24,6 +24,7 @@ _BLANK = r"(?: *(?:#[^\n]*)?\n)*"
 _LEAD = re.compile(_BLANK)
 _FIRST_ENTRY = re.compile(rf"{_BLANK}(cases: *\n)?{_BLANK}( *)- ")
 _DOCUMENT = re.compile(r"^---\n", re.MULTILINE)
+_OTHER_LINE_ENDS = "\r\x85\u2028\u2029"
 WRAPPER = "cases"
 """The key under which a document may keep its list of records."""
 
@@ -68,7 +69,12 @@ def yaml_records(path: Path, terms: RawTerms, *, fast: bool = True) -> Iterator[
 
 
 def _can_be_cut(text: str) -> bool:
-    """Whether no line has a directive or the end of a document, and documents begin at lines of three dashes alone."""
+    """Whether no line has a directive or the end of a document, and documents begin at lines of three dashes alone.
+
+    What else YAML takes for the end of a line is not counted here, so there must be none of it.
+    """
+    if any(one in text for one in _OTHER_LINE_ENDS):
+        return False
     if text.startswith(("%", "...")) or "\n%" in text or "\n..." in text:
         return False
     marks = text.count("\n---") + text.startswith("---")
@@ -77,7 +83,7 @@ def _can_be_cut(text: str) -> bool:
 
 def _document(path: Path, text: str, before: int, terms: RawTerms) -> Iterator[Record]:
     found = _FIRST_ENTRY.match(text)
-    if found is not None:
+    if found is not None and not UNUSUAL_CHARACTERS.search(text, 0, found.end()):
         start = found.start(2)
         yield from _entries(path, text, start, before, terms, indent=found[2], wrapped=found[1] is not None)
         return

@@ -69,14 +69,14 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     from assay.demo import sdmx_path
     from assay.errors import InputError
 
-    names = ("cases.yaml", "predictions.jsonl", "structures.xml")
+    sources = [sdmx_path("cases.yaml"), sdmx_path("predictions.jsonl"), sdmx_path("structures.xml")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            shutil.copyfile(sdmx_path(name), folder / name)
+        for source in sources:
+            shutil.copyfile(source, folder / source.name)
     except OSError as error:
         raise InputError(f"{folder}: the example cannot be written there ({error.strerror})") from error
-    cases, predictions, structures = (folder / name for name in names)
+    cases, predictions, structures = (folder / source.name for source in sources)
     run_selections(
         cases,
         predictions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from assay.model.failure import Failure
@@ -139,8 +140,11 @@ class DimensionScore:
         return _codes(self.true_positives), _codes(self.false_positives), _codes(self.false_negatives)
 
 
+_COUNT = attrgetter("count")
+
+
 def _codes(terms: tuple[JudgedTerm, ...]) -> int:
-    return sum(term.count for term in terms)
+    return sum(map(_COUNT, terms))
 
 
 TimeState = Literal["exact", "overlap", "disjoint", "missing", "unexpected", "not_judged"]

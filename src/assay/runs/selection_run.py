@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter
 
-from assay.model import Case, DatabaseUrl, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
+from assay.model import Case, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
 from assay.runs.aggregate import aggregate
 from assay.runs.asking import OnProgress
 from assay.runs.codec import encode_evidence
 from assay.runs.journal import Journal
-from assay.runs.plan import Work, digest_of
 from assay.runs.progress import Progress
 from assay.runs.selecting import SELECTION_METRICS, judge_case
 from assay.runs.selection_totals import selection_totals
 from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
+from assay.sdmx.collecting import collector_paused
 from assay.sdmx.structures import Structures
-
-_NO_DATABASE = DatabaseUrl(text="selection:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +43,11 @@ def execute_selections(
 
     Raises RunError where the folder holds another run (unless ``overwrite``) or another process writes it.
     """
+    with collector_paused():
+        return _execute(job, folder, overwrite=overwrite, on_progress=on_progress)
+
+
+def _execute(job: SelectionJob, folder: Path | None, *, overwrite: bool, on_progress: OnProgress | None) -> Run:
     started = perf_counter()
     if folder is None:
         return _run(job, [_judge(job, index) for index in _counted(job, on_progress)], started)
@@ -54,8 +58,8 @@ def execute_selections(
     with Journal(folder, forget=True) as journal:
         begin_folder(folder, job.settings, job.provenance)
         for index in _counted(job, on_progress):
-            work = Work(index=index, case=job.cases[index], prediction=job.predictions[index], url=_NO_DATABASE)
-            digests.append(digest_of(work, job.basis))
+            # Nothing is resumed by it, so that it need not stand for the case's content.
+            digests.append(blake2b(f"{job.basis} {job.cases[index].id}".encode(), digest_size=12).hexdigest())
             evidence.append(_judge(job, index))
             journal.append(digests[-1], encode_evidence(evidence[-1]))
         run = _run(job, evidence, started)
