@@ -132,19 +132,22 @@ def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT0
 
 def _terms(terms: Sequence[JudgedTerm], others: Sequence[JudgedTerm], several: bool) -> Iterable[str]:  # noqa: FBT001
     """A line a term. ``others`` is the list across, where a right code with another name stands too."""
-    if not several and not any(term.note for term in terms):
-        # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
-        lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
-        if "".join(lines).isprintable() and max(map(len, lines), default=0) <= _LONGEST_NAME:
-            return lines
-    return [_term(term, others, several) for term in terms]
-
-
-def _term(term: JudgedTerm, others: Sequence[JudgedTerm], several: bool) -> str:  # noqa: FBT001 - private
-    line = f"  * {_safe(term.id)}" if term.name is None else f"  * {_safe(term.id)}: {_safe(term.name)}"
-    if several and term.dataset is not None:
-        line += f" [{_safe(term.dataset)}]"
-    return f"{line} ({_note(term, others)})" if term.note is not None else line
+    # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
+    lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
+    if not "".join(lines).isprintable() or max(map(len, lines), default=0) > _LONGEST_NAME:
+        lines = [
+            f"  * {_safe(term.id)}" if term.name is None else f"  * {_safe(term.id)}: {_safe(term.name)}"
+            for term in terms
+        ]
+    if several:
+        lines = [
+            line if term.dataset is None else f"{line} [{_safe(term.dataset)}]"
+            for line, term in zip(lines, terms, strict=True)
+        ]
+    for place, term in enumerate(terms):
+        if term.note is not None:
+            lines[place] += f" ({_note(term, others)})"
+    return lines
 
 
 def _note(term: JudgedTerm, others: Sequence[JudgedTerm]) -> str:
