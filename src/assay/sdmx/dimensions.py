@@ -13,6 +13,7 @@ from assay.sdmx.structures import CodeList, DimensionStructure
 
 WILDCARD = "*"
 """The id under which a wildcard stands among terms."""
+_ALL = "all codes"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +65,7 @@ def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
 
 
 def _against_everything(selected: Chosen | None, known: DimensionStructure | None, *, free: bool) -> Sorted:
-    every: dict[str, str | None] = {WILDCARD: "all codes"}
+    every: dict[str, str | None] = {WILDCARD: _ALL}
     if free:
         return Sorted(true_positives=every)
     if selected is None:
@@ -218,7 +219,7 @@ def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, res
     if note_of is None and WILDCARD not in terms:
         return [_judged(code, name, label, None) for code, name in terms.items()]
     return [
-        JudgedTerm(id=code, name=name, dataset=label, note="rest_of_the_list", count=rest)
+        JudgedTerm(id=code, name=name, dataset=label, note=None if name == _ALL else "rest_of_the_list", count=rest)
         if code == WILDCARD
         else _judged(code, name, label, None if note_of is None else note_of(code))
         for code, name in terms.items()
