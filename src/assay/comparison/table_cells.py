@@ -29,7 +29,9 @@ def equal_cells(
         if not types <= _NUMERIC:
             return absent(left, kinds[0]) & absent(right, kinds[1])
         if len(types) == 2 and absent(*((left, kinds[0]) if kinds[0] == "boolean" else (right, kinds[1]))).all():
-            return numpy.zeros(len(left), dtype=bool)  # nothing says that it is a boolean: no type that goes with numbers
+            return numpy.zeros(
+                len(left), dtype=bool
+            )  # nothing says that it is a boolean: no type that goes with numbers
         abs_tol = rel_tol = 0.0
     if types <= _NUMERIC:
         return _close(left, right, abs_tol=abs_tol, rel_tol=rel_tol)

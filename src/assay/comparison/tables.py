@@ -258,15 +258,16 @@ class _Pairs:
 
         _check_keys(wanted, given, keys)
         ours, theirs = _keys(wanted, keys, options), _keys(given, keys, options)
-        pairs = [(row, theirs[key]) for key, row in ours.items() if key in theirs]
-        left, right = numpy.array(pairs, dtype=numpy.int64).reshape(-1, 2).T
-        return cls(
-            left,
-            right,
-            len(pairs),
-            [row for key, row in ours.items() if key not in theirs],
-            [row for key, row in theirs.items() if key not in ours],
-        )
+        if len(set(ours)) < len(ours) or len(set(theirs)) < len(theirs):
+            ours, theirs = _counted(ours), _counted(theirs)
+        place = {key: row for row, key in enumerate(theirs)}
+        found = numpy.array([place.get(key, -1) for key in ours], dtype=numpy.int64)
+        (left,) = numpy.nonzero(found >= 0)
+        right = found[left]
+        unused = numpy.ones(len(theirs), dtype=bool)
+        unused[right] = False
+        only = numpy.flatnonzero(found < 0).tolist(), numpy.flatnonzero(unused).tolist()
+        return cls(left, right, len(left), *only)
 
     def row(self, place: int) -> tuple[int, int]:
         """The row numbers, from 0, of one pair."""
@@ -289,22 +290,29 @@ def _check_keys(wanted: dict[str, TableColumn], given: dict[str, TableColumn], k
             )
 
 
-def _keys(columns: dict[str, TableColumn], keys: tuple[str, ...], options: TableOptions) -> dict[Any, int]:
-    """Each row's key, with how often it came before, and its row number."""
+def _keys(columns: dict[str, TableColumn], keys: tuple[str, ...], options: TableOptions) -> list[Any]:
+    """Each row's key: a cell, or a tuple where there are several key columns."""
     parts = []
     for name in keys:
         cells = columns[name].cells.tolist()
-        if columns[name].kind == "text" and options.ignore_spaces:
-            cells = [None if cell is None else cell.strip() for cell in cells]
-        # NaN is not equal to itself: as a key it is None.
-        parts.append([None if cell != cell else cell for cell in cells])
-    numbered: dict[Any, int] = {}
+        if columns[name].kind == "text":
+            cells = [cell and cell.strip() for cell in cells] if options.ignore_spaces else cells
+        elif columns[name].cells.dtype.kind not in "iu":
+            # NaN is not equal to itself: as a key it is None.
+            cells = [None if cell != cell else cell for cell in cells]
+        parts.append(cells)
+    return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+
+
+def _counted(keys: list[Any]) -> list[Any]:
+    """Each key with how often it came before."""
     seen: dict[Any, int] = {}
-    for row, key in enumerate(zip(*parts, strict=True)):
+    counted = []
+    for key in keys:
         before = seen.get(key, 0)
         seen[key] = before + 1
-        numbered[key, before] = row
-    return numbered
+        counted.append((key, before))
+    return counted
 
 
 def _compare_column(

@@ -87,7 +87,11 @@ def _column(name: str, cells: Any) -> TableColumn:
         return TableColumn(name=name, kind="boolean", cells=cells.astype(numpy.float64))
     if kind == "M":
         return TableColumn(name=name, kind="instant", cells=cells)
-    return _inferred(name, [None if _absent(cell) else cell for cell in cells])
+    values = cells.tolist() if hasattr(cells, "tolist") else cells
+    types = set(map(type, values))
+    if types <= {str, type(None)}:
+        return TableColumn(name=name, kind="text" if str in types else "empty", cells=_objects(values))
+    return _inferred(name, [None if _absent(cell) else cell for cell in values])
 
 
 def _absent(cell: Any) -> bool:
@@ -108,12 +112,22 @@ def _inferred(name: str, cells: list[Any]) -> TableColumn:
         if len(zoned) == 1:
             moments = numpy.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
             return TableColumn(name=name, kind="zoned instant" if zoned.pop() else "instant", cells=moments)
-    objects = numpy.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        objects[place] = cell
     if not types:
-        return TableColumn(name=name, kind="empty", cells=objects)
-    return TableColumn(name=name, kind="text" if all(issubclass(t, str) for t in types) else "other", cells=objects)
+        return TableColumn(name=name, kind="empty", cells=_objects(cells))
+    text = all(issubclass(each, str) for each in types)
+    return TableColumn(name=name, kind="text" if text else "other", cells=_objects(cells))
+
+
+def _objects(cells: list[Any]) -> Cells:
+    import numpy
+
+    objects = numpy.empty(len(cells), dtype=object)
+    if any(issubclass(kind, (Sequence, numpy.ndarray)) and kind is not str for kind in set(map(type, cells))):
+        for place, cell in enumerate(cells):  # numpy would spread cells that are sequences themselves
+            objects[place] = cell
+    else:
+        objects[:] = cells
+    return objects
 
 
 def _numeric(kind: type) -> bool:
@@ -149,13 +163,15 @@ def _pandas(column: Any) -> Any:
     if type(column.dtype).__module__.partition(".")[0] == "numpy":
         return column.to_numpy() if kind in "biufM" else column.tolist()
     # Extension types (nullable numbers, categories, strings, time zones): by their values, NA is absent.
-    present = column.notna().tolist()
-    return [cell if there else None for cell, there in zip(column.tolist(), present, strict=True)]
+    cells = column.to_numpy(dtype=object, copy=True)
+    cells[column.isna().to_numpy(dtype=bool)] = None
+    return cells
 
 
 def _polars(column: Any) -> Any:
-    if column.dtype.is_numeric() and not column.dtype.is_decimal():
-        return column.to_numpy()
+    if column.dtype.is_numeric():
+        array = column.to_numpy() if "128" not in str(column.dtype) and not column.dtype.is_decimal() else None
+        return column.to_list() if array is None else array
     return column.to_list()
 
 
