@@ -60,18 +60,19 @@ def columns(draw: st.DrawFn, rows: int, kinds: list[str]) -> list[str]:
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> tuple[str, str]:
+def texts(draw: st.DrawFn, *, large: bool = True) -> tuple[str, str]:
     """Two CSV texts whose columns are mostly of the same kinds and mostly agree."""
     sizes = draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
     longest = max(sizes)
-    common = {name: draw(columns(longest, list(KINDS))) for name in NAMES}
+    kinds = [kind for kind in KINDS if large or kind not in {"large integers", "huge integers"}]
+    common = {name: draw(columns(longest, kinds)) for name in NAMES}
     found = []
     for size in sizes:
         names = draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
         own = {name: common[name][:size] for name in names}
         for name in names:
             if size and draw(st.integers(0, 2)) == 0:
-                own[name] = draw(columns(size, list(KINDS)))
+                own[name] = draw(columns(size, kinds))
         spelt = [name.swapcase() if draw(st.integers(0, 3)) == 0 else name for name in names]
         found.append(_text(spelt, own.values(), size, draw(st.sampled_from(["\n", "\r\n", "\r"]))))
     return found[0], found[1]
@@ -129,8 +130,8 @@ def test_keys_pair_rows_as_with_datacompy(case: tuple[str, str, list[str]]) -> N
     assert_same(ours, comparison(frame(reference), frame(response), join_columns=keys))
 
 
-@MANY
-@given(texts(), st.sampled_from(["pandas", "polars", "arrow", "dicts"]))
+@settings(MANY, max_examples=60)
+@given(texts(large=False), st.sampled_from(["pandas", "polars", "arrow", "dicts"]))
 def test_frames_score_as_their_csv(pair: tuple[str, str], library: str) -> None:
     frames = [frame(text) for text in pair]
     held = [_held(each, library) for each in frames]

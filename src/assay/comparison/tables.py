@@ -257,14 +257,23 @@ class _Pairs:
         import numpy
 
         _check_keys(wanted, given, keys)
+        if len(keys) == 1 and (found := _found(wanted[keys[0]].cells, given[keys[0]].cells)) is not None:
+            return cls._of_found(found, sizes[1])
         ours, theirs = _keys(wanted, keys, options), _keys(given, keys, options)
         if len(set(ours)) < len(ours) or len(set(theirs)) < len(theirs):
             ours, theirs = _counted(ours), _counted(theirs)
         place = {key: row for row, key in enumerate(theirs)}
         found = numpy.array([place.get(key, -1) for key in ours], dtype=numpy.int64)
+        return cls._of_found(found, sizes[1])
+
+    @classmethod
+    def _of_found(cls, found: Cells, response_rows: int) -> _Pairs:
+        """From the response's row of each row of the reference, -1 where there is none."""
+        import numpy
+
         (left,) = numpy.nonzero(found >= 0)
         right = found[left]
-        unused = numpy.ones(len(theirs), dtype=bool)
+        unused = numpy.ones(response_rows, dtype=bool)
         unused[right] = False
         only = numpy.flatnonzero(found < 0).tolist(), numpy.flatnonzero(unused).tolist()
         return cls(left, right, len(left), *only)
@@ -302,6 +311,21 @@ def _keys(columns: dict[str, TableColumn], keys: tuple[str, ...], options: Table
             cells = [None if cell != cell else cell for cell in cells]
         parts.append(cells)
     return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+
+
+def _found(ours: Cells, theirs: Cells) -> Cells | None:
+    """The place in theirs of each of our keys, or -1; None where keys are no plain integers, or repeat."""
+    import numpy
+
+    if ours.dtype.kind != "i" or theirs.dtype.kind != "i" or not len(ours) or not len(theirs):
+        return None
+    order = numpy.argsort(theirs, kind="stable")
+    ordered = theirs[order]
+    if (ordered[1:] == ordered[:-1]).any() or len(numpy.unique(ours)) < len(ours):
+        return None
+    places = numpy.minimum(numpy.searchsorted(ordered, ours), len(ordered) - 1)
+    found: Cells = numpy.where(ordered[places] == ours, order[places], -1)
+    return found
 
 
 def _counted(keys: list[Any]) -> list[Any]:

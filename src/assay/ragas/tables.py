@@ -6,8 +6,11 @@ No such library is imported: who hands over a frame has it loaded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from importlib.util import find_spec
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from assay.comparison.table_csv import read_csv_table
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from assay.comparison.tables import Cells
 
 
+_LARGE = 1_000_000
+"""Characters of a CSV text from which importing pandas pays off."""
+
+
 def as_table(source: Any) -> Table:
     """The table in CSV text, a pandas, polars or Arrow frame, a Result with column names, or rows as dicts.
 
@@ -28,7 +35,7 @@ def as_table(source: Any) -> Table:
     if isinstance(source, Table):
         return source
     if isinstance(source, str):
-        return read_csv_table(source)
+        return _csv(source)
     library = type(source).__module__.partition(".")[0]
     if library == "pyarrow":
         names = list(map(str, source.schema.names))
@@ -47,6 +54,32 @@ def as_table(source: Any) -> Table:
     raise UsageError(
         f"a table is CSV text, a pandas, polars or Arrow frame, or a list of dicts, and this is {type(source).__name__}"
     )
+
+
+def _csv(text: str) -> Table:
+    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster."""
+    if len(text) < _LARGE or find_spec("pandas") is None:
+        return read_csv_table(text)
+    import pandas
+
+    try:
+        frame = pandas.read_csv(StringIO(text), low_memory=False)
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError):
+        return read_csv_table(text)  # says what is wrong with it
+    if not isinstance(frame.index, pandas.RangeIndex):  # rows are wider than the header
+        return read_csv_table(text)
+    return as_table(frame)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """Cells known to be texts, None where absent."""
+
+    cells: Cells
+    present: int
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
 
 def _result(source: Result) -> Table:
@@ -80,6 +113,8 @@ def _column(name: str, cells: Any) -> TableColumn:
     """A column from an array of a plain type, or from a list of Python's own values."""
     import numpy
 
+    if isinstance(cells, _Texts):
+        return TableColumn(name=name, kind="text" if cells.present else "empty", cells=cells.cells)
     kind = getattr(getattr(cells, "dtype", None), "kind", "")
     if kind in "iuf" and kind:
         return TableColumn(name=name, kind="number", cells=cells)
@@ -162,6 +197,8 @@ def _pandas(column: Any) -> Any:
     kind = getattr(column.dtype, "kind", "")
     if type(column.dtype).__module__.partition(".")[0] == "numpy":
         return column.to_numpy() if kind in "biufM" else column.tolist()
+    if hasattr(column.array, "__arrow_array__") and column.dtype.name in {"str", "string"}:
+        return _arrow(column.array.__arrow_array__())
     # Extension types (nullable numbers, categories, strings, time zones): by their values, NA is absent.
     cells = column.to_numpy(dtype=object, copy=True)
     cells[column.isna().to_numpy(dtype=bool)] = None
@@ -179,5 +216,7 @@ def _arrow(column: Any) -> Any:
     import pyarrow.types as types
 
     if types.is_integer(column.type) or types.is_floating(column.type):
-        return column.to_numpy()
+        return column.to_numpy(zero_copy_only=False)
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        return _Texts(column.to_numpy(zero_copy_only=False), len(column) - column.null_count)
     return column.to_pylist()
