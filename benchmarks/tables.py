@@ -30,7 +30,7 @@ SCORES = [(mode, measure) for mode in ("rows", "columns") for measure in ("preci
 
 
 def text_of(rows: int, chance: random.Random, *, wrong: float) -> str:
-    """A key, measures, names, small integers, truths, dates and absent cells; a few of them not as in the other text."""
+    """A key, measures, names, truths, dates and absent cells; a few of them not as in the other text."""
     steady = random.Random(1)
     lines = ["id,amount,name,count,ratio,paid,day,note"]
     for number in range(rows):

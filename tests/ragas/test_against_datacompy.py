@@ -152,10 +152,9 @@ def _held(table: Any, library: str) -> Any:
         pyarrow = pytest.importorskip("pyarrow")
         return pyarrow.table({name: pyarrow.array(_plain(table[name])) for name in table.columns})
     if library == "dicts":
-        plain = {name: _plain(table[name]) for name in table.columns}
-        return plain
+        return {name: _plain(table[name]) for name in table.columns}
     return table
 
 
 def _plain(column: Any) -> list[Any]:
-    return [None if cell != cell else cell for cell in column.tolist()]
+    return [None if pandas.isna(cell) else cell for cell in column.tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def equal_cells(
         plain = {"ignore_case": ignore_case, "ignore_spaces": ignore_spaces}
         return _same(normalized(left, **plain), normalized(right, **plain))
     if len(types) == 1 and types <= _INSTANTS:
-        both_absent: Cells = numpy.isnat(left) & numpy.isnat(right)
-        return both_absent | (left == right)
+        same: Cells = (numpy.isnat(left) & numpy.isnat(right)) | (left == right)
+        return same
     if "text" in types and types & _INSTANTS:
         if kinds[0] == "text":
             left = instants(left, zoned="zoned instant" in types)
@@ -160,6 +161,6 @@ def shown(cell: Any, kind: ColumnKind) -> Any:
     value = cell.item() if hasattr(cell, "item") and kind in _NUMERIC else cell
     if kind in _INSTANTS:
         value = cell.astype("datetime64[us]").item()
-    if value is None or value != value:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     return bool(value) if kind == "boolean" else value

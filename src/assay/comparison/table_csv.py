@@ -1,15 +1,16 @@
 """CSV text as a table, by the rules that pandas' ``read_csv`` has for types, absent cells and headers.
 
 Written against its documented behaviour and tested against pandas itself, which is not needed here. It
-differs on purpose in two things: a column has one type over all its rows (pandas guesses again every few
-thousand rows of a large text), and floats are read exactly.
+differs on purpose in three things: a column has one type over all its rows (pandas guesses again every few
+thousand rows of a large text), floats are read exactly, and rows wider than the header are an error (pandas
+makes their first cells an index).
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from assay.comparison.tables import Cells
 
 _ABSENT = frozenset(
-    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA")
-    + ("NULL", "NaN", "None", "n/a", "nan", "null")
+    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}
+    | {"N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
 _EMPTY = frozenset({""})
 _ABSENT_WORDS = ("#", "NA", "N/A", "NULL", "NaN", "None", "n/a", "nan", "null")

@@ -13,6 +13,7 @@ position or by key columns, and a column is compared as one type throughout, as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -273,16 +274,20 @@ class _Pairs:
 
         (left,) = numpy.nonzero(found >= 0)
         right = found[left]
+        # Where every row of the reference is paired, its columns stay as they are.
+        reference = slice(len(found)) if len(left) == len(found) else left
         unused = numpy.ones(response_rows, dtype=bool)
         unused[right] = False
         only = numpy.flatnonzero(found < 0).tolist(), numpy.flatnonzero(unused).tolist()
-        return cls(left, right, len(left), *only)
+        return cls(reference, right, len(left), *only)
 
     def row(self, place: int) -> tuple[int, int]:
         """The row numbers, from 0, of one pair."""
-        if isinstance(self.reference, slice) or isinstance(self.response, slice):
-            return place, place
-        return int(self.reference[place]), int(self.response[place])
+        ours, theirs = self.reference, self.response
+        return (
+            place if isinstance(ours, slice) else int(ours[place]),
+            place if isinstance(theirs, slice) else int(theirs[place]),
+        )
 
 
 def _check_keys(wanted: dict[str, TableColumn], given: dict[str, TableColumn], keys: tuple[str, ...]) -> None:
@@ -306,9 +311,11 @@ def _keys(columns: dict[str, TableColumn], keys: tuple[str, ...], options: Table
         cells = columns[name].cells.tolist()
         if columns[name].kind == "text":
             cells = [cell and cell.strip() for cell in cells] if options.ignore_spaces else cells
-        elif columns[name].cells.dtype.kind not in "iu":
+        elif columns[name].cells.dtype.kind == "M":
+            cells = columns[name].cells.astype("datetime64[us]").tolist()
+        elif columns[name].cells.dtype.kind == "f":
             # NaN is not equal to itself: as a key it is None.
-            cells = [None if cell != cell else cell for cell in cells]
+            cells = [None if math.isnan(cell) else cell for cell in cells]
         parts.append(cells)
     return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
 

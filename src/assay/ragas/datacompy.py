@@ -105,7 +105,7 @@ class DataCompyScore:
             raise UsageError(f"metric is {self.metric!r}: one of 'precision', 'recall' and 'f1'")
         object.__setattr__(self, "join_columns", _names(self.join_columns) or None)
 
-    async def single_turn_ascore(self, sample: Any, callbacks: Any = None, timeout: float | None = None) -> float:  # noqa: ASYNC109, ARG002 (ragas' signature)
+    async def single_turn_ascore(self, sample: Any, callbacks: Any = None, timeout: float | None = None) -> float:  # noqa: ARG002 (ragas' signature)
         """The score of one sample; NaN where there is none (`detail` says why). Does not block the event loop."""
         return await asyncio.wait_for(asyncio.to_thread(self.single_turn_score, sample), timeout)
 

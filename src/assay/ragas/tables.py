@@ -5,6 +5,7 @@ No such library is imported: who hands over a frame has it loaded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -131,7 +132,9 @@ def _column(name: str, cells: Any) -> TableColumn:
 
 def _absent(cell: Any) -> bool:
     # NaN, NaT and pandas' NA: the first two differ from themselves, the last does not say.
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and cell != cell)
+    return (
+        cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and math.isnan(cell))
+    )
 
 
 def _inferred(name: str, cells: list[Any]) -> TableColumn:
@@ -213,7 +216,7 @@ def _polars(column: Any) -> Any:
 
 
 def _arrow(column: Any) -> Any:
-    import pyarrow.types as types
+    from pyarrow import types
 
     if types.is_integer(column.type) or types.is_floating(column.type):
         return column.to_numpy(zero_copy_only=False)
