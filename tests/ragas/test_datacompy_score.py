@@ -102,7 +102,7 @@ def test_samples_of_other_libraries_and_mappings_are_taken() -> None:
 
 def test_frames_of_every_library_are_taken() -> None:
     pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
-    cells = {"id": [1, 2], "name": ["x", None], "paid": [True, False], "at": [datetime(2024, 1, 1), None]}
+    cells = {"id": [1, 2], "name": ["x", None], "paid": [True, False], "at": [datetime(2024, 1, 1), None]}  # noqa: DTZ001 (without a zone, as in most tables)
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     frames = [
         pandas.DataFrame(cells),
@@ -122,9 +122,9 @@ def test_frames_of_every_library_are_taken() -> None:
 @pytest.mark.parametrize("text", ["", "\n \n", 'a,b\n1,"open', "a\n1\n2,3\n", "a,b\n1,2,3\n"])
 def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
     scorer = DataCompyScore()
-    for sample, blame in ((SingleTurnSample(response=text, reference="a\n1\n"), "system"),) + (
-        (SingleTurnSample(response="a\n1\n", reference=text), "gold"),
-    ):
+    good = "a\n1\n"
+    for response, reference, blame in ((text, good, "system"), (good, text, "gold")):
+        sample = SingleTurnSample(response=response, reference=reference)
         assert math.isnan(scorer.single_turn_score(sample))
         detail = scorer.detail(sample)
         assert detail.value is None
@@ -197,7 +197,7 @@ def test_the_report_shows_what_differs() -> None:
 
 def test_dates_compare_by_instant_and_with_texts_that_say_them() -> None:
     days = [{"day": date(2024, 1, 1)}, {"day": None}]
-    assert compare_tables(days, [{"day": datetime(2024, 1, 1)}, {"day": None}]).matches
+    assert compare_tables(days, [{"day": datetime(2024, 1, 1)}, {"day": None}]).matches  # noqa: DTZ001
     assert compare_tables(days, "day,x\n2024-01-01,\n,\n").columns[0].unequal == 0
     assert compare_tables(days, [{"day": "soon"}, {"day": None}]).columns[0].unequal == 1
 
