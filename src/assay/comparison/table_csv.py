@@ -153,7 +153,10 @@ def _column(name: str, values: Sequence[str], absent: frozenset[str], *, plain: 
         truths = numpy.array([_TRUTH[value] for value in present], dtype=numpy.float64)
         return TableColumn(name=name, kind="boolean", cells=_spread(values, truths, absent) if gaps else truths)
     texts = numpy.empty(len(values), dtype=object)
-    texts[:] = [None if value in absent else value for value in values] if gaps else values
+    if gaps and not _integers(present):
+        texts[:] = [None if value in absent else value for value in values]
+    else:  # integers of too many bits for pandas keep their text, and what is absent beside them too
+        texts[:] = values
     return TableColumn(name=name, kind="text", cells=texts)
 
 
@@ -163,6 +166,13 @@ def _spread(values: Sequence[str], present: Cells, absent: frozenset[str]) -> Ce
     cells = numpy.full(len(values), numpy.nan)
     cells[[value not in absent for value in values]] = present
     return cells
+
+
+def _integers(present: Sequence[str]) -> bool:
+    try:
+        return bool(list(map(int, present))) and _plain(present)
+    except ValueError:
+        return False
 
 
 def _numbers(present: Sequence[str], *, gaps: bool, plain: bool) -> Cells | None:
