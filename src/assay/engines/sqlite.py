@@ -94,6 +94,19 @@ class SqliteEngine:
         except _QUERY_ERRORS as error:
             return self._recover(query, error, started)
 
+    def hold(self) -> None:
+        """Keep one read transaction open from now on, for many quick queries on a file that nobody changes.
+
+        Without it SQLite locks and unlocks the file for each query, which takes longer than reading
+        a small table. What another process writes meanwhile is not seen, or has to wait.
+        """
+        self._connection.set_authorizer(None)
+        try:
+            self._connection.execute("BEGIN")
+            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        finally:
+            self._guard.attach(self._connection)
+
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """The other files in the same folder whose name contains ``.sqlite``, sorted by name."""
         if self._url.path == _MEMORY:
