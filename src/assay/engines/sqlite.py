@@ -22,6 +22,7 @@ _CHUNK_BYTES = 8 * 1024 * 1024
 _CELL_BYTES = 40
 """What a cell takes beside its content: a pointer and the head of an object."""
 _LARGEST_CELL = 1_000_000_000
+_MAPPED_BYTES = 4 * 1024 * 1024 * 1024
 _BESIDE = ("-wal", "-shm", "-journal")
 
 # What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
@@ -97,11 +98,13 @@ class SqliteEngine:
     def hold(self) -> None:
         """Keep one read transaction open from now on, for many quick queries on a file that nobody changes.
 
-        Without it SQLite locks and unlocks the file for each query, which takes longer than reading
-        a small table. What another process writes meanwhile is not seen, or has to wait.
+        Without it SQLite locks and unlocks the file for each query and reads its pages anew, which
+        takes longer than what a query does with a small table. What another process writes meanwhile
+        is not seen, or has to wait.
         """
         self._connection.set_authorizer(None)
         try:
+            self._connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}").fetchall()
             self._connection.execute("BEGIN")
             self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         finally:

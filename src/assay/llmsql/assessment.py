@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from assay.engines.sqlite import SqliteEngine
 from assay.errors import InputError, UsageError
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
 from assay.llmsql.inputs import Output, Outputs, Question, check_known, read_outputs, read_questions
-from assay.llmsql.worker import SETUP, Judged, WorkerSettings, unpack
+from assay.llmsql.worker import SETUP, Judged, Payload, WorkerSettings, unpack
 from assay.model import DatabaseUrl, Limits, Rate
 from assay.stats import wilson_interval
 
@@ -148,7 +149,7 @@ def _in_order(
 ) -> Iterator[Finding]:
     waiting: dict[int, Judged] = {}
     following = 0
-    for number, judged in _judged([_payload(item, questions) for item in items], pool, workers):
+    for number, judged in _judged(_payloads(items, questions), pool, workers):
         waiting[number] = judged
         while (found := waiting.pop(following, None)) is not None:
             output = items[following]
@@ -156,12 +157,16 @@ def _in_order(
             following += 1
 
 
-def _payload(output: Output, questions: Mapping[str, Question]) -> tuple[str, str, str]:
-    question = questions[output.key]
-    return question.gold, question.table_id, output.completion
+def _payloads(items: Sequence[Output], questions: Mapping[str, Question]) -> list[Payload]:
+    asked = [questions[item.key] for item in items]
+    times = Counter(question.gold for question in asked)
+    return [
+        (question.gold, question.table_id, item.completion, times[question.gold] > 1)
+        for item, question in zip(items, asked, strict=True)
+    ]
 
 
-def _judged(payloads: Sequence[tuple[str, str, str]], pool: WorkerPool, workers: int) -> Iterator[tuple[int, Judged]]:
+def _judged(payloads: Sequence[Payload], pool: WorkerPool, workers: int) -> Iterator[tuple[int, Judged]]:
     """Each payload's outcome with its place, as they come."""
     size = max(1, min(_LARGEST_BATCH, len(payloads) // (workers * _BATCHES_PER_WORKER)))
     lost: list[int] = []
@@ -180,7 +185,7 @@ def _judged(payloads: Sequence[tuple[str, str, str]], pool: WorkerPool, workers:
 
 
 def _run(
-    payloads: Sequence[tuple[str, str, str]], starts: Sequence[int], size: int, pool: WorkerPool
+    payloads: Sequence[Payload], starts: Sequence[int], size: int, pool: WorkerPool
 ) -> Iterator[tuple[int, TaskDone | TaskLost]]:
     for outcome in pool.run([Task(id=start, payload=payloads[start : start + size])] for start in starts):
         yield outcome.task_id, outcome

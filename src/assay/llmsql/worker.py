@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
 
 from assay.engines import heartbeat, outcomes
 from assay.engines.executor import explain_loss, label_of
@@ -14,8 +15,10 @@ from assay.llmsql.completion import queries_in, with_table
 from assay.model import DatabaseUrl, Execution, Limits, Row
 
 SETUP = "assay.llmsql.worker:set_up"
-_KEPT_GOLDS = 20_000
-_KEPT_ROWS = 100
+_KEPT_ROWS = 1_000
+
+Payload: TypeAlias = tuple[str, str, str, bool]
+"""A gold query, the question's table, a completion, and whether other questions have the same gold query."""
 
 SHOWN_ROWS = 1_000
 _SHOWN_CHARACTERS = 100_000
@@ -57,7 +60,7 @@ class Judged:
 
 
 def set_up(settings: WorkerSettings) -> Callable[[object], list[tuple[object, ...]]]:
-    """Set up one worker. What it returns takes a batch, tuples of (gold query, table id, completion).
+    """Set up one worker. What it returns takes a batch of Payloads.
 
     It gives each one's `Judged` as the tuple that `unpack` reads. Batches, because judging one
     completion takes less than sending it.
@@ -66,7 +69,8 @@ def set_up(settings: WorkerSettings) -> Callable[[object], list[tuple[object, ..
     judge = Judge(Queries(settings.url, settings.limits))
 
     def judge_batch(payload: object) -> list[tuple[object, ...]]:
-        return [_pack(judge.judge(*one)) for one in cast("Sequence[tuple[str, str, str]]", payload)]
+        batch = cast("Sequence[Payload]", payload)
+        return [_pack(judge.judge(*one, keep_gold=keep)) for *one, keep in batch]
 
     return judge_batch
 
@@ -96,8 +100,8 @@ class Queries:
     """Executes queries on one SQLite file, quick ones by the thousand.
 
     What the general executor adds (connections to several databases, a cache of every result)
-    would take longer than most of these queries. Kept are small results of gold queries, and those
-    of the last gold query for a prediction of the same text.
+    would take longer than most of these queries. Kept is what runs again: golds that several questions
+    share, and the last one for a prediction of the same text.
     """
 
     def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
@@ -107,14 +111,13 @@ class Queries:
         self._last: Execution | None = None
         self._engine: SqliteEngine | None = None
 
-    def gold(self, query: str) -> Execution:
-        """The result of a gold query."""
-        if (kept := self._golds.get(query)) is None:
-            kept = self.execute(query)
-            if (kept.row_count or 0) <= _KEPT_ROWS and len(self._golds) < _KEPT_GOLDS:
-                self._golds[query] = kept
-        self._last = kept
-        return kept
+    def gold(self, query: str, *, keep: bool) -> Execution:
+        """The result of a gold query, kept where that is asked for and it is small."""
+        found = self._golds.get(query) or self.execute(query)
+        if keep and (found.row_count or 0) <= _KEPT_ROWS:
+            self._golds[query] = found
+        self._last = found
+        return found
 
     def predicted(self, query: str) -> Execution:
         """The result of a predicted query: gold's own where the text is the same."""
@@ -145,13 +148,13 @@ class Judge:
         self._queries = queries
         self._timeout_s = queries.limits.timeout_s
 
-    def judge(self, gold_query: str, table_id: str, completion: str) -> Judged:
+    def judge(self, gold_query: str, table_id: str, completion: str, *, keep_gold: bool = False) -> Judged:
         """Execute gold and each query of the completion; one that gives gold's bag of rows suffices.
 
         Queries of one completion share the time limit: when it is used up, the rest are not run and
         count as errors. All of them run, also after one matched: the benchmark counts all.
         """
-        gold = self._queries.gold(gold_query)
+        gold = self._queries.gold(gold_query, keep=keep_gold)
         gold_rows = _rows(gold)
         matched, none, errors = False, 0, list[str]()
         spent_s = 0.0
@@ -171,6 +174,8 @@ class Judge:
             elif rows == _NONE_ROWS:
                 none += 1
             matched = matched or (rows is not None and gold_rows is not None and same_rows(rows, gold_rows))
+        if matched and not errors:
+            return _plain_match(gold_rows == _NONE_ROWS, len(queries), none)
         return Judged(
             matched=matched,
             gold_none=gold_rows == _NONE_ROWS,
@@ -180,6 +185,12 @@ class Judge:
             gold=None if matched else _shown(gold, _error(gold)),
             predicted=None if matched or not queries else _shown(last, error),
         )
+
+
+@lru_cache(maxsize=64)
+def _plain_match(gold_none: bool, queries: int, pred_none: int) -> Judged:  # noqa: FBT001 - private, one caller
+    """Nothing but a match: what most are, and the same for all that are."""
+    return Judged(matched=True, gold_none=gold_none, queries=queries, pred_none=pred_none)
 
 
 def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
