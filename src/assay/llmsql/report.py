@@ -60,10 +60,10 @@ def json_of(report: Mapping[str, Any]) -> str:
 
     plain = {**report, "mismatches": [_plain(mismatch) for mismatch in report["mismatches"]]}
     try:
-        encoded = msgspec.json.encode(plain)
-    except (UnicodeEncodeError, OverflowError):  # some text of the outputs is no text, or an id has 100 digits
-        encoded = json.dumps(plain, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    return msgspec.json.format(encoded, indent=2).decode("utf-8")
+        return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode("utf-8")
+    except (UnicodeEncodeError, OverflowError):  # some text is no text, or an id has a hundred digits: slowly, then
+        text = json.dumps(plain, indent=2, ensure_ascii=False)
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(mismatch: Mapping[str, Any]) -> dict[str, Any]:
