@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from time import perf_counter
 from typing import Any, TypeAlias, cast
 
 from assay.engines import heartbeat, outcomes
@@ -22,7 +23,6 @@ Payload: TypeAlias = tuple[str, str, str, bool]
 
 SHOWN_ROWS = 1_000
 _SHOWN_CHARACTERS = 100_000
-_NONE_ROWS: tuple[Row, ...] = ((None,),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +96,10 @@ def unpack(packed: Any) -> Judged:
     )
 
 
+Found: TypeAlias = tuple[Sequence[Row] | None, str | None, float]
+"""The whole result of a query, or why there is none; and the seconds that it took. Bare, for there are thousands."""
+
+
 class Queries:
     """Executes queries on one SQLite file, quick ones by the thousand.
 
@@ -107,38 +111,46 @@ class Queries:
     def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
         self.limits = limits
         self._url = url
-        self._golds: dict[str, Execution] = {}
-        self._last: Execution | None = None
+        self._golds: dict[str, Found] = {}
+        self._last: tuple[str, Found] | None = None
         self._engine: SqliteEngine | None = None
 
-    def gold(self, query: str, *, keep: bool) -> Execution:
+    def gold(self, query: str, *, keep: bool) -> Found:
         """The result of a gold query, kept where that is asked for and it is small."""
         found = self._golds.get(query) or self.execute(query)
-        if keep and (found.row_count or 0) <= _KEPT_ROWS:
+        if keep and len(found[0] or ()) <= _KEPT_ROWS:
             self._golds[query] = found
-        self._last = found
+        self._last = (query, found)
         return found
 
-    def predicted(self, query: str) -> Execution:
+    def predicted(self, query: str) -> Found:
         """The result of a predicted query: gold's own where the text is the same."""
-        gold = self._last
-        return gold if gold is not None and gold.query == query else self.execute(query)
+        last = self._last
+        return last[1] if last is not None and last[0] == query else self.execute(query)
 
-    def execute(self, query: str) -> Execution:
+    def execute(self, query: str) -> Found:
         """What the database makes of a query. Never raises for what it does."""
         label = label_of(self._url, query)
         if (loss := heartbeat.lost(label)) is not None:
-            return explain_loss(query, loss, self.limits)
+            return _found(explain_loss(query, loss, self.limits))
         heartbeat.begin(label, self.limits.timeout_s)
+        started = perf_counter()
         try:
             if self._engine is None:
                 self._engine = SqliteEngine.open(self._url, self.limits)
                 self._engine.hold()
-            return self._engine.execute(query)
+            found = self._engine.execute_quick(query)
         except MemoryError:
-            return outcomes.out_of_memory(query, self.limits, None)
+            found = outcomes.out_of_memory(query, self.limits, perf_counter() - started)
         finally:
             heartbeat.end()
+        return _found(found) if isinstance(found, Execution) else (found, None, perf_counter() - started)
+
+
+def _found(execution: Execution) -> Found:
+    rows = execution.result.rows if execution.succeeded and execution.result is not None else None
+    error = None if rows is not None else execution.failure.message if execution.failure else "no result"
+    return rows, error, execution.wall_time_s or 0.0
 
 
 class Judge:
@@ -154,37 +166,39 @@ class Judge:
         Queries of one completion share the time limit: when it is used up, the rest are not run and
         count as errors. All of them run, also after one matched: the benchmark counts all.
         """
-        gold = self._queries.gold(gold_query, keep=keep_gold)
-        gold_rows = _rows(gold)
+        gold, gold_error, _ = self._queries.gold(gold_query, keep=keep_gold)
+        gold_none = _is_none(gold)
         matched, none, errors = False, 0, list[str]()
         spent_s = 0.0
-        last: Execution | None = None
+        rows: Sequence[Row] | None = None
         error: str | None = None
         queries = queries_in(completion)
         for query in queries:
-            if spent_s >= self._timeout_s:
-                last, error = None, f"not run: the queries before it used up the limit of {self._timeout_s:g} s"
+            if spent_s < self._timeout_s:
+                rows, error, took_s = self._queries.predicted(with_table(query, table_id))
+                spent_s += took_s
+            else:
+                rows = None
+                error = f"not run: the queries before it used up the limit of {self._timeout_s:g} s"
+            if error is not None:
                 errors.append(error)
-                continue
-            last = self._queries.predicted(with_table(query, table_id))
-            spent_s += last.wall_time_s or 0.0
-            rows, error = _rows(last), _error(last)
-            if rows is None:
-                errors.append(error or "no result")
-            elif rows == _NONE_ROWS:
-                none += 1
-            matched = matched or (rows is not None and gold_rows is not None and same_rows(rows, gold_rows))
+            none += _is_none(rows)
+            matched = matched or (rows is not None and gold is not None and same_rows(rows, gold))
         if matched and not errors:
-            return _plain_match(gold_rows == _NONE_ROWS, len(queries), none)
+            return _plain_match(gold_none, len(queries), none)
         return Judged(
             matched=matched,
-            gold_none=gold_rows == _NONE_ROWS,
+            gold_none=gold_none,
             queries=len(queries),
             pred_none=none,
             errors=tuple(errors),
-            gold=None if matched else _shown(gold, _error(gold)),
-            predicted=None if matched or not queries else _shown(last, error),
+            gold=None if matched else _shown(gold, gold_error),
+            predicted=None if matched or not queries else _shown(rows, error),
         )
+
+
+def _is_none(rows: Sequence[Row] | None) -> bool:
+    return rows is not None and len(rows) == 1 and rows[0] == (None,)
 
 
 @lru_cache(maxsize=64)
@@ -199,27 +213,19 @@ def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
     By the benchmark's rules: rows as tuples, numbers by exact value whatever their type, NULL equal
     to NULL, column order as it is, names no part of it. Nothing is sorted, so nothing need have an order.
     """
-    return first is second or (len(first) == len(second) and (first == second or Counter(first) == Counter(second)))
+    if len(first) != len(second):
+        return False
+    return first is second or list(first) == list(second) or Counter(first) == Counter(second)
 
 
-def _rows(execution: Execution) -> tuple[Row, ...] | None:
-    """The whole result; None where there is none or a cap cut it."""
-    return execution.result.rows if execution.succeeded and execution.result is not None else None
-
-
-def _error(execution: Execution) -> str | None:
-    return execution.failure.message if execution.failure is not None else None
-
-
-def _shown(execution: Execution | None, error: str | None) -> Shown:
-    rows = _rows(execution) if execution is not None else None
+def _shown(rows: Sequence[Row] | None, error: str | None) -> Shown:
     if rows is None:
         return Shown(rows=None, row_count=None, error=error)
     kept: list[Row] = []
     characters = 0
     for row in rows[:SHOWN_ROWS]:
-        cells = tuple(_cut(cell) for cell in row)
-        characters += sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells)
+        cells = tuple([_cut(cell) for cell in row])
+        characters += sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
         if kept and characters > _SHOWN_CHARACTERS:
             break
         kept.append(cells)
