@@ -6,7 +6,8 @@ Makes 16,000 questions over 5,000 tables with completions right, wrong, in prose
 every time. ``PYTHON`` is an interpreter that has the package `llmsql`; without one, its loop is
 measured as this file restates it (one connection; per output the gold query and every candidate,
 each result sorted). Both start as new processes, read the same files and write a report. Exits with
-1 where the peer is faster, or where the verdicts differ.
+1 where the package is faster, or where the verdicts differ. The restated loop has neither the package's
+imports nor its progress bar, so that its ratio is reported without a bound.
 """
 
 from __future__ import annotations
@@ -180,10 +181,12 @@ def main() -> int:
     what = "the package llmsql" if options.peer else "its loop, restated without progress bar"
     print(f"{options.questions:,} questions over {options.tables:,} tables: {reports[0]['matches']:,} matches")
     print(f"{what}: {statistics.median(other for other, _ in measured):.2f} s")
-    print(f"assay.llmsql: {statistics.median(own for _, own in measured):.2f} s, {ratio:.2f} times that (bound 1)")
+    print(
+        f"assay.llmsql: {statistics.median(own for _, own in measured):.2f} s, {ratio:.2f} times that ({'bound 1' if options.peer else 'no bound'})"
+    )
     for difference in differing:
         print(f"DIFFERS: {difference}")
-    return 0 if ratio < 1 and not differing else 1
+    return 0 if (ratio < 1 or not options.peer) and not differing else 1
 
 
 def differences(ours: dict[str, object], theirs: dict[str, object]) -> list[str]:
