@@ -181,9 +181,8 @@ def main() -> int:
     what = "the package llmsql" if options.peer else "its loop, restated without progress bar"
     print(f"{options.questions:,} questions over {options.tables:,} tables: {reports[0]['matches']:,} matches")
     print(f"{what}: {statistics.median(other for other, _ in measured):.2f} s")
-    print(
-        f"assay.llmsql: {statistics.median(own for _, own in measured):.2f} s, {ratio:.2f} times that ({'bound 1' if options.peer else 'no bound'})"
-    )
+    bound = "bound 1" if options.peer else "no bound"
+    print(f"assay.llmsql: {statistics.median(own for _, own in measured):.2f} s, {ratio:.2f} times that ({bound})")
     for difference in differing:
         print(f"DIFFERS: {difference}")
     return 0 if (ratio < 1 or not options.peer) and not differing else 1
