@@ -79,7 +79,7 @@ def _download(version: str, folder: Path, name: str) -> str:
     except ImportError:
         raise MissingDependency("huggingface_hub", "llmsql") from None
     # The bases of its own error are those of the HTTP library that this version of it uses.
-    troubles = (OSError, EntryNotFoundError, *HfHubHTTPError.__bases__)
+    troubles: tuple[type[Exception], ...] = (OSError, EntryNotFoundError, *HfHubHTTPError.__bases__)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path = hf_hub_download(repo_id=VERSIONS[version], filename=name, repo_type="dataset", local_dir=folder)
