@@ -1,0 +1,80 @@
+"""How far a judge is to be trusted: its opinions beside what is known to be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.judge.opinion import Opinion
+from assay.model import Rate
+from assay.stats import wilson_interval
+from assay.stats.agreement import YesNoTable, cohen_kappa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kappa:
+    """Cohen's kappa with its interval."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A judge beside the truth, *equivalent* being the positive answer.
+
+    The judge's unscored pairs are in none of the rates but count in ``unscored``. ``kappa`` is None
+    where both sides always say the same one thing.
+    """
+
+    table: YesNoTable
+    unscored: int
+    accuracy: Rate
+    precision: Rate
+    """Of the pairs that the judge calls equivalent, those that are."""
+    recall: Rate
+    """Of the pairs that are equivalent, those that the judge calls so."""
+    specificity: Rate
+    """Of the pairs that are not equivalent, those that the judge calls not equivalent."""
+    kappa: Kappa | None
+    position_bias: int
+    """Pairs on which the judge changes its answer when the queries change places."""
+
+
+def calibrate(judged: Iterable[tuple[bool, Opinion]], *, confidence: float = 0.95) -> Calibration:
+    """Measure a judge on pairs whose truth is known: ``(equivalent, opinion)`` each."""
+    pairs = list(judged)
+    said = [(truth, opinion.equivalent) for truth, opinion in pairs if opinion.equivalent is not None]
+    table = YesNoTable(
+        true_positives=said.count((True, True)),
+        false_positives=said.count((False, True)),
+        false_negatives=said.count((True, False)),
+        true_negatives=said.count((False, False)),
+    )
+    unscored = len(pairs) - len(said)
+
+    def rate(numerator: int, n: int) -> Rate:
+        low, high = wilson_interval(numerator, n, confidence=confidence) or (None, None)
+        return Rate(
+            n=n,
+            numerator=numerator,
+            unscored=unscored,
+            value=numerator / n if n else None,
+            low=low,
+            high=high,
+            confidence=confidence,
+        )
+
+    kappa = cohen_kappa(table, confidence=confidence)
+    return Calibration(
+        table=table,
+        unscored=unscored,
+        accuracy=rate(table.true_positives + table.true_negatives, table.n),
+        precision=rate(table.true_positives, table.true_positives + table.false_positives),
+        recall=rate(table.true_positives, table.true_positives + table.false_negatives),
+        specificity=rate(table.true_negatives, table.true_negatives + table.false_positives),
+        kappa=None if kappa is None else Kappa(value=kappa[0], low=kappa[1], high=kappa[2], confidence=confidence),
+        position_bias=sum(opinion.position_bias for _, opinion in pairs),
+    )
