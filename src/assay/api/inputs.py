@@ -62,16 +62,21 @@ def is_system(predictions: object) -> TypeGuard[System]:
 
 
 def read_inputs(
-    cases: CasesInput, predictions: PredictionsInput | System, options: FileOptions, *, allow_unmatched: bool
+    cases: CasesInput,
+    predictions: PredictionsInput | System,
+    options: FileOptions,
+    *,
+    allow_unmatched: bool,
+    selections: bool = False,
 ) -> Inputs:
-    """Read both sides and join them.
+    """Read both sides and join them. ``selections``: what is in memory has the shapes of SDMX files.
 
     Raises InputError where a file cannot be used, and where predictions fit no case, unless
     ``allow_unmatched``.
     """
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
-    every_case, case_name, blank_rows = _read_cases(cases, options)
+    every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
     kept = every_case[: options.limit]
     if is_system(predictions):
         # It is asked once everything else is known to be usable.
@@ -83,7 +88,7 @@ def read_inputs(
         unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
-        loaded, prediction_name = _read_predictions(predictions, options)
+        loaded, prediction_name = _read_predictions(predictions, options, selections=selections)
         joined = join(every_case, loaded)
         answers, unmatched = joined.predictions[: len(kept)], joined.unmatched
     if unmatched and not allow_unmatched:
@@ -106,14 +111,26 @@ def read_inputs(
 
 
 def _fingerprint(path: str) -> Fingerprint:
+    """A hash of a file's content; of a folder's, over the names and contents of all its files, sorted."""
+    named = Path(path)
+    if not named.is_dir():
+        return Fingerprint(name=named.name, digest=_digest(named))
+    files = sorted((file.relative_to(named).as_posix(), file) for file in named.rglob("*") if file.is_file())
+    whole = blake2b(digest_size=16)
+    for name, file in files:
+        whole.update(f"{_digest(file)} {name}\0".encode("utf-8", "surrogateescape"))
+    return Fingerprint(name=named.resolve().name, digest=whole.hexdigest())
+
+
+def _digest(path: Path) -> str:
+    digest = blake2b(digest_size=16)
     with open(path, "rb") as file:
-        digest = blake2b(digest_size=16)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Fingerprint(name=Path(path).name, digest=digest.hexdigest())
+    return digest.hexdigest()
 
 
-def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str, int]:
+def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[tuple[Case, ...], str, int]:
     """The cases, what to call them, and how many blank rows were skipped."""
     if isinstance(cases, (str, PathLike)):
         formats = registry.case_formats()
@@ -131,7 +148,12 @@ def _read_cases(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ..
         if other is not None:
             what = f"case {other} is {type(given[other]).__name__}"
             raise UsageError(f"{what}: give all cases as assay.Case, or all as mappings")
-        built = read_cases(_table("the cases in memory", given), options.case_fields)
+        if selections:
+            from assay.cases.sdmx_memory import cases_in_memory
+
+            built = cases_in_memory(cast("list[Mapping[str, Any]]", given))
+        else:
+            built = read_cases(_table("the cases in memory", given), options.case_fields)
     _no_id_twice([case.id for case in built], "cases")
     return built, f"{len(built)} cases in memory", 0
 
@@ -159,7 +181,7 @@ def _no_id_twice(ids: Sequence[str], what: str) -> None:
         seen.add(one)
 
 
-def _read_predictions(predictions: Any, options: FileOptions) -> tuple[LoadedPredictions, str]:
+def _read_predictions(predictions: Any, options: FileOptions, *, selections: bool) -> tuple[LoadedPredictions, str]:
     if isinstance(predictions, (str, PathLike)):
         loaded = load_predictions(
             predictions,
@@ -181,6 +203,10 @@ def _read_predictions(predictions: Any, options: FileOptions) -> tuple[LoadedPre
         loaded = LoadedPredictions(predictions=tuple(items))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
+    elif selections:
+        from assay.cases.sdmx_memory import predictions_in_memory
+
+        loaded = predictions_in_memory(items if keys is None else dict(zip(map(str, keys), items, strict=True)))
     else:
         loaded = read_predictions(_table("the predictions in memory", items, keys), options.prediction_fields)
     _no_id_twice([one.case_id for one in loaded.predictions], "predictions")

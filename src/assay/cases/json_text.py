@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from assay.cases.records import Record, Table, document_table, record_of
@@ -32,10 +33,10 @@ def json_table(path: Path) -> Table:
     return document_table(path, parse_json(path, read_text(path)))
 
 
-def parse_json(path: Path, text: str) -> object:
-    """The document of a JSON text. Raises CaseFileError with line and column."""
+def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | None = None) -> object:
+    """A JSON text's document; ``number_of`` makes what numbers become. Raises CaseFileError with line and column."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object, parse_int=number_of, parse_float=number_of)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and _is_lines(text):
             raise CaseFileError(
@@ -46,10 +47,13 @@ def parse_json(path: Path, text: str) -> object:
         raise _unusable(path, text, error, line=None) from error
 
 
-def json_lines_table(path: Path) -> Table:
-    """The records of a JSON Lines file, blank lines left out. Raises CaseFileError with line and column."""
+def json_lines_table(path: Path, *, number_of: Callable[[str], object] | None = None) -> Table:
+    """The records of a JSON Lines file, blank lines left out; ``number_of`` makes what numbers become.
+
+    Raises CaseFileError with line and column.
+    """
     text = read_text(path)
-    decode = json.JSONDecoder(object_pairs_hook=_object).decode
+    decode = json.JSONDecoder(object_pairs_hook=_object, parse_int=number_of, parse_float=number_of).decode
     records: list[Record] = []
     for number, line in enumerate(lines_of(text), start=1):
         if not line or line.isspace():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +20,35 @@ def yaml_table(path: Path) -> Table:
     text, and a number that would read differently once parsed (``007``, ``1_000``) stays the text
     that it is. Several documents in one file are one list.
     """
+    nodes = nodes_of(path, read_text(path))
+    build = Builder(path, _scalar)
+    if len(nodes) == 1:
+        return document_table(path, build.value(nodes[0]), _places(nodes[0]))
+    return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
+
+
+def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
+    """The documents of a YAML text as ruamel's nodes, empty ones left out.
+
+    Raises CaseFileError with line and column; ``before`` lines of the file stand before the text.
+    """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    text = read_text(path)
     yaml = YAML(typ="safe", pure=True)
     # YAML lets an anchor's name be used again; ruamel would print a warning.
     yaml.composer.warn_double_anchors = False
     try:
-        nodes = [node for node in yaml.compose_all(text) if node is not None]
+        return [node for node in yaml.compose_all(text) if node is not None]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+        place = f"line {mark.line + 1 + before}, column {mark.column + 1}" if mark else None
         reason = error.problem or error.context or "it breaks off"
         raise CaseFileError(f"is not valid YAML: {reason}", path=str(path), place=place) from error
     except YAMLError as error:
         raise CaseFileError(f"is not valid YAML: {str(error).splitlines()[0]}", path=str(path)) from error
     except RecursionError as error:
         raise CaseFileError("is nested too deeply to be read", path=str(path)) from error
-    build = _Builder(path)
-    if len(nodes) == 1:
-        return document_table(path, build.value(nodes[0]), _places(nodes[0]))
-    return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
 
 
 def _places(node: Any) -> list[str] | dict[str, str] | None:
@@ -55,18 +63,23 @@ def _line(node: Any) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
-class _Builder:
-    """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named."""
+class Builder:
+    """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named.
 
-    def __init__(self, path: Path) -> None:
+    ``scalar`` makes those of scalars; ``before`` lines of the file stand before the nodes' text.
+    """
+
+    def __init__(self, path: Path, scalar: Callable[[Any], object], *, before: int = 0) -> None:
         self._path = path
+        self._scalar = scalar
+        self._before = before
         self._made: dict[int, object] = {}
         self._open: set[int] = set()
 
     def value(self, node: Any) -> object:
         """The value of a node. Raises CaseFileError for a repeated key, a key that is no text, an anchor in itself."""
         if node.id == "scalar":
-            return _scalar(node)
+            return self._scalar(node)
         known = self._made.get(id(node))
         if known is not None:
             return known
@@ -97,7 +110,9 @@ class _Builder:
         return {**merged, **own}
 
     def _error(self, node: Any, message: str) -> CaseFileError:
-        return CaseFileError(message, path=str(self._path), place=f"{_line(node)}, column {node.start_mark.column + 1}")
+        mark = node.start_mark
+        place = f"line {mark.line + 1 + self._before}, column {mark.column + 1}"
+        return CaseFileError(message, path=str(self._path), place=place)
 
 
 def _scalar(node: Any) -> object:

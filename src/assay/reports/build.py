@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
-from assay.reports import meanings
+from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.view import (
     CaseLink,
+    CaseView,
     CountRow,
     CrossTable,
     DisagreementRow,
@@ -24,14 +25,18 @@ from assay.reports.view import (
 )
 
 HEADLINE_METRIC = "match"
+_HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5
-_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag"}
-_BLAME_ORDER = {"gold": 0, "setup": 1, "engine": 2, "judge": 3}
+_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
+_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "judge": 3}
 
 
-def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None) -> RunView:
-    """The view of a run; ``detailed`` names the evidence to show case by case, None for all of it."""
-    return _Builder(run).view(run.evidence if detailed is None else detailed)
+def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
+    """The view of a run; ``detailed`` names the evidence to show case by case, None for all of it.
+
+    ``terms`` is how many terms a list of a selection shows at most; None: by the number of them all.
+    """
+    return _Builder(run).view(run.evidence if detailed is None else detailed, terms)
 
 
 class _Builder:
@@ -45,9 +50,9 @@ class _Builder:
             for index, item in enumerate(run.evidence)
         }
         self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
-        self.headline_metric = (
-            HEADLINE_METRIC if HEADLINE_METRIC in self.metrics else next(iter(self.metrics), HEADLINE_METRIC)
-        )
+        self.of_selections = run.settings.selection is not None
+        wanted = selection_build.HEADLINE_METRIC if self.of_selections else HEADLINE_METRIC
+        self.headline_metric = wanted if wanted in self.metrics else next(iter(self.metrics), wanted)
         self.graded = {
             score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
         }
@@ -58,14 +63,15 @@ class _Builder:
             if score.value is not None and not 0.0 <= score.value <= 1.0
         }
 
-    def view(self, detailed: Sequence[Evidence]) -> RunView:
-        numbers = self.numbers
+    def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
+        numbers, totals = self.numbers, self.numbers.selection
+        room = selection_build.room_for(detailed, terms=terms)
         headline = self.figure(numbers.overall, self.headline_metric)
         failures = [self.failure_row(count) for count in numbers.failures]
         return RunView(
             title=self.title(),
             headline_metric=one_line(self.headline_metric),
-            headline_name="Accuracy" if self.headline_metric == HEADLINE_METRIC else one_line(self.headline_metric),
+            headline_name=_HEADLINE_NAMES.get(self.headline_metric, one_line(self.headline_metric)),
             headline=headline,
             tally=self.tally(headline),
             cases_count=numbers.cases,
@@ -94,6 +100,7 @@ class _Builder:
                     ("difficulty", numbers.by_difficulty),
                     ("database", numbers.by_database),
                     ("tag", numbers.by_tag),
+                    ("turn", totals.by_turn if totals else ()),
                 )
                 # One group alone says what the headline says.
                 if len(groups) > 1
@@ -106,8 +113,17 @@ class _Builder:
             causes=self.count_rows(numbers.causes, {}),
             slowest=self.slowest(),
             facts=tuple(self.facts()),
-            cases=tuple(case_view(item, self.links[item.case.id]) for item in detailed),
+            cases=tuple(self.case(item, room) for item in detailed),
+            wrong_terms=self.count_rows(
+                totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS
+            ),
+            time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES),
+            selection=selection_build.overview(self.run, self.metrics, room) if self.of_selections else None,
         )
+
+    def case(self, item: Evidence, room: selection_build.Room) -> CaseView:
+        link = self.links[item.case.id]
+        return selection_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
 
     def title(self) -> str:
         settings = self.run.settings
@@ -117,7 +133,7 @@ class _Builder:
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
         if rate.n == 0:
             tally = "no scored case"
-        elif metric in self.graded:
+        elif metric in self.graded or (self.of_selections and metric != selection_build.HEADLINE_METRIC):
             tally = f"mean of {rate.n:,}"
         else:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
@@ -125,11 +141,13 @@ class _Builder:
 
     def tally(self, headline: Figure) -> str:
         graded = self.headline_metric in self.graded or headline.rate.n == 0
-        return f"{headline.tally}{'' if graded else ' correct'} · {headline.rate.unscored:,} unscored"
+        said = "" if graded else " exact" if self.of_selections else " correct"
+        return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
         yield from self.gold_notes()
+        yield from selection_build.notes(self.run)
         if numbers.unanswered:
             yield f"{plural(numbers.unanswered, 'case')} got no answer and {_counts(numbers.unanswered)} as incorrect."
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
@@ -149,25 +167,30 @@ class _Builder:
         """What is in no rate, and how much of that is gold's own fault."""
         unscored = [item for item in self.run.evidence if item.outcome == "unscored"]
         broken = sum(1 for item in unscored if item.verdict.failure and item.verdict.failure.blame == "gold")
+        gold = "target" if self.of_selections else "gold"
         in_no_rate = f"{plural(len(unscored), 'case')} {_is(len(unscored))} in no rate"
         if unscored and broken == len(unscored):
-            yield f"{in_no_rate}: {'its' if broken == 1 else 'their'} gold is broken, which is not the system's fault."
+            its = "its" if broken == 1 else "their"
+            yield f"{in_no_rate}: {its} {gold} is broken, which is not the system's fault."
         elif broken:
-            yield f"{in_no_rate}: broken gold in {broken:,}, other trouble in {len(unscored) - broken:,}."
+            yield f"{in_no_rate}: broken {gold} in {broken:,}, other trouble in {len(unscored) - broken:,}."
         elif unscored:
             yield f"{in_no_rate}: they could not be scored."
         with_broken_gold = {
             case_id for count in self.numbers.failures if count.name.startswith("gold:") for case_id in count.case_ids
         }
         others = len(with_broken_gold) - broken
-        if others > 0:
+        if others > 0 and not self.of_selections:
             yield f"In {plural(others, 'scored case')} one of several gold queries is broken."
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
-        rows = tuple(
-            self.group_row(group, f"no {kind}" if group.name is None else one_line(group.name, limit=60) or "''")
-            for group in groups
-        )
+        def name(group: Group) -> str:
+            if group.name is None:
+                return f"no {kind}"
+            shown = one_line(group.name, limit=60) or "''"
+            return f"turn {shown}" if kind == "turn" else shown
+
+        rows = tuple(self.group_row(group, name(group)) for group in groups)
         return GroupTable(kind=kind, title=_GROUP_TITLES[kind], rows=rows)
 
     def group_row(self, group: Group, name: str) -> GroupRow:
@@ -211,8 +234,14 @@ class _Builder:
         )
         return CrossTable(metrics=tuple(map(one_line, names)), counts=counts)
 
-    def count_rows(self, counts: Sequence[Count], said: Mapping[str, str]) -> tuple[CountRow, ...]:
-        return tuple(self.count_row(count, words(count.name), said.get(count.name, "")) for count in counts)
+    def count_rows(
+        self, counts: Sequence[Count], said: Mapping[str, str], *, labels: Mapping[str, str] | None = None
+    ) -> tuple[CountRow, ...]:
+        """``said`` has the names' meanings, ``labels`` what they are called where words are not enough."""
+        return tuple(
+            self.count_row(count, (labels or {}).get(count.name) or words(count.name), said.get(count.name, ""))
+            for count in counts
+        )
 
     def count_row(
         self, count: Count, name: str, meaning: str, *, blame: str | None = None, example: str | None = None
@@ -230,7 +259,10 @@ class _Builder:
     def failure_row(self, count: Count) -> CountRow:
         blame, _, kind = count.name.partition(": ")
         example = self.first_message(count)
-        return self.count_row(count, words(kind), meanings.FAILURES.get(kind, ""), blame=blame, example=example)
+        said = meanings.SELECTION_FAILURES if self.of_selections else meanings.FAILURES
+        blame = selection_build.blamed(blame) if self.of_selections else blame
+        name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
+        return self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
 
     def first_message(self, count: Count) -> str | None:
         wanted = set(count.case_ids[:1])
@@ -238,6 +270,8 @@ class _Builder:
             if item.case.id in wanted:
                 executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
                 found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in executions)]
+                found += [turn.failure for turn in item.turns]
+                found += [turn.failure for turn in item.prediction.turns]
                 for failure in found:
                     if failure is not None and f"{failure.blame}: {failure.kind}" == count.name:
                         return one_line(failure.message, limit=160)
@@ -275,14 +309,18 @@ class _Builder:
         settings, provenance = self.run.settings, self.run.provenance
         limits = settings.limits
         engines = ", ".join(f"{engine.name} {engine.digest}" for engine in provenance.engine_versions)
-        entries = (
-            ("Cases", settings.cases),
-            ("Predictions", settings.predictions),
+        of_queries = (
             ("Database", settings.database),
             ("Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"),
             ("Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"),
             ("Limits", f"{limits.timeout_s:g} s, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"),
             ("Engines", engines),
+        )
+        of_selections = (*selection_build.facts(self.run), ("Libraries", engines))
+        entries = (
+            ("Cases", settings.cases),
+            ("Predictions", settings.predictions),
+            *(of_selections if self.of_selections else of_queries),
             ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
             ("Started", provenance.started_at or ""),
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),

@@ -25,18 +25,18 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
         anchor=link.anchor,
         question=clipped(case.question, limit=_QUERY_LENGTH),
         context=clipped(case.context, limit=_QUERY_LENGTH) if case.context else None,
-        database=_name(case.database),
-        difficulty=_name(case.difficulty),
+        database=short_name(case.database),
+        difficulty=short_name(case.difficulty),
         tags=tuple(one_line(tag, limit=60) for tag in case.tags),
         outcome=verdict.outcome,
-        reason=_message(verdict.reason),
+        reason=message(verdict.reason),
         flags=tuple(words(flag) for flag in sorted(verdict.flags)),
         near_misses=near_misses(item),
-        cause=_name(item.cause),
+        cause=short_name(item.cause),
         golds=_golds(item),
         predicted=_predicted(item.prediction, item.predicted_execution),
         raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
-        scores=tuple(map(_score, item.scores)),
+        scores=tuple(map(score_view, item.scores)),
         failures=_failures(item),
         difference=_difference(item),
     )
@@ -45,14 +45,14 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
 def near_misses(item: Evidence) -> tuple[str, ...]:
     """How a wrong answer comes close to gold, each as ``name: detail``; nothing for any other answer."""
     misses = item.comparison.near_misses if item.comparison and item.outcome == "incorrect" else ()
-    return tuple(f"{words(miss.kind)}: {_message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
+    return tuple(f"{words(miss.kind)}: {message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
 
 
 def failures(item: Evidence) -> tuple[str, ...]:
     """Each failure once, as ``blame: message``."""
     executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
     found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
-    return tuple(dict.fromkeys(f"{failure.blame}: {_message(failure.message)}" for failure in found if failure))
+    return tuple(dict.fromkeys(f"{failure.blame}: {message(failure.message)}" for failure in found if failure))
 
 
 def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
@@ -66,11 +66,13 @@ def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
     return f"{counted}{cut} in {time}" if time else counted + cut
 
 
-def _name(text: str | None) -> str | None:
+def short_name(text: str | None) -> str | None:
+    """A name on one line; None stays None."""
     return None if text is None else one_line(text, limit=80)
 
 
-def _message(text: str) -> str:
+def message(text: str) -> str:
+    """A reason or error message on one line, cut where it is long."""
     return one_line(text, limit=_MESSAGE_LENGTH)
 
 
@@ -94,10 +96,10 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
     outcome = rows_and_time(execution) if execution else "not executed"
     failure = failure or (execution.failure if execution else None)
     if failure is not None:
-        message = _message(failure.message)
+        told = message(failure.message)
         # "refused: it writes" need not be told twice that it is refused.
-        said = execution is None or message.startswith(f"{outcome}:")
-        outcome = message if said else f"{outcome}: {message}"
+        said = execution is None or told.startswith(f"{outcome}:")
+        outcome = told if said else f"{outcome}: {told}"
     return QueryView(
         label=label,
         query=None if query is None else clipped(query, limit=_QUERY_LENGTH),
@@ -106,7 +108,8 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
     )
 
 
-def _score(score: Score) -> ScoreView:
+def score_view(score: Score) -> ScoreView:
+    """One metric's value, or why there is none."""
     detail = score.failure.message if score.value is None and score.failure else score.detail
     return ScoreView(
         metric=one_line(score.metric, limit=80),
@@ -116,7 +119,7 @@ def _score(score: Score) -> ScoreView:
         else number(score.value)
         if score.value in (0.0, 1.0)
         else f"{score.value:.3f}",
-        detail=_message(detail or ""),
+        detail=message(detail or ""),
     )
 
 
@@ -126,7 +129,7 @@ def _failures(item: Evidence) -> tuple[str, ...]:
     failures = (item.prediction.failure, *(execution.failure for execution in executions))
     told = {failure.message for failure in failures if failure}
     failure = item.verdict.failure
-    return (f"{failure.blame}: {_message(failure.message)}",) if failure and failure.message not in told else ()
+    return (f"{failure.blame}: {message(failure.message)}",) if failure and failure.message not in told else ()
 
 
 def _difference(item: Evidence) -> DifferenceView | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
+from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
+from assay.reports.selection_view import SelectionOverview
 from assay.reports.terminal import GROUP_ROWS, drawn
 from assay.reports.text import one_line
 from assay.reports.view import CountRow, CrossTable, Figure, GroupTable, RunView, most_cases, named_ids
@@ -68,10 +70,14 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     lines = [
         view.title,
         f"{view.headline_metric}: {_reading(view.headline)}, {view.unscored:,} unscored",
+        *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *(f"note: {note}" for note in view.notes),
     ]
-    for table in view.first_groups:
-        lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
+    if view.selection:
+        lines += _selection_lines(view, view.selection)
+    else:
+        for table in view.first_groups:
+            lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     lines += ["", "metrics"]
     lines += _columns(
         [
@@ -98,7 +104,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
             right=(1,),
         )
         lines += ["", *_cross_lines(view.cross)]
-    for table in view.other_groups:
+    for table in () if view.selection else view.other_groups:
         lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     if view.slowest:
         lines += ["", "slowest queries"]
@@ -112,6 +118,21 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     steps = next_steps(run_path, written)
     lines += ["", *(f"{what}: {command}" for what, command in steps)] if steps else []
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _selection_lines(view: RunView, overview: SelectionOverview) -> list[str]:
+    """The tables of dimensions and groups, each with a header."""
+    lines = []
+    if overview.dimensions:
+        header, rows = dimension_cells(overview)
+        lines += ["", "terms by dimension", *_columns([header, *rows], right=range(1, len(header)))]
+        lines += [f"  {dimension_legend(overview)}"]
+    for table in view.groups:
+        header, rows = group_cells(view, table, limit=GROUP_ROWS)
+        lines += ["", f"{view.headline_name} by {table.title}", *_columns([header, *rows], right=(1, 3, 4, 5))]
+        hidden = len(table.rows) - len(rows)
+        lines += [f"  and {hidden:,} with fewer cases"] if hidden else []
+    return lines
 
 
 def _group_lines(table: GroupTable) -> list[str]:

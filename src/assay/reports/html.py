@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
+from assay.reports.selection_tables import dimension_legend
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 _MARKS = {"correct": "✓", "incorrect": "✗", "unscored": "–"}
 _SIGNS = {"matched": "", "missing": "−", "extra": "+"}
 _TITLES = {"matched": "in both", "missing": "only gold has this row", "extra": "only the prediction has this row"}
+_LIST_SIGNS = {"right": "✓", "extra": "+", "missing": "−"}
+_LIST_TITLES = {
+    "right": "✓ true positives",
+    "extra": "+ false positives: only selected",
+    "missing": "− false negatives: not selected",
+}
 _MOST_CASES = 5000
+_MOST_SELECTIONS = 3000
+"""Cases whose selections are shown term by term: each takes about twice the room of a query."""
 
 
 class HtmlReporter:
@@ -33,10 +42,10 @@ class HtmlReporter:
     suffix = ".html"
 
     def render(self, run: Run) -> bytes:
-        """The whole page, UTF-8. Of more than 5,000 cases, correct ones are left out first, and counted."""
+        """The whole page, UTF-8. Of too many cases correct ones are left out first, and counted."""
         from markupsafe import Markup
 
-        shown = _shown(run.evidence)
+        shown = _shown(run.evidence, _MOST_CASES if run.settings.selection is None else _MOST_SELECTIONS)
         view = view_of(run, detailed=shown)
         css, script = _asset("report.css"), _asset("report.js")
         page = _template().render(
@@ -50,6 +59,9 @@ class HtmlReporter:
             marks=_MARKS,
             signs=_SIGNS,
             titles=_TITLES,
+            list_signs=_LIST_SIGNS,
+            list_titles=_LIST_TITLES,
+            legend=dimension_legend(view.selection) if view.selection else "",
         )
         return page.encode("utf-8", "backslashreplace")
 
@@ -62,10 +74,10 @@ def content_security_policy(css: str, script: str) -> str:
     )
 
 
-def _shown(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-    if len(evidence) <= _MOST_CASES:
+def _shown(evidence: Sequence[Evidence], most: int) -> Sequence[Evidence]:
+    if len(evidence) <= most:
         return evidence
-    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:_MOST_CASES]
+    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:most]
     return [evidence[place] for place in sorted(kept)]
 
 
@@ -81,7 +93,9 @@ def _asset(name: str) -> str:
 
 @lru_cache
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(_asset("report.html"))
+    environment = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html")

@@ -6,11 +6,12 @@ HTML, follow no link and notify nobody; fences are longer than any run of backti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
+from assay.reports.markdown_blocks import cell_code, code, fenced, grid, html, plain, section
+from assay.reports.selection_markdown import selection_numbers, selection_turn
 from assay.reports.text import CellText
 from assay.reports.view import (
     CaseView,
@@ -29,8 +30,9 @@ _CASES = 20
 _GROUP_ROWS = 25
 _PAIRS = 6
 _BAR_CELLS = 20
+_TERMS = 10
+"""Of each list of a selection."""
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
-_BACKTICKS = re.compile("`+")
 
 
 class MarkdownReporter:
@@ -44,7 +46,7 @@ class MarkdownReporter:
         wrong = [item for item in run.evidence if item.outcome == "incorrect"]
         broken = [item for item in run.evidence if item.outcome == "unscored"]
         shown: list[Evidence] = [*broken[: _CASES // 4], *wrong[:_CASES]]
-        view = view_of(run, detailed=shown)
+        view = view_of(run, detailed=shown, terms=_TERMS)
         numbers = "\n".join(_numbers(view))
         details = _details(view, len(wrong) + len(broken), _LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
@@ -55,14 +57,20 @@ def _numbers(view: RunView) -> Iterable[str]:
     yield ""
     yield f"**{view.headline.text}** {view.headline.interval} · {view.tally}".replace("  ", " ")
     yield ""
+    if view.beside:
+        figures = ((named.name, view.overall.figures[named.place]) for named in view.beside)
+        yield " · ".join(f"{name} **{figure.text}** {figure.interval}".rstrip() for name, figure in figures)
+        yield ""
     for note in view.notes:
-        yield f"> {_plain(note)}"
+        yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets."
-    for table in view.first_groups:
+    if view.selection:
+        yield from selection_numbers(view, view.selection)
+    for table in () if view.selection else view.first_groups:
         yield from _group_table(view, table)
-    yield from _section("Metrics")
-    yield from _table(
+    yield from section("Metrics")
+    yield from grid(
         ("metric", "value", "interval", "cases", "unscored"),
         [
             (
@@ -76,8 +84,8 @@ def _numbers(view: RunView) -> Iterable[str]:
         ],
     )
     for title, rows in view.count_tables:
-        yield from _section(title[0].upper() + title[1:])
-        yield from _table(
+        yield from section(title[0].upper() + title[1:])
+        yield from grid(
             ("", "cases", "which", ""),
             [
                 (
@@ -91,21 +99,21 @@ def _numbers(view: RunView) -> Iterable[str]:
         )
     if view.cross:
         yield from _cross(view.cross, view.disagreements[:_PAIRS])
-    for table in view.other_groups:
+    for table in () if view.selection else view.other_groups:
         yield from _group_table(view, table)
     if view.slowest:
-        yield from _section("Slowest queries")
-        yield from _table(
+        yield from section("Slowest queries")
+        yield from grid(
             ("time", "side", "case", "query"),
             [(row.time, row.side, cell_code(row.case.id), cell_code(row.query[:120])) for row in view.slowest],
         )
-    yield from _section("Run")
+    yield from section("Run")
     yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
 
 
 def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:
-    yield from _section("Cases on which two metrics disagree")
-    yield from _table(
+    yield from section("Cases on which two metrics disagree")
+    yield from grid(
         ("", *(cell_code(name) for name in cross.metrics)),
         [
             (cell_code(name), *("·" if count is None else f"{count:,}" for count in counts))
@@ -124,8 +132,8 @@ def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]
 
 def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
     rows = table.rows[:_GROUP_ROWS]
-    yield from _section(f"{view.headline_name} by {table.title}")
-    yield from _table(
+    yield from section(f"{view.headline_name} by {table.title}")
+    yield from grid(
         (table.kind, "", "value", "interval", "cases", "unscored"),
         [
             (
@@ -165,11 +173,14 @@ def _details(view: RunView, total: int, room: int) -> str:
 def _case(case: CaseView) -> Iterable[str]:
     yield ""
     # Tags of HTML blocks end Markdown for their line: what stands in the summary is escaped as HTML.
-    yield f"<details><summary>{_html(case.id)} · {case.outcome} · {_html(_first_line(case.reason))}</summary>"
+    yield f"<details><summary>{html(case.id)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
-    yield from _fenced("text", case.question)
-    for query in (*case.golds, case.predicted):
+    if not any(turn.question for turn in case.turns):
+        yield from fenced("text", case.question)
+    for query in (*case.golds, *filter(None, [case.predicted])):
         yield from _query(query)
+    for turn in case.turns:
+        yield from selection_turn(turn)
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
@@ -182,7 +193,7 @@ def _query(query: QueryView) -> Iterable[str]:
     yield f"{query.label}: {code(query.outcome)}"
     yield ""
     if query.query is not None:
-        yield from _fenced("sql", query.query)
+        yield from fenced("sql", query.query)
 
 
 def _difference(difference: DifferenceView) -> Iterable[str]:
@@ -191,54 +202,12 @@ def _difference(difference: DifferenceView) -> Iterable[str]:
         lines.append(f"  … {difference.rows_left_out:,} more rows")
     yield f"{difference.summary}; `-` only gold has, `+` only the prediction:"
     yield ""
-    yield from _fenced("diff", "\n".join(lines))
+    yield from fenced("diff", "\n".join(lines))
 
 
 def _row(row: tuple[str, Sequence[CellText]]) -> str:
     state, cells = row
     return f"{_SIGNS[state]} " + " | ".join(cell.whole for cell in cells)
-
-
-def _section(title: str) -> Iterable[str]:
-    return ("", f"### {title}", "")
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
-    yield "| " + " | ".join(header) + " |"
-    yield "|" + "---|" * len(header)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-
-
-def code(text: str) -> str:
-    """A code span that holds any one-line text."""
-    text = " ".join(text.split())
-    if not text:
-        return "` `"
-    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
-    pad = " " if text[0] == "`" or text[-1] == "`" else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
-
-
-def cell_code(text: str) -> str:
-    """A code span within a table, where a bar ends the cell even in backticks, and escapes for it vary."""
-    return f"<code>{_html(text)}</code>" if "|" in text else code(text)
-
-
-def _fenced(language: str, text: str) -> Iterable[str]:
-    fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
-    return (f"{fence}{language}", text, fence, "")
-
-
-def _plain(text: str) -> str:
-    """Our own sentences and numbers, which may quote a name: nothing in them is Markdown or HTML."""
-    return re.sub(r"([\\`*_\[\]<>|~#@&])", lambda found: f"&#{ord(found.group())};", text)
-
-
-def _html(text: str) -> str:
-    """Text within an HTML tag. An @ is kept from being a mention by a word joiner after it."""
-    escaped = re.sub(r"([\\`*_\[\]<>|~#&\"':])", lambda found: f"&#{ord(found.group())};", text)
-    return escaped.replace("@", "@\u2060")
 
 
 def _first_line(text: str) -> str:

@@ -20,6 +20,16 @@ METRICS: Mapping[str, str] = {
     "bird_soft_f1": "BIRD: soft F1 of the cells, row by row",
     "spider_ex": "Spider test suite: execution match on every database, its quirks kept",
     "spider2_lite": "Spider 2.0-lite: gold's columns found among the predicted ones",
+    "exact_match": "datasets, terms and, where the target speaks of it, time are the target's: no more, no less",
+    "macro_precision": "share of the selected terms that are right: the mean over dimensions",
+    "macro_recall": "share of the target's terms that were selected: the mean over dimensions",
+    "macro_f1": "harmonic mean of precision and recall: the mean over dimensions",
+    "micro_precision": "share of the selected terms that are right: the terms of all dimensions pooled",
+    "micro_recall": "share of the target's terms that were selected: the terms of all dimensions pooled",
+    "micro_f1": "harmonic mean of micro precision and micro recall",
+    "dataset_precision": "share of the selected datasets that are right",
+    "dataset_recall": "share of the target's datasets that were selected",
+    "time_range": "the selected periods beside the target's: 1 exact, the share in common where they overlap",
 }
 
 NEAR_MISSES: Mapping[str, str] = {
@@ -70,4 +80,46 @@ FAILURES: Mapping[str, str] = {
     "unreadable_database": "the database cannot be read",
     "unscorable": "the metric cannot judge the case",
     "ask_failed": "the system could not be asked",
+}
+
+SELECTION_FAILURES: Mapping[str, str] = {
+    **FAILURES,
+    "unanswered": "no answer to the case",
+    "no_query": "the answer holds no data query",
+    "no_gold": "no question of the case has a target",
+    "error": "the answer cannot be judged",
+    "unreadable_answer": "the answer cannot be read as a data query",
+    "unknown_structure": "the structure of a dataset is not known",
+}
+"""As `FAILURES`, where selections were judged."""
+
+TERM_LABELS: Mapping[str, str] = {
+    "unknown_code": "invented code",
+    "unknown_dimension": "no such dimension",
+    "unknown_dataset": "no such dataset",
+    "unavailable": "without data",
+    "name_differs": "another name",
+    "other_dataset": "right in another dataset",
+    "through_hierarchy": "through the hierarchy",
+    "rest_of_the_list": "rest of the list",
+}
+"""What a report calls the notes of a judged term."""
+
+TERM_NOTES: Mapping[str, str] = {
+    "unknown_code": "the code list has no such code",
+    "unknown_dimension": "the dataset has no such dimension",
+    "unknown_dataset": "the structures have no such dataset",
+    "unavailable": "the code exists, but the dataset has no data for it",
+    "name_differs": "the code is right, and its name is not",
+    "other_dataset": "the code is right, and its dataset is not",
+    "through_hierarchy": "a parent code in place of its children, or they in place of it",
+    "rest_of_the_list": "a wildcard takes more codes than the target has",
+}
+
+TIME_STATES: Mapping[str, str] = {
+    "exact": "the target's periods, no more and no less",
+    "overlap": "some of the target's periods, or more than them",
+    "disjoint": "none of the target's periods",
+    "missing": "the target has periods, the selection has none",
+    "unexpected": "the target takes all periods, the selection does not",
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
+from assay.reports.selection_view import BesideHeadline, SelectionOverview
 from assay.reports.view import (
     CaseLink,
     CountRow,
@@ -29,6 +31,7 @@ _MARGIN = 2
 _GAP = 2
 _NAME_WIDTH = 28
 _LEAST_WIDTH = 10
+_WIDE = 100
 _GOOD, _MIDDLING, _POOR = "green", "yellow", "red"
 
 
@@ -39,14 +42,16 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
 
     inner = max(20, width - 2 * _MARGIN)
     parts: list[RenderableType] = [Text(), _headline(view, inner)]
-    for table in view.first_groups:
+    if view.selection:
+        parts += _selection_parts(view, view.selection, inner)
+    for table in () if view.selection else view.first_groups:
         parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
     parts += [_title("Metrics"), *_metric_table(view, inner)]
     for title, rows in view.count_tables:
         parts += [_title(title), *_count_table(rows, inner)]
     if view.cross:
         parts += [_title("Cases on which two metrics disagree"), *_pairs(view, inner), *_cross_table(view.cross, inner)]
-    for table in view.other_groups:
+    for table in () if view.selection else view.other_groups:
         parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
     if view.slowest:
         parts += [_title("Slowest queries"), *_slow_table(view, inner)]
@@ -109,6 +114,7 @@ def _headline(view: RunView, width: int) -> RenderableType:
     for note in view.notes:
         notes.add_row(Text("!", style="bold yellow"), Text(note))
     parts: list[RenderableType] = [line, _bar(figure, max(10, min(width, 100) - 6))]
+    parts += _lines([_beside(view, named) for named in view.beside], max(20, min(width, 100) - 6), right=(1,))
     if view.notes:
         parts += [Text(), notes]
     return Panel(
@@ -121,6 +127,45 @@ def _headline(view: RunView, width: int) -> RenderableType:
         padding=(1, 2),
         width=min(width, 100),
     )
+
+
+def _beside(view: RunView, named: BesideHeadline) -> tuple[Text, ...]:
+    """A metric beside the headline, in a line of its own."""
+    from rich.text import Text
+
+    figure = view.overall.figures[named.place]
+    return Text(named.name), Text(figure.text, style="bold"), Text(figure.interval, style="dim"), Text(figure.tally)
+
+
+def _selection_parts(view: RunView, overview: SelectionOverview, width: int) -> list[RenderableType]:
+    """The tables of dimensions and groups, each with a header; columns that do not fit are left out."""
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    if overview.dimensions:
+        header, rows = dimension_cells(overview, means=width >= _WIDE)
+        parts += [_title("Terms by dimension"), *_grid(header, rows, width, right=range(1, len(header)))]
+        parts += [Text(dimension_legend(overview), style="dim")]
+    for table in view.groups:
+        header, rows = group_cells(view, table, limit=GROUP_ROWS)
+        parts += [_title(f"{view.headline_name} by {table.title}"), *_grid(header, rows, width, right=(1, 3, 4, 5))]
+        hidden = len(table.rows) - len(rows)
+        parts += [Text(f"and {hidden:,} with fewer cases", style="dim")] if hidden else []
+    return parts
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int]) -> list[Text]:
+    """A table with a header. The first column gives way until the others fit, as far as a name stays readable."""
+    from rich.text import Text
+
+    others = sum(_GAP + max(map(len, column)) for column in list(zip(header, *rows, strict=True))[1:])
+    room = max(_LEAST_WIDTH, width - others)
+    lines = [[Text(cell, style="dim") for cell in header]]
+    for row in rows:
+        name = Text(row[0])
+        name.truncate(room, overflow="ellipsis")
+        lines.append([name, *map(Text, row[1:])])
+    return _lines(lines, width, right=right)
 
 
 def _shade(figure: Figure) -> str:
@@ -184,7 +229,7 @@ def _metric_table(view: RunView, width: int) -> list[Text]:
                 Text(row.figure.interval, style="dim"),
                 Text(row.figure.tally),
                 Text(f"{row.figure.rate.unscored:,} unscored" if row.figure.rate.unscored else "", style="dim"),
-                *([Text(row.meaning, style="dim")] if width >= 100 else []),
+                *([Text(row.meaning, style="dim")] if width >= _WIDE else []),
             )
             for row in view.metrics
         ],

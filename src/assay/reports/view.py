@@ -12,6 +12,7 @@ from typing import Literal
 
 from assay.model import Outcome, Rate, TimeSummary
 from assay.model.comparison import RowState
+from assay.reports.selection_view import BesideHeadline, SelectionOverview, TurnView
 from assay.reports.text import CellText
 
 
@@ -41,7 +42,10 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
-    """The cases that share a difficulty, database or tag. ``figures`` are in the order of the view's metrics."""
+    """The cases that share a difficulty, database or tag, or the turns at one place of their conversations.
+
+    ``figures`` are in the order of the view's metrics.
+    """
 
     name: str
     cases: int
@@ -53,7 +57,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTable:
-    """One breakdown of the cases; ``title`` completes "Accuracy by"."""
+    """One breakdown of the cases; ``title`` completes the headline's name and "by", as in "Accuracy by tag"."""
 
     kind: str
     title: str
@@ -188,11 +192,15 @@ class CaseView:
     near_misses: tuple[str, ...]
     cause: str | None
     golds: tuple[QueryView, ...]
-    predicted: QueryView
+    predicted: QueryView | None
+    """None where selections were judged, and no query."""
     raw: str | None
     scores: tuple[ScoreView, ...]
     failures: tuple[str, ...]
     difference: DifferenceView | None
+    name: str | None = None
+    turns: tuple[TurnView, ...] = ()
+    """For SDMX: the questions of the conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +218,7 @@ class RunView:
     title: str
     headline_metric: str
     headline_name: str
-    """What a title calls the headline metric: ``Accuracy`` for `match`, else its own name."""
+    """What a title calls the headline metric: ``Accuracy`` for `match`, ``Exact selections``, else its own name."""
     headline: Figure
     tally: str
     """Such as ``736 of 1,034 correct · 0 unscored``."""
@@ -241,12 +249,24 @@ class RunView:
     slowest: tuple[SlowRow, ...]
     facts: tuple[Fact, ...]
     cases: tuple[CaseView, ...]
+    wrong_terms: tuple[CountRow, ...] = ()
+    """What is known of selected terms that are wrong."""
+    time_states: tuple[CountRow, ...] = ()
+    selection: SelectionOverview | None = None
+    """For SDMX runs only."""
+
+    @property
+    def beside(self) -> tuple[BesideHeadline, ...]:
+        """The metrics that stand beside the headline."""
+        return self.selection.beside if self.selection else ()
 
     @property
     def count_tables(self) -> tuple[tuple[str, tuple[CountRow, ...]], ...]:
         """What the cases carry, titled, in the order in which a reader needs it; nothing that no case has."""
         tables = (
             ("failures, by whose they are", self.failures),
+            ("wrong terms, by what is known of them", self.wrong_terms),
+            ("selected periods beside the target's", self.time_states),
             ("near misses", self.near_misses),
             ("causes", self.causes),
             ("flags", self.flags),

@@ -64,7 +64,7 @@ def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
 
 
 def _against_everything(selected: Chosen | None, known: DimensionStructure | None, *, free: bool) -> Sorted:
-    every = {WILDCARD: "all codes"}
+    every: dict[str, str | None] = {WILDCARD: "all codes"}
     if free:
         return Sorted(true_positives=every)
     if selected is None:

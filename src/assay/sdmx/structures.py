@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay.errors import InputError
 from assay.sdmx.identifiers import ArtefactId, parse_artefact
@@ -32,10 +33,18 @@ class DimensionStructure:
     codes: CodeList | None = None
     available: frozenset[str] | None = None
     """The codes that have data, by the dataset's constraint. None: no constraint speaks of it."""
+    _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What the properties worked out: they are asked at each selection, and a list may have 100,000 codes."""
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
         """What a wildcard takes, in the list's order: codes that have data, else the whole list. None: not known."""
+        if "all" not in self._found:
+            self._found["all"] = self._find_all_codes()
+        found: tuple[str, ...] | None = self._found["all"]
+        return found
+
+    def _find_all_codes(self) -> tuple[str, ...] | None:
         if self.codes is None:
             return None if self.available is None else tuple(sorted(self.available))
         if self.available is None:
@@ -45,7 +54,10 @@ class DimensionStructure:
     @property
     def every_code(self) -> frozenset[str]:
         """`all_codes`, to look one up; empty where they are not known."""
-        return frozenset(self.all_codes or ())
+        if "every" not in self._found:
+            self._found["every"] = frozenset(self.all_codes or ())
+        found: frozenset[str] = self._found["every"]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

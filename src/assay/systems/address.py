@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 from assay.errors import InputError
 from assay.model import Secret
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
+# Not "tokens", of which there is a number: max_tokens.
+_SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
 MASK = "***"
 
 
@@ -32,8 +33,11 @@ class Address:
 def http_address(url: str, scheme: str) -> Address:
     """Read ``scheme:http://…``, or ``http://…`` itself. Raises InputError without showing a password."""
     text = without_scheme(url, scheme)
-    parts = urlsplit(text)
     shape = f"write {scheme}:http://host:port/path"
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        raise InputError(f"{_masked(url)!r} names no HTTP address ({error}): {shape}") from None
     if parts.scheme not in ("http", "https"):
         raise InputError(f"{_masked(url)!r} names no HTTP address behind {scheme + ':'!r}: {shape}")
     try:

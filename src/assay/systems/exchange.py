@@ -6,8 +6,8 @@ import json
 import logging
 import ssl
 from base64 import b64encode
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -29,14 +29,52 @@ _PASSING = frozenset({429, 502, 503, 504})
 _SHORTEST_SECRET = 3  # shorter ones would black out every other word of a message
 
 
+class RequestRefused(QuestionFailed):
+    """The server answered with a status that no retry would change. Stays in this room."""
+
+    def __init__(self, message: str, *, status: int, content: bytes) -> None:
+        self.status = status
+        self.content = content
+        """The response's body as it came: not scrubbed."""
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conventions:
+    """What one protocol does in its own way."""
+
+    token_header: str = "Authorization"
+    """Where a token goes: behind ``Bearer`` in this one, as it is in any other."""
+    passing: frozenset[int] = _PASSING
+    """The statuses after which the request is sent again."""
+    not_found: str = "nothing takes questions there; check the path"
+    """What to do about a first answer of 404 or 405."""
+    credentials: str = "a user and password, or a token"
+    """What to give to a server that asks for credentials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A server's answer."""
+
+    said: dict[str, Any]
+    latency_s: float
+    """From the request to the answer's last byte, of the one attempt that was answered."""
+
+
+Parse = Callable[[bytes, str], Any]
+"""The value of a response by its body and its content type. Raises QuestionFailed, or TryAgain."""
+
+
 class Exchange:
     """A connection pool to one address, used by any number of threads."""
 
-    def __init__(self, address: Address, options: SystemOptions) -> None:
+    def __init__(self, address: Address, options: SystemOptions, conventions: Conventions | None = None) -> None:
         import httpx
 
         self.address = address
         self._options = options
+        self._conventions = conventions or Conventions()
         user = options.user if options.user is not None else address.user
         password = options.password or (address.password if options.user is None else None) or Secret("")
         token = options.token
@@ -51,7 +89,7 @@ class Exchange:
             logging.getLogger("httpx").addFilter(self._log_filter)
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
-            headers={} if token is None else {"Authorization": f"Bearer {token.reveal()}"},
+            headers=_token_headers(token, self._conventions.token_header),
             verify=options.verify_ssl,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             # A proxy of the environment is for hosts out there; no proxy could reach this machine's own loopback.
@@ -71,7 +109,7 @@ class Exchange:
         ours outside of the query. Raises SystemUnusable.
         """
         try:
-            prediction = read(self._post(body))
+            prediction = read(self.post(body).said)
         except QuestionFailed as error:
             return failed(case, self.scrub(str(error)))
         failure = prediction.failure
@@ -88,21 +126,45 @@ class Exchange:
             text = text.replace(secret.reveal(), MASK)
         return text
 
-    def _post(self, body: object) -> dict[str, Any]:
+    def post(self, body: object, *, parse: Parse | None = None, accept: str = "application/json") -> Reply:
+        """Post ``body`` and give the JSON object of the answer, with retries after trouble that may pass.
+
+        ``parse`` reads answers that are not plain JSON. Raises SystemUnusable, RequestRefused and
+        QuestionFailed, the messages of the latter two not scrubbed.
+        """
         content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json", "Accept": accept}
         started = monotonic()
+
+        def attempt() -> tuple[Any, float]:
+            sent = monotonic()
+            answer = self._send("POST", self.address.url.reveal(), started, headers=headers, content=content)
+            latency_s = monotonic() - sent
+            return (parse or parse_json)(*answer), latency_s
+
         try:
-            answer = with_retries(lambda: self._post_once(content, started), self._options)
+            said, latency_s = with_retries(attempt, self._options)
         except TryAgain as error:
             if error.nobody_there:
                 raise SystemUnusable(self._nobody_there(error)) from None
-            times = self._options.retries + 1
-            tries = f" ({times} tries)" if times > 1 else ""
-            raise QuestionFailed(f"{error}{tries}") from None
-        if not isinstance(answer, dict):
-            raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(answer))}")
+            raise self._given_up(error) from None
+        if not isinstance(said, dict):
+            raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(said))}")
         self._has_answered = True
-        return answer
+        return Reply(said=said, latency_s=latency_s)
+
+    def fetch(self, url: str) -> bytes:
+        """What a URL of the same server holds, asked for with the same credentials. Raises QuestionFailed."""
+        started = monotonic()
+        try:
+            return with_retries(lambda: self._send("GET", url, started, headers={}, content=None), self._options)[0]
+        except TryAgain as error:
+            raise self._given_up(error) from None
+
+    def _given_up(self, error: TryAgain) -> QuestionFailed:
+        times = self._options.retries + 1
+        tries = f" ({times} tries)" if times > 1 else ""
+        return QuestionFailed(f"{error}{tries}")
 
     def _nobody_there(self, error: TryAgain) -> str:
         if self._has_answered:
@@ -112,7 +174,10 @@ class Exchange:
             "check that the server runs, and that host and port are right"
         )
 
-    def _post_once(self, content: bytes, started: float) -> Any:
+    def _send(
+        self, method: str, url: str, started: float, *, headers: Mapping[str, str], content: bytes | None
+    ) -> tuple[bytes, str]:
+        """The body and the content type of an answer of success."""
         import httpx
 
         limit = self._options.timeout_s
@@ -120,14 +185,11 @@ class Exchange:
         connect = max(0.05, min(_MOST_CONNECT_S, started + limit - monotonic()))
         timeout = httpx.Timeout(limit, connect=connect)
         try:
-            with self._client.stream(
-                "POST",
-                self.address.url.reveal(),
-                content=content,
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
-                timeout=timeout,
-            ) as response:
-                return self._understand(response, self._read(response, deadline))
+            with self._client.stream(method, url, content=content, headers=headers, timeout=timeout) as response:
+                answer = self._read(response, deadline)
+                if not response.is_success:
+                    raise self._trouble(response, answer, is_question=method == "POST")
+                return answer, response.headers.get("Content-Type", "")
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
         except httpx.TimeoutException:
@@ -162,47 +224,56 @@ class Exchange:
             portions.append(portion)
         return b"".join(portions)
 
-    def _understand(self, response: httpx.Response, content: bytes) -> Any:
+    def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
         status = response.status_code
-        if response.is_success:
-            try:
-                return json.loads(content)
-            except (ValueError, RecursionError):
-                raise QuestionFailed(
-                    f"the answer is no JSON: it holds {len(content)} bytes and begins "
-                    f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
-                ) from None
         said = first_line(self.scrub(complaint_of(content)))
         quoted = f": {said}" if said else ""
+        refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
+        if status in self._conventions.passing:
+            if status == 429 and b'"insufficient_quota"' in content:
+                return SystemUnusable(
+                    f"{self.address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
+                )
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s)
+        if not is_question:
+            return refused
         if status in (401, 403):
-            raise SystemUnusable(self._refused(status, quoted))
+            return SystemUnusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
         if not self._has_answered:
             if status in (404, 405):
-                raise SystemUnusable(
-                    f"{self.address.shown} answers {status}{quoted}: nothing takes questions there; check the path"
-                )
+                return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
             if response.is_redirect:
-                raise SystemUnusable(
+                return SystemUnusable(
                     f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
                     "name the address that answers itself"
                 )
-        if status in _PASSING:
-            wait_s = retry_after_s(response.headers.get("Retry-After"))
-            raise TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s)
         if status == 422:
-            raise QuestionFailed(f"the server does not understand the request (422){quoted}")
-        raise QuestionFailed(f"the server answers {status}{quoted}")
+            message = f"the server does not understand the request (422){quoted}"
+            return RequestRefused(message, status=status, content=content)
+        return refused
 
     def _refused(self, status: int, quoted: str) -> str:
         if not self._authenticates:
-            return f"{self.address.shown} asks for credentials ({status}{quoted}): give a user and password, or a token"
+            return f"{self.address.shown} asks for credentials ({status}{quoted}): give {self._conventions.credentials}"
         if self._has_answered:
             return (
                 f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
                 "give fresh ones, the same command goes on from there"
             )
         return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+
+
+def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
+    """JSON, whatever the content type says. Raises QuestionFailed for a body that is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise QuestionFailed(
+            f"the answer is no JSON: it holds {len(content)} bytes and begins "
+            f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
+        ) from None
 
 
 class _Masking(logging.Filter):
@@ -213,6 +284,12 @@ class _Masking(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = self._scrub(record.getMessage()), None
         return True
+
+
+def _token_headers(token: Secret | None, name: str) -> dict[str, str]:
+    if token is None:
+        return {}
+    return {name: f"Bearer {token.reveal()}" if name == "Authorization" else token.reveal()}
 
 
 def _timeouts() -> type[Exception]:

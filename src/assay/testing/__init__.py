@@ -1,12 +1,17 @@
-"""A Denodo server to try on and to test against: both of its HTTP APIs on loopback, with faults on demand.
+"""Servers to try on and to test against, on loopback and with faults on demand: Denodo's two APIs, and chat models.
 
     with DenodoEmulator(answers={"How many?": "SELECT COUNT(*) FROM client"}, tables=folder) as server:
         ...  # ask server.api_url, run VQL at server.catalog_url
 
+    with ChatEmulator(answers={"How many?": "Seven."}) as server:
+        ...  # chat at server.openai_url, or at server.deployment_url()
+
 `python -m assay.testing` starts one with the bundled example and says what to try on it.
 """
 
-from assay.testing.emulator import Call, DenodoEmulator
+from assay.testing.chat import ChatAnswer, ChatEmulator
+from assay.testing.emulator import DenodoEmulator
 from assay.testing.faults import Fault, FaultKind
+from assay.testing.server import Call
 
-__all__ = ["Call", "DenodoEmulator", "Fault", "FaultKind"]
+__all__ = ["Call", "ChatAnswer", "ChatEmulator", "DenodoEmulator", "Fault", "FaultKind"]

@@ -1,4 +1,7 @@
-"""`python -m assay.testing`: an emulated Denodo with the bundled example, to try `assay denodo` on."""
+"""`python -m assay.testing`: an emulated Denodo with the bundled example, to try `assay denodo` on.
+
+With ``--chat FILE`` it is a chat server instead, that of an SDMX assistant.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from pathlib import Path
 from threading import Event
 
 from assay.errors import AssayError
-from assay.testing import DenodoEmulator, example
+from assay.testing import ChatEmulator, DenodoEmulator, example
+from assay.testing.chat import read_answers
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to put the example workbook")
     parser.add_argument("--port", type=int, default=0, help="the loopback port to listen on (default: a free one)")
     parser.add_argument("--try", dest="once", action="store_true", help="run the whole job once, then stop")
+    parser.add_argument("--chat", type=Path, metavar="FILE", help="emulate a chat server with these answers instead")
     given = parser.parse_args(arguments)
+    if given.chat is not None:
+        return _chat(given.chat, given.port)
     try:
         given.folder.mkdir(parents=True, exist_ok=True)
         workbook = example.write_workbook(given.folder / example.WORKBOOK)
@@ -40,6 +47,21 @@ def main(arguments: list[str] | None = None) -> int:
             command = [sys.executable, "-m", *_command(server, workbook), "--overwrite"]
             return subprocess.run(command, check=False).returncode
         print(_welcome(server, workbook), flush=True)
+        _until_stopped()
+    finally:
+        server.stop()
+    return 0
+
+
+def _chat(answers: Path, port: int) -> int:
+    try:
+        server = ChatEmulator(answers=read_answers(answers), port=port).start()
+    except (AssayError, OSError, OverflowError) as error:
+        print(f"the emulator cannot start: {error}", file=sys.stderr)
+        return 2
+    try:
+        addresses = f"{server.openai_url}, and as a deployment at\n\n{server.deployment_url()}"
+        print(f"An emulated chat server answers at {addresses}\n\nCtrl-C stops it.", flush=True)
         _until_stopped()
     finally:
         server.stop()

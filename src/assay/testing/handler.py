@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import socket
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from assay.testing.emulator import EXECUTE_PATH, Call, DenodoEmulator
+from assay.testing.emulator import EXECUTE_PATH, DenodoEmulator
 from assay.testing.faults import Api, Fault
+from assay.testing.replying import Reply, ReplyingHandler, damaged
 from assay.testing.tables import VqlError
 
 _ASK_PATHS = ("/answerDataQuestion", "/answerQuestion")
@@ -18,18 +16,6 @@ _TRACEBACK = (
     'Traceback (most recent call last):\n  File "/opt/ai-sdk/api/main.py", line 42, in answer\n'
     "RuntimeError: connection string user=admin password=traceback-secret"
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class _Reply:
-    """A response still to be sent."""
-
-    status: int
-    body: Any
-    headers: tuple[tuple[str, str], ...] = ()
-    cut_off: bool = False
-    malformed: bool = False
-    dropped: bool = False
 
 
 def handler_of(emulator: DenodoEmulator) -> type[BaseHTTPRequestHandler]:
@@ -41,49 +27,18 @@ def handler_of(emulator: DenodoEmulator) -> type[BaseHTTPRequestHandler]:
     return Bound
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ReplyingHandler):
     server_state: DenodoEmulator
-    protocol_version = "HTTP/1.1"
     server_version = "assay-denodo-emulator"
-    sys_version = ""
-    timeout = 60
-    # Head and body leave together: sent apart, the second would wait 40 ms for the client's acknowledgement.
-    wbufsize = -1
-    disable_nagle_algorithm = True
 
-    def do_GET(self) -> None:
-        given = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
-        self._serve({name: values[-1] for name, values in given.items()})
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            self._serve(json.loads(content))
-        except ValueError:
-            self._serve(None)
-
-    def _serve(self, body: Any) -> None:
-        state = self.server_state
-        path = urlsplit(self.path).path
-        state.begin()
-        call = None
-        try:
-            reply = self._reply(path, body)
-            sent = 0 if reply.dropped else reply.status
-            call = Call(method=self.command, path=path, body=body if isinstance(body, dict) else {}, status=sent)
-        finally:
-            # Before the answer goes out: whoever has it must find it counted.
-            state.end(call)
-        self._send(reply)
-
-    def _reply(self, path: str, body: Any) -> _Reply:
+    def reply(self, path: str, body: Any) -> Reply:
         if path in _ASK_PATHS:
             return self._ask(path, body)
         if path == EXECUTE_PATH and self.command == "POST":
             return self._execute(body)
-        return _Reply(status=404, body={"detail": "Not Found"})
+        return Reply(status=404, body={"detail": "Not Found"})
 
-    def _ask(self, path: str, body: Any) -> _Reply:
+    def _ask(self, path: str, body: Any) -> Reply:
         state = self.server_state
         question = body.get("question") if isinstance(body, dict) else None
         if isinstance(question, str):
@@ -91,16 +46,16 @@ class _Handler(BaseHTTPRequestHandler):
         if not state.lets_in(self.headers.get("Authorization")):
             return _unauthorised("ask")
         if problem := _not_understood(path, body):
-            return _Reply(status=422, body={"detail": [problem]})
+            return Reply(status=422, body={"detail": [problem]})
         faults = state.faults.met_by("ask", str(question))
         return self._with(faults, "ask") or self._answer(str(question), faults)
 
-    def _answer(self, question: str, faults: list[Fault]) -> _Reply:
+    def _answer(self, question: str, faults: list[Fault]) -> Reply:
         state = self.server_state
         response = state.answers.response(question)
         if response["sql_query"] and not response["execution_result"]:
             response["execution_result"] = self._execution_result(response["sql_query"])
-        return _damaged(_Reply(status=200, body=response), faults)
+        return damaged(Reply(status=200, body=response), faults)
 
     def _execution_result(self, vql: str) -> dict[str, Any]:
         try:
@@ -112,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             for number, row in enumerate(rows, start=1)
         }
 
-    def _execute(self, body: Any) -> _Reply:
+    def _execute(self, body: Any) -> Reply:
         state = self.server_state
         vql = body.get("vql") if isinstance(body, dict) else None
         if isinstance(vql, str):
@@ -121,10 +76,10 @@ class _Handler(BaseHTTPRequestHandler):
             return _unauthorised("execute")
         server_id = parse_qs(urlsplit(self.path).query).get("serverId", [""])[-1]
         if server_id != state.server_id:
-            return _Reply(status=400, body={"message": f"There is no server with id '{server_id}'\nCheck serverId."})
+            return Reply(status=400, body={"message": f"There is no server with id '{server_id}'\nCheck serverId."})
         limit = body.get("limit") if isinstance(body, dict) else None
         if not isinstance(vql, str) or not (limit is None or (isinstance(limit, int) and limit >= 0)):
-            return _Reply(status=400, body={"message": "The body is not valid\nIt needs vql, and may have limit."})
+            return Reply(status=400, body={"message": "The body is not valid\nIt needs vql, and may have limit."})
         faults = state.faults.met_by("execute", vql)
         if (faulty := self._with(faults, "execute")) is not None:
             return faulty
@@ -134,8 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             columns, rows = state.tables.run(vql, most)
         except VqlError as error:
-            return _Reply(status=500, body={"message": f"{error}\nat com.example.Execute.run(Execute.java:1)"})
-        return _damaged(_Reply(status=200, body=self._rows(columns, rows)), faults)
+            return Reply(status=500, body={"message": f"{error}\nat com.example.Execute.run(Execute.java:1)"})
+        return damaged(Reply(status=200, body=self._rows(columns, rows)), faults)
 
     def _rows(self, columns: list[str], rows: list[Any]) -> dict[str, Any]:
         if not rows:
@@ -148,63 +103,28 @@ class _Handler(BaseHTTPRequestHandler):
             ]
         }
 
-    def _with(self, faults: list[Fault], api: Api) -> _Reply | None:
+    def _with(self, faults: list[Fault], api: Api) -> Reply | None:
         """The reply of the first fault that replaces the answer. Slow ones have been waited for."""
         for fault in faults:
             match fault.kind:
                 case "slow":
                     if self.server_state.stopping.wait(fault.seconds):
-                        return _Reply(status=0, body=None, dropped=True)
+                        return Reply(status=0, body=None, dropped=True)
                 case "error":
-                    return _Reply(status=500, body=_error(api, fault.message))
+                    return Reply(status=500, body=_error(api, fault.message))
                 case "busy":
                     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
-                    return _Reply(status=429, body=_complaint(api, "Too many requests"), headers=wait)
+                    return Reply(status=429, body=_complaint(api, "Too many requests"), headers=wait)
                 case "unavailable":
                     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
-                    return _Reply(status=fault.status, body=_complaint(api, fault.message), headers=wait)
+                    return Reply(status=fault.status, body=_complaint(api, fault.message), headers=wait)
                 case "unauthorised":
                     return _unauthorised(api)
                 case "dropped":
-                    return _Reply(status=0, body=None, dropped=True)
+                    return Reply(status=0, body=None, dropped=True)
                 case _:
                     continue
         return None
-
-    def _send(self, reply: _Reply) -> None:
-        if reply.dropped:
-            self._hang_up()
-            return
-        content = _encoded(reply.body)
-        if reply.malformed:
-            content = content[:-1] + b',"'
-        self.send_response(reply.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in reply.headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content[: len(content) // 2] if reply.cut_off else content)
-        if reply.cut_off:
-            self.wfile.flush()
-            self._hang_up()
-
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        try:
-            self.connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return  # the client was faster
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: `DenodoEmulator.calls` keeps what came."""
-
-
-def _damaged(reply: _Reply, faults: list[Fault]) -> _Reply:
-    kinds = {fault.kind for fault in faults}
-    reply.cut_off = "cut_off" in kinds
-    reply.malformed = "malformed" in kinds
-    return reply
 
 
 def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
@@ -221,9 +141,9 @@ def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
     return None
 
 
-def _unauthorised(api: Api) -> _Reply:
+def _unauthorised(api: Api) -> Reply:
     challenge = (("WWW-Authenticate", "Basic"),)
-    return _Reply(status=401, body=_complaint(api, "Invalid credentials"), headers=challenge)
+    return Reply(status=401, body=_complaint(api, "Invalid credentials"), headers=challenge)
 
 
 def _complaint(api: Api, message: str) -> dict[str, Any]:
@@ -234,10 +154,3 @@ def _error(api: Api, message: str) -> dict[str, Any]:
     if api == "execute":
         return {"message": f"{message}\nat com.example.Execute.run(Execute.java:1)"}
     return {"detail": {"error": f"{message}\nsecond line", "traceback": _TRACEBACK}}
-
-
-def _encoded(body: Any) -> bytes:
-    import msgspec
-
-    # Decimals as numbers with all of their digits, which the standard library's encoder cannot do.
-    return msgspec.json.Encoder(decimal_format="number").encode(body)

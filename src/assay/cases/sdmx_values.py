@@ -1,0 +1,113 @@
+"""Decoded values of SDMX case files: what a scalar is, and where a value stands that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from assay.cases.fields import closest
+from assay.cases.records import kind_of
+
+Keys: TypeAlias = tuple[str | int, ...]
+"""The way to a value from the record it stands in: keys of mappings, zero-based places in lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """An unquoted scalar that YAML reads as null, as it was written: ``null``, ``~``, or nothing at all."""
+
+    text: str = ""
+
+
+class Misread(Exception):
+    """A value that cannot be what stands there. The caller adds the file and the line of ``keys``."""
+
+    def __init__(self, message: str, keys: Keys = (), *, at_key: bool = False) -> None:
+        self.message = message
+        self.keys = keys
+        self.at_key = at_key
+        """Whether the last of ``keys`` itself is meant, and not what stands under it."""
+        super().__init__(message, keys)
+
+    def __str__(self) -> str:
+        where = shown(self.keys)
+        return f"{where}: {self.message}" if where else self.message
+
+
+def shown(keys: Keys) -> str:
+    """A way as messages show it: ``conversation[0].target``, list entries counted from 0."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
+
+
+def is_null(value: object) -> bool:
+    """Whether a value is null, as YAML or JSON write it."""
+    return value is None or type(value) is Null
+
+
+def text(value: object, keys: Keys) -> str:
+    """A scalar as the text that was written: ``NO``, ``1.10``, ``true`` and ``null`` are texts here.
+
+    Raises Misread for a list or mapping, and where nothing was written.
+    """
+    if type(value) is str:
+        if not value.isascii():
+            _check(value, keys)
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if type(value) is Null and value.text:
+        return value.text
+    raise Misread(f"{what_of(value)}: expected text", keys)
+
+
+def _check(value: str, keys: Keys) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Misread(f"holds {value[error.start]!r}, half of a surrogate pair: write it whole", keys) from error
+
+
+def filled(value: object, keys: Keys) -> str:
+    """A scalar as text without outer spaces. Raises Misread where nothing remains."""
+    written = text(value, keys).strip()
+    if not written:
+        raise Misread("is blank: expected text", keys)
+    return written
+
+
+def mapping(value: object, keys: Keys, known: Sequence[str], *, like: str) -> Mapping[str, object]:
+    """A mapping that has no key but ``known``. Raises Misread, with the closest known key for another."""
+    if not isinstance(value, dict):
+        raise Misread(f"{what_of(value)}: expected {like}", keys)
+    for key in value:
+        if key not in known:
+            raise unknown_key(key, known, keys)
+    return value
+
+
+def unknown_key(key: str, known: Iterable[str], keys: Keys) -> Misread:
+    """The error of a key that means nothing where it stands."""
+    known = tuple(known)
+    near = closest(key, known)
+    hint = f'; did you mean "{near}"?' if near else ""
+    return Misread(f'the key "{key}" is not known here: there is {", ".join(known)}{hint}', (*keys, key), at_key=True)
+
+
+def entries(value: object, keys: Keys, *, like: str) -> Sequence[object]:
+    """A list. Raises Misread for anything else."""
+    if not isinstance(value, list):
+        raise Misread(f"{what_of(value)}: expected {like}", keys)
+    return value
+
+
+def what_of(value: object) -> str:
+    """What a value is, for messages: ``is a list``."""
+    if type(value) is Null:
+        return f"is {value.text}" if value.text else "is empty"
+    return f"is {kind_of(value)}"

@@ -1,0 +1,286 @@
+"""Periods of time as SDMX writes them, as days.
+
+Gregorian periods are ``2015``, ``2015-03``, ``2015-03-01`` and a dateTime (of which the day counts);
+reporting periods ``2015-A1``, ``-S1``, ``-T1``, ``-Q1``, ``-M03``, ``-W05`` and ``-D032``, their reporting
+year taken to start on 1 January (weeks are those of ISO 8601). A time zone is read and has no effect.
+Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from assay.model.selection import TimeRange, TimeState
+from assay.sdmx.trouble import SelectionError
+
+_ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+_CLOCK = r"T(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
+_GREGORIAN = re.compile(rf"([0-9]{{4}})(?:-([0-9]{{2}})(?:-([0-9]{{2}})({_CLOCK})?)?)?{_ZONE}")
+_REPORTING = re.compile(rf"([0-9]{{4}})-([ASTQMWD])([0-9]{{1,3}}){_ZONE}")
+_MONTHS = {"A": 12, "S": 6, "T": 4, "Q": 3, "M": 1}
+_DIGITS = {"A": 1, "S": 1, "T": 1, "Q": 1, "M": 2, "W": 2, "D": 3}
+_LAST_YEAR = date.max.year
+
+Days = tuple[int | None, int | None]
+"""The first day and the day after the last one, as `datetime.date.toordinal` counts days. None: open."""
+
+_OPEN_START, _OPEN_END = -1, date.max.toordinal() + 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """A period as days: from ``first`` up to, and without, ``after`` (both as `datetime.date.toordinal`)."""
+
+    frequency: str
+    """``year``, ``month`` or ``day`` where it is Gregorian, else the letter of the reporting period."""
+    first: int
+    after: int
+
+
+@lru_cache(maxsize=65536)
+def parse_period(text: str) -> Period | None:
+    """The days of a period; None where the text is no period that SDMX knows."""
+    try:
+        return _gregorian(text) or _reporting(text)
+    except ValueError:  # a month 13, a day 30 of February, a week 53 in a year that has 52
+        return None
+
+
+def _gregorian(text: str) -> Period | None:
+    found = _GREGORIAN.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = int(found[1]), found[2], found[3]
+    if day is not None:
+        first = date(year, int(month), int(day)).toordinal()
+        return Period(frequency="day", first=first, after=first + 1)
+    if month is not None:
+        return _months("month", year, int(month), 1)
+    return _months("year", year, 1, 12)
+
+
+def _reporting(text: str) -> Period | None:
+    found = _REPORTING.fullmatch(text)
+    if found is None or len(found[3]) != _DIGITS[found[2]]:
+        return None
+    year, frequency, number = int(found[1]), found[2], int(found[3])
+    if frequency == "W":
+        first = date.fromisocalendar(year, number, 1).toordinal()
+        return Period(frequency=frequency, first=first, after=first + 7)
+    if frequency == "D":
+        first = date(year, 1, 1).toordinal() + number - 1
+        in_year = number >= 1 and date.fromordinal(first).year == year
+        return Period(frequency=frequency, first=first, after=first + 1) if in_year else None
+    months = _MONTHS[frequency]
+    return _months(frequency, year, (number - 1) * months + 1, months)
+
+
+def _months(frequency: str, year: int, month: int, length: int) -> Period:
+    last = month + length - 1
+    after_last = date(year, 12, 31).toordinal() + 1 if last == 12 else date(year, last + 1, 1).toordinal()
+    return Period(frequency=frequency, first=date(year, month, 1).toordinal(), after=after_last)
+
+
+def next_period(text: str) -> str:
+    """The period after this one, of the same frequency. Raises SelectionError where there is none."""
+    period = _known(text)
+    return _period_at(period.frequency, period.after, text)
+
+
+def previous_period(text: str) -> str:
+    """The period before this one, of the same frequency. Raises SelectionError where there is none."""
+    period = _known(text)
+    return _period_at(period.frequency, period.first - 1, text)
+
+
+def _known(text: str) -> Period:
+    period = parse_period(text)
+    if period is None:
+        raise SelectionError(
+            f"{text[:40]!r} is no period of time: write it as 2015, 2015-Q1, 2015-03 or 2015-03-01, as SDMX does"
+        )
+    return period
+
+
+def _period_at(frequency: str, ordinal: int, beside: str) -> str:
+    """The period of that frequency that has that day."""
+    try:
+        day = date.fromordinal(ordinal)
+    except (ValueError, OverflowError) as error:
+        raise SelectionError(f"no period lies beside {beside!r}: years go from 1 to {_LAST_YEAR}") from error
+    year = f"{day.year:04}"
+    if frequency == "year":
+        return year
+    if frequency == "month":
+        return f"{year}-{day.month:02}"
+    if frequency == "day":
+        return day.isoformat()
+    if frequency == "W":
+        iso = day.isocalendar()
+        return f"{iso.year:04}-W{iso.week:02}"
+    if frequency == "D":
+        return f"{year}-D{ordinal - date(day.year, 1, 1).toordinal() + 1:03}"
+    number = (day.month - 1) // _MONTHS[frequency] + 1
+    return f"{year}-{frequency}{number:0{_DIGITS[frequency]}}"
+
+
+def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
+    """One range a period, in the order of time; what is adjacent and of one frequency is one range.
+
+    What is no period stays alone, as it was written, after the others.
+    """
+    unknown: dict[TimeRange, None] = {}
+    known: list[tuple[Period, str]] = []
+    for text in periods:
+        period = parse_period(text)
+        if period is None:
+            unknown[TimeRange(start=text, end=text)] = None
+        else:
+            known.append((period, text))
+    known.sort(key=lambda one: (one[0].first, one[0].after, one[0].frequency))
+    joined: list[tuple[str, str]] = []
+    last_of: dict[str, int] = {}  # place in ``joined`` of the latest range of a frequency
+    after_of: dict[str, int] = {}
+    for period, text in known:
+        frequency = period.frequency
+        if frequency in last_of and period.first <= after_of[frequency]:
+            start, _ = joined[last_of[frequency]]
+            joined[last_of[frequency]] = (start, text)
+        else:
+            last_of[frequency] = len(joined)
+            joined.append((text, text))
+        after_of[frequency] = period.after
+    return (*(TimeRange(start=start, end=end) for start, end in joined), *unknown)
+
+
+def ends_before_start(span: TimeRange) -> bool:
+    """Whether a range has no day, as its end lies before its start. False where that cannot be known."""
+    start = None if span.start is None else parse_period(span.start)
+    end = None if span.end is None else parse_period(span.end)
+    return start is not None and end is not None and end.after <= start.first
+
+
+def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
+    """What lies in a range of either side, the bounds as they were written.
+
+    Where they exclude one another a range is returned whose end is before its start: it has no day.
+    Raises SelectionError where two bounds must be compared and one of them is no period.
+    """
+    both = [_narrowed(mine, theirs) for mine in one for theirs in other]
+    return tuple(dict.fromkeys(span for span in both if not ends_before_start(span))) or tuple(both[:1])
+
+
+def _narrowed(one: TimeRange, other: TimeRange) -> TimeRange:
+    start, end = one.start, one.end
+    if other.start is not None and (start is None or _known_or_same(start, other.start).first < _first(other.start)):
+        start = other.start
+    if other.end is not None and (end is None or _known_or_same(end, other.end).after > _after(other.end)):
+        end = other.end
+    return TimeRange(start=start, end=end)
+
+
+_ANY = Period(frequency="", first=_OPEN_END, after=_OPEN_START)
+
+
+def _known_or_same(mine: str, theirs: str) -> Period:
+    return _ANY if mine == theirs else _known(mine)
+
+
+def _first(text: str) -> int:
+    return _known(text).first
+
+
+def _after(text: str) -> int:
+    return _known(text).after
+
+
+def merged_days(ranges: Iterable[TimeRange]) -> tuple[Days, ...] | None:
+    """The days of all ranges as intervals in order, with a day at least between two of them.
+
+    A range whose end lies before its start has no day. None: some period cannot be read.
+    """
+    spans = _spans(ranges)
+    if spans is None:
+        return None
+    return tuple((None if start < 0 else start, None if end >= _OPEN_END else end) for start, end in spans)
+
+
+def _spans(ranges: Iterable[TimeRange]) -> list[tuple[int, int]] | None:
+    found: list[tuple[int, int]] = []
+    for span in ranges:
+        start = _ANY if span.start is None else parse_period(span.start)
+        end = _ANY if span.end is None else parse_period(span.end)
+        if start is None or end is None:
+            return None
+        first = _OPEN_START if span.start is None else start.first
+        after = _OPEN_END if span.end is None else end.after
+        if first < after:
+            found.append((first, after))
+    found.sort()
+    merged: list[tuple[int, int]] = []
+    for first, after in found:
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], after))
+        else:
+            merged.append((first, after))
+    return merged
+
+
+def compare_time(
+    target: tuple[TimeRange, ...] | None, selected: tuple[TimeRange, ...] | None
+) -> tuple[TimeState, float | None]:
+    """How the selected periods relate to the target's, by days, and the share of days that both have.
+
+    None: nothing is said of time; ``()`` or a range open at both ends: all of it. The states are those of
+    `TimeState`. The share is days of both / days of either: 1.0 where they are the same, None where an end
+    is open otherwise, or nothing is judged. Periods that cannot be read compare as text: ranges that are
+    written the same are exact, any others disjoint with share None.
+    """
+    if target is None:
+        return "not_judged", None
+    if _is_all(selected):
+        return ("exact", 1.0) if _is_all(target) else ("missing", None)
+    if _is_all(target):
+        return "unexpected", None
+    return _compare_ranges(target, selected or ())
+
+
+def _is_all(ranges: tuple[TimeRange, ...] | None) -> bool:
+    if not ranges:
+        return True
+    return _spans(ranges) == [(_OPEN_START, _OPEN_END)]
+
+
+def _compare_ranges(target: tuple[TimeRange, ...], selected: tuple[TimeRange, ...]) -> tuple[TimeState, float | None]:
+    if set(target) == set(selected):
+        return "exact", 1.0
+    mine, theirs = _spans(target), _spans(selected)
+    if mine is None or theirs is None:
+        return "disjoint", None
+    if mine == theirs:
+        return "exact", 1.0
+    both = _shared_days(mine, theirs)
+    is_open = any(first < 0 or after >= _OPEN_END for first, after in (*mine, *theirs))
+    if not both:
+        return "disjoint", None if is_open else 0.0
+    either = _length(mine) + _length(theirs) - both
+    return "overlap", None if is_open else both / either
+
+
+def _length(spans: list[tuple[int, int]]) -> int:
+    return sum(after - first for first, after in spans)
+
+
+def _shared_days(mine: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> int:
+    shared = i = j = 0
+    while i < len(mine) and j < len(theirs):
+        shared += max(0, min(mine[i][1], theirs[j][1]) - max(mine[i][0], theirs[j][0]))
+        if mine[i][1] < theirs[j][1]:
+            i += 1
+        else:
+            j += 1
+    return shared

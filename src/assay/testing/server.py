@@ -1,0 +1,149 @@
+"""The life of an emulated server: it listens on loopback, counts what comes, and ends."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request that came, as it was answered."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any]
+    """The request's JSON body, or the parameters of a GET."""
+    status: int
+    """0 where the connection was ended without an answer."""
+
+
+class Emulator(ABC):
+    """A server on one loopback port, over real HTTP, to be used in a with statement.
+
+    ``certificate`` is a PEM file with key and certificate, for HTTPS.
+    """
+
+    def __init__(self, *, port: int = 0, certificate: Path | None = None) -> None:
+        self.stopping = Event()
+        self._port = port
+        self._certificate = certificate
+        self._lock = Lock()
+        self._calls: list[Call] = []
+        self._in_flight = 0
+        self._peak = 0
+        self._server: LoopbackServer | None = None
+
+    @abstractmethod
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        """The class that serves one connection."""
+
+    def released(self) -> None:  # noqa: B027 - most have nothing to release
+        """The server has stopped."""
+
+    def start(self) -> Self:
+        """Begin to listen, on ``port`` or on a free one. Raises OSError where the port is taken."""
+        server = LoopbackServer(("127.0.0.1", self._port), self.handler())
+        if self._certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self._certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        self._server = server
+        name = f"assay-{type(self).__name__}"
+        Thread(target=server.serve_forever, args=(0.05,), name=name, daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        """Stop listening and answer nothing more. Stopping twice is harmless."""
+        self.stopping.set()
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+            server.hang_up()
+            self.released()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def base_url(self) -> str:
+        """Scheme, host and port."""
+        if self._server is None:
+            raise RuntimeError("the emulator does not run: use it in a with statement, or call start()")
+        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Every request so far, in the order in which they were answered. Credentials are not kept."""
+        with self._lock:
+            return tuple(self._calls)
+
+    @property
+    def peak_concurrency(self) -> int:
+        """The most requests that were being answered at one time."""
+        with self._lock:
+            return self._peak
+
+    def begin(self) -> None:
+        """A request has come."""
+        with self._lock:
+            self._in_flight += 1
+            self._peak = max(self._peak, self._in_flight)
+
+    def end(self, call: Call | None) -> None:
+        """A request has been answered."""
+        with self._lock:
+            self._in_flight -= 1
+            if call is not None:
+                self._calls.append(call)
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """Serves each connection in a thread of its own, and can end them all."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[socket.socket] = set()
+        self._lock = Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve one connection in a thread of its own, and remember the connection."""
+        with self._lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """A connection has come to its end."""
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End every connection: a client that kept one open must not be answered by a server that has stopped."""
+        with self._lock:
+            still_open = tuple(self._open)
+        for connection in still_open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away in the middle is no news: nothing is printed."""

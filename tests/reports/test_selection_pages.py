@@ -1,0 +1,265 @@
+"""Runs over SDMX selections in HTML, Markdown, JSON and on the terminal: all numbers, every term, nothing of SQL."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+from markdown_it import MarkdownIt
+
+from assay.model import Evidence, JudgedTerm, Run, SelectionSettings, TurnScore
+from assay.model.evidence import Aggregates
+from assay.reports import html as html_report
+from assay.reports.build import view_of
+from assay.reports.console import draw_summary, plain_summary
+from assay.reports.html import HtmlReporter
+from assay.reports.json import JsonReporter
+from assay.reports.markdown import MarkdownReporter
+from assay.reports.selection_build import periods, room_for
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+import selections
+from selections import SETTINGS, dimension, evidence, make_selection_run, selection_score
+
+VOID = {"meta", "input", "br", "rect", "path"}
+
+
+def html(run: Run) -> str:
+    return HtmlReporter().render(run).decode()
+
+
+def markdown(run: Run) -> str:
+    return MarkdownReporter().render(run).decode()
+
+
+def plain(run: Run) -> str:
+    return plain_summary(view_of(run, detailed=()))
+
+
+def drawn(run: Run) -> str:
+    return draw_summary(run, width=80)
+
+
+class Page(HTMLParser):
+    """The tags and the text of a page; fails where tags do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("style", "script"):
+            self.text += data + " "
+
+
+@pytest.fixture
+def run() -> Run:
+    return selections.small_selection_run()
+
+
+@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+def test_the_headline_is_exact_match_with_macro_recall_and_precision_beside_it(
+    run: Run, draw: Callable[[Run], str]
+) -> None:
+    text = draw(run)
+    places = [text.find(part) for part in ("33.3 %", "83.3 %", "61.1 %")]
+    assert -1 not in places
+    assert places == sorted(places)
+    for part in ("[6.1, 79.2]", "1 of 3", "macro recall", "macro precision"):
+        assert part in text
+
+
+@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+def test_nothing_that_only_concerns_sql_is_shown(run: Run, draw: Callable[[Run], str]) -> None:
+    text = Page(draw(run)).text if draw is html else draw(run)
+    for word in ("gold", "query", "queries", "SQL", "database", "Slowest", "near miss", "tolerance", "columns in"):
+        assert not re.search(rf"\b{word}\b", text, re.IGNORECASE), word
+
+
+@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+def test_dimensions_tags_turns_wrong_terms_and_times_are_broken_down(run: Run, draw: Callable[[Run], str]) -> None:
+    text = draw(run)
+    for title in ("erms by dimension", "Exact selections by tag", "Exact selections by turn"):
+        assert title in text
+    row = re.sub(r"<[^>]+>|[|`*]", " ", next(line for line in text.splitlines() if "COUNTRY" in line))
+    assert re.search(r"COUNTRY +3 +40\.0 % +66\.7 % +50\.0 % +2 +1 +3", row.replace("\u2502", " "))
+    for kind in ("invented code", "through the hierarchy", "overlap", "missing"):
+        assert kind in text
+    assert re.search(r"target(</span>)?: no target", text)
+
+
+def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
+    assert view_of(run).notes == (
+        "1 case is in no rate: its target is broken, which is not the system's fault.",
+        "In 1 turn some terms were compared by their codes alone: one side or both had no name for them.",
+        "1 selected code in 1 case is invented: no code list has it.",
+        "In 1 turn a parent code was selected for its children, or they for it, which does not count as right.",
+    )
+    by_code = replace(SETTINGS, selection=SelectionSettings(match_on="id", count_hierarchy=True))
+    notes = view_of(replace(run, settings=by_code)).notes
+    assert "Terms were compared by their codes alone, as asked for: names did not count." in notes
+    assert "No structures were given, so nobody knows which of the wrong codes exist." in notes
+    assert any(note.endswith("which counts as right.") for note in notes)
+
+
+def test_a_page_is_well_formed_and_its_links_lead_somewhere(run: Run) -> None:
+    page = Page(html(run))
+    anchors = {attrs["id"] for _, attrs in page.tags if attrs.get("id")}
+    links = {(attrs["href"] or "")[1:] for tag, attrs in page.tags if tag == "a"}
+    assert links
+    assert links <= anchors
+
+
+def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
+    text = " ".join(Page(html(run)).text.split())
+    for part in (
+        "Turn 2 · not exact · macro recall 0.000, macro precision 0.000 And its neighbours?",
+        "GDP_CONST gross domestic product constant prices invented code",
+        "Dimensions not in target",
+        "A Annual",
+        "NAM North America in IMF.STA:CPI",
+        "nothing to select, and nothing selected",
+        "+ IMF.STA:CPI extra",
+        "overlap, 50.0 % in common target 2015 to 2020, selected from 2018",
+        "missing IMF.RES:WEO: target 2015-Q1, selected none",
+        "Judged by target 1 of 2, the closest one.",
+        "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right.",
+        "asked, and not scored: it has no target",
+        "system: 'data' is no JSON: it ends within a string",
+        "target: its target names the dataset '???'",
+        '"component_code": "INDICATOR"',
+        "Here is the GDP of all countries.",
+    ):
+        assert part in text, part
+
+
+def test_markdown_shows_terms_as_a_difference(run: Run) -> None:
+    text = markdown(run)
+    assert "\n  GDP: gross domestic product\n" in text
+    assert "\n+ GDP_CONST: gross domestic product constant prices (invented code)\n" in text
+    assert "\n- CAN (in IMF.RES:WEO)\n" in text
+    assert "not in target, recall n/a" in text
+
+
+def test_hostile_text_is_shown_and_not_obeyed(hostile_text: str) -> None:
+    run = selections.hostile_selection_run(hostile_text)
+    page = html(run)
+    assert "<img" not in page
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", page)
+    assert "<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe" in Page(page).text
+    rendered = MarkdownIt("commonmark").enable("table").render(markdown(run))
+    assert "<img" not in rendered
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown(run)):
+        for child in token.children or []:
+            assert child.type == "code_inline" or "@everyone" not in child.content
+    for text in (drawn(run), plain(run)):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", re.sub("\x1b\\[[0-9;]*m", "", text))
+    json.loads(JsonReporter().render(run))
+
+
+def test_json_holds_every_turn_and_reads_back_as_the_model(run: Run) -> None:
+    document = json.loads(JsonReporter().render(run))
+    assert document["headline"]["metric"] == "exact_match"
+    assert msgspec.convert(document["aggregates"], Aggregates) == run.aggregates
+    assert set(document["cases"][0]) == {"case", "prediction", "verdict", "scores", "turns", "cause"}
+    for item, case in zip(run.evidence, document["cases"], strict=True):
+        assert msgspec.convert(case["turns"], tuple[TurnScore, ...]) == item.turns
+        assert case["prediction"]["turns"] == json.loads(msgspec.json.encode(item.prediction.turns))
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_line_is_wider_than_the_terminal(run: Run, width: int, hostile_text: str) -> None:
+    for shown in (run, selections.hostile_selection_run(hostile_text)):
+        assert max(map(len, draw_summary(shown, width=width).splitlines())) <= width
+
+
+def test_a_run_without_scored_cases_or_totals_is_drawn() -> None:
+    for items in ([], [selections.unscored()]):
+        run = make_selection_run(items)
+        for shown in (run, replace(run, aggregates=replace(run.aggregates, selection=None))):
+            for draw in (html, markdown, plain, drawn):
+                assert "n/a" in draw(shown)
+            JsonReporter().render(shown)
+
+
+def long_case(terms: int, number: int = 0) -> Evidence:
+    found = [JudgedTerm(id=f"C{place}") for place in range(terms)]
+    return evidence(f"long-{number}", [("All?", selection_score([dimension("AREA", missing=found)]))])
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    text = Page(html(make_selection_run([long_case(50)]))).text
+    assert "C39" in text
+    assert "C40" not in text
+    assert "and 10 more" in text
+    assert "Of each list of terms the first 40 are shown; the JSON report has them all." in text
+    assert "- and 40 more\n" in markdown(make_selection_run([long_case(50)]))
+    assert "Of each list" not in html(make_selection_run([long_case(40)]))
+
+
+def test_the_more_lists_there_are_the_fewer_terms_of_each_are_shown() -> None:
+    assert room_for([long_case(100)]).terms == 40
+    assert room_for([long_case(100)] * 3000).terms == 20
+    assert room_for([long_case(100)] * 50_000).terms == 5
+
+
+def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
+    found = [JudgedTerm(id=f"C{place}") for place in range(40)]
+    item = evidence("a", [("All?", selection_score([dimension("AREA", right=found, extra=found)]))])
+    few, many = room_for([item]), room_for([item] * 1500)
+    assert (few.terms, few.right, few.cut) == (40, 40, False)
+    assert (many.terms, many.right, many.cut) == (40, 10, True)
+
+
+def test_of_too_many_cases_correct_ones_are_left_out_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_report, "_MOST_SELECTIONS", 3)
+    text = html(run)
+    assert "the 1 that are left out are in the JSON report" in text
+    assert text.count('<details class="case incorrect"') == 2
+    assert '<details class="case correct"' not in text
+
+
+def test_periods_read_as_words() -> None:
+    spans = selections.TimeRange
+    assert periods(None) == "nothing said"
+    assert periods(()) == "all periods"
+    assert periods((spans(start="2015", end="2020"), spans(start="2022"))) == "2015 to 2020, from 2022"
+    assert periods((spans(end="2015-Q1"),)) == "until 2015-Q1"
+
+
+def test_a_thousand_cases_of_200_terms_are_drawn_quickly() -> None:
+    run = selections.large_selection_run(1000, 200)
+    start = time.process_time()
+    page = len(HtmlReporter().render(run))
+    html_s = time.process_time() - start
+    document = len(JsonReporter().render(run))
+    json_s = time.process_time() - start - html_s
+    print(f"HTML {page / 1e6:.1f} MB in {html_s:.2f} s, JSON {document / 1e6:.1f} MB in {json_s:.2f} s")
+    assert page < 10_000_000
+    assert html_s < 3
+    assert json_s < 1.5
+    assert len(MarkdownReporter().render(run).decode()) < 65_536
