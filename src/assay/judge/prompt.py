@@ -34,9 +34,9 @@ TEMPLATE = """\
 {query_2}
 {fence} end of query 2
 
-First say in a sentence or two what each query returns. Then look for a database that fits the schema and on which they \
-return different answers: NULLs, duplicates, ties, empty tables, a row without a counterpart. If there is one, they are \
-not equivalent.
+First say in a sentence or two what each query returns. Then look for a database that fits the schema and on which \
+they return different answers: NULLs, duplicates, ties, empty tables, a row without a counterpart. If there is one, \
+they are not equivalent.
 
 Answer with one JSON object and nothing else:
 {{"query_1": "what it returns", "query_2": "what it returns", "difference": "how they differ, or an empty text", \
