@@ -27,13 +27,17 @@ class AnswerCache:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
+        problem = f"{path}: cannot keep the judge's answers there"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute(_SCHEMA)
         except (sqlite3.Error, OSError) as error:
-            raise InputError(f"{path}: cannot keep the judge's answers there ({error})") from error
+            raise InputError(f"{problem} ({error}): name another file") from error
+        try:
+            self._connection.execute(_SCHEMA)
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise InputError(f"{problem} ({error}): name another file") from error
 
     def get(self, key: bytes) -> Completion | None:
         """The answer kept under that key; None where there is none, or none that can be read."""
@@ -60,7 +64,8 @@ class AnswerCache:
 
     def close(self) -> None:
         """Let go of the file. Closing twice is harmless."""
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
 
     def __enter__(self) -> AnswerCache:
         return self

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.judge.opinion import Opinion
 from assay.model import Rate
 from assay.stats import wilson_interval
 from assay.stats.agreement import YesNoTable, cohen_kappa
@@ -39,21 +38,18 @@ class Calibration:
     specificity: Rate
     """Of the pairs that are not equivalent, those that the judge calls not equivalent."""
     kappa: Kappa | None
-    position_bias: int
-    """Pairs on which the judge changes its answer when the queries change places."""
 
 
-def calibrate(judged: Iterable[tuple[bool, Opinion]], *, confidence: float = 0.95) -> Calibration:
-    """Measure a judge on pairs whose truth is known: ``(equivalent, opinion)`` each."""
+def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float = 0.95) -> Calibration:
+    """Measure a judge on pairs whose truth is known: whether each is equivalent, then what the judge says of it."""
     pairs = list(judged)
-    said = [(truth, opinion.equivalent) for truth, opinion in pairs if opinion.equivalent is not None]
     table = YesNoTable(
-        true_positives=said.count((True, True)),
-        false_positives=said.count((False, True)),
-        false_negatives=said.count((True, False)),
-        true_negatives=said.count((False, False)),
+        true_positives=pairs.count((True, True)),
+        false_positives=pairs.count((False, True)),
+        false_negatives=pairs.count((True, False)),
+        true_negatives=pairs.count((False, False)),
     )
-    unscored = len(pairs) - len(said)
+    unscored = len(pairs) - table.n
 
     def rate(numerator: int, n: int) -> Rate:
         low, high = wilson_interval(numerator, n, confidence=confidence) or (None, None)
@@ -76,5 +72,4 @@ def calibrate(judged: Iterable[tuple[bool, Opinion]], *, confidence: float = 0.9
         recall=rate(table.true_positives, table.true_positives + table.false_negatives),
         specificity=rate(table.true_negatives, table.true_negatives + table.false_positives),
         kappa=None if kappa is None else Kappa(value=kappa[0], low=kappa[1], high=kappa[2], confidence=confidence),
-        position_bias=sum(opinion.position_bias for _, opinion in pairs),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assay.model import Failure, TokenUsage
@@ -34,8 +34,9 @@ class Vote:
 class Opinion:
     """What the votes come to.
 
-    ``equivalent`` is what most readable votes say, and None, unscored, where there is none or they are
-    split evenly: a judge that contradicts itself when the queries change places has no opinion.
+    ``equivalent`` is what most readable votes say, and None, unscored, where that is not to be relied
+    on: no readable vote in one of the orders that were asked, votes split evenly, or one answer in one
+    order and the other in the other. ``failure`` then says why.
     """
 
     equivalent: bool | None
@@ -51,83 +52,133 @@ class Opinion:
 
     @property
     def position_bias(self) -> bool:
-        """Whether the judge says one thing in one order and another in the other order."""
-        sides = {
-            order: {vote.equivalent for vote in self.votes if vote.order == order and vote.equivalent is not None}
-            for order in ("given", "swapped")
-        }
-        return all(len(said) == 1 for said in sides.values()) and sides["given"] != sides["swapped"]
+        """Whether most votes say one thing in one order, and most say the other in the other order."""
+        sides = {_side(self.votes, order) for order in ("given", "swapped")}
+        return sides == {True, False}
+
+
+def _side(votes: Sequence[Vote], order: str) -> bool | None:
+    said = [vote.equivalent for vote in votes if vote.order == order and vote.equivalent is not None]
+    yes, no = said.count(True), said.count(False)
+    return None if yes == no else yes > no
 
 
 def opinion_of(votes: Sequence[Vote]) -> Opinion:
     """Count the votes."""
+    votes = tuple(votes)
     said = [vote.equivalent for vote in votes if vote.equivalent is not None]
     yes, no = said.count(True), said.count(False)
-    if not said:
-        failure = next((vote.failure for vote in votes if vote.failure is not None), None) or Failure(
-            stage="score", kind="unscorable", blame="judge", message="the judge was not asked"
-        )
-        return Opinion(equivalent=None, votes=tuple(votes), reason=failure.message, failure=failure)
-    if yes == no:
-        swaps = " when the queries change places" if len(votes) == 2 else ""
-        message = f"the judge contradicts itself{swaps}: {yes} of {len(said)} votes say equivalent"
-        failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
-        return Opinion(equivalent=None, votes=tuple(votes), reason=message, failure=failure)
+    for order in ("given", "swapped"):
+        asked = [vote for vote in votes if vote.order == order]
+        # Half of the question is no answer to it: the other order may be the one in which it says the opposite.
+        if (asked or not votes) and all(vote.equivalent is None for vote in asked):
+            failure = next((vote.failure for vote in asked if vote.failure is not None), None)
+            return unscored(failure or "the judge was not asked", votes)
     equivalent = yes > no
-    count = f"{max(yes, no)} of {len(said)} votes" if len(votes) > 1 else "the judge"
-    word = "say" if len(votes) > 1 else "says"
+    opinion = Opinion(equivalent=equivalent, votes=votes, reason="")
+    if opinion.position_bias:
+        return unscored(
+            f"the judge contradicts itself when the queries change places: {yes} of {len(said)} votes say equivalent",
+            votes,
+        )
+    if yes == no:
+        return unscored(f"the judge is undecided: {yes} of {len(said)} votes say equivalent", votes)
+    says = f"{max(yes, no)} of {len(said)} votes say" if len(votes) > 1 else "the judge says"
     if equivalent:
-        return Opinion(equivalent=True, votes=tuple(votes), reason=f"{count} {word} equivalent")
-    difference = next((vote.difference for vote in votes if vote.equivalent is False and vote.difference), "")
-    rest = f": {difference}" if difference else ""
-    return Opinion(equivalent=False, votes=tuple(votes), reason=f"{count} {word} not equivalent{rest}")
+        return replace(opinion, reason=f"{says} equivalent")
+    return replace(opinion, reason=f"{says} not equivalent{_difference(votes)}")
+
+
+def _difference(votes: Sequence[Vote]) -> str:
+    told = [vote for vote in votes if vote.equivalent is False and vote.difference]
+    if not told:
+        return ""
+    vote = min(told, key=lambda vote: vote.order != "given")
+    return f"{'' if vote.order == 'given' else ' (asked in the other order)'}: {vote.difference}"
+
+
+def unscored(why: Failure | str, votes: Sequence[Vote] = ()) -> Opinion:
+    """No opinion, and why."""
+    failure = why if isinstance(why, Failure) else unscorable(why)
+    return Opinion(equivalent=None, votes=tuple(votes), reason=failure.message, failure=failure)
+
+
+def unscorable(message: str) -> Failure:
+    """The judging's own failure: the system under test has no part in it."""
+    return Failure(stage="score", kind="unscorable", blame="judge", message=message)
 
 
 def vote_of(answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False) -> Vote:
     """Read one answer. A refusal, an answer cut off, and one without a verdict are no vote."""
+    vote = Vote(order=order, sample=sample, cached=cached)
     if isinstance(answer, Failure):
-        return Vote(order=order, sample=sample, failure=answer)
-    told = {"order": order, "sample": sample, "tokens": answer.tokens, "latency_s": answer.latency_s, "cached": cached}
+        return replace(vote, failure=unscorable(f"the judge gave no answer: {answer.message}"))
+    vote = replace(vote, tokens=answer.tokens, latency_s=answer.latency_s)
     problem = _problem(answer)
-    found = None if problem else _verdict(answer.message.content)
-    if found is None:
-        shown = " ".join(answer.message.content.split())[:80]
-        message = problem or f"the judge's answer holds no verdict: it begins {shown!r}"
-        return Vote(failure=Failure(stage="score", kind="unscorable", blame="judge", message=message), **told)  # type: ignore[arg-type]
+    if problem is not None:
+        return replace(vote, failure=unscorable(problem))
+    found = _verdict(answer.message.content)
+    if isinstance(found, str):
+        return replace(vote, failure=unscorable(found))
     difference = found.get("difference")
-    return Vote(
-        equivalent=found["equivalent"],
-        difference=" ".join(difference.split()) if isinstance(difference, str) else "",
-        **told,  # type: ignore[arg-type]
-    )
+    said = " ".join(difference.split()) if isinstance(difference, str) else ""
+    return replace(vote, equivalent=_yes_no(found["equivalent"]), difference=said)
 
 
 def _problem(answer: Completion) -> str | None:
-    if answer.refusal:
-        return f"the judge refused: {' '.join(answer.refusal.split())[:120]}"
     if answer.finish_reason == "content_filter":
-        return "the judge's answer was withheld by a content filter"
+        said = f": {_line(answer.refusal)}" if answer.refusal else ""
+        return f"a content filter withheld the judge's answer{said}"
+    if answer.refusal:
+        return f"the judge refused: {_line(answer.refusal)}"
     if answer.finish_reason == "length":
         return "the judge's answer was cut off at its length limit"
     return None
 
 
-def _verdict(text: str) -> dict[str, Any] | None:
-    """The last JSON object of the answer that says ``equivalent``: models think aloud before it."""
+def _line(text: str) -> str:
+    return " ".join(text.split())[:160]
+
+
+def _verdict(text: str) -> dict[str, Any] | str:
+    """The JSON object of the answer that says ``equivalent``, else a sentence on why there is none.
+
+    Models think aloud before it, and may quote what a query wants them to say. So the object that ends
+    the answer counts; of an answer that ends otherwise, all such objects have to say the same.
+    """
+    found = list(_objects(text))
+    if not found:
+        return f"the judge's answer holds no verdict: it begins {_line(text)[:80]!r}" if text.strip() else _NOTHING
+    last, end = found[-1]
+    if text[end:].strip("`\n\r\t }]") == "" or len({_yes_no(one["equivalent"]) for one, _ in found}) == 1:
+        return last
+    return "the judge's answer holds verdicts that contradict each other"
+
+
+_NOTHING = "the judge's answer is empty"
+_MOST_TRIES = 1000
+
+
+def _objects(text: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every JSON object in a text that says ``equivalent``, with the place where it ends."""
     decoder = json.JSONDecoder()
-    found = None
     place = text.find("{")
-    tries = 0
-    while place != -1 and tries < 1000:
-        tries += 1
+    for _ in range(_MOST_TRIES):
+        if place == -1:
+            return
+        end = place + 1
         try:
-            value, end = decoder.raw_decode(text, place)
+            value, after = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            end = place + 1
-        else:
-            if isinstance(value, dict) and isinstance(value.get("equivalent"), bool):
-                found = value
-            else:
-                end = place + 1
+            value = None
+        if isinstance(value, dict) and _yes_no(value.get("equivalent")) is not None:
+            yield value, after
+            end = after
         place = text.find("{", end)
-    return found
+
+
+def _yes_no(value: object) -> bool | None:
+    """A verdict; also as the text that servers without structured output make of it."""
+    if isinstance(value, str):
+        return {"true": True, "yes": True, "false": False, "no": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
