@@ -105,7 +105,9 @@ def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
     said = [case.equivalent for case in judged if case.equivalent is not None]
     opinions = [opinion for case in judged for opinion in case.opinions]
     agreements = [one.agreement for one in opinions if one.agreement is not None and len(one.votes) > 1]
-    unscored = Counter(case.reason for case in judged if case.equivalent is None)
+    unscored = Counter(
+        case.reason if case.opinion is None else case.opinion.reason for case in judged if case.equivalent is None
+    )
     n, yes = len(said), said.count(True)
     low, high = wilson_interval(yes, n) or (None, None)
     rate = Rate(
