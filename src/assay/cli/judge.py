@@ -103,6 +103,8 @@ def judge(  # one parameter an option
         raise UsageError("give a RUN, or --sql and --gold: see  assay judge --help")
     if model is None:
         raise UsageError("--model must be given, such as --model gpt-4.1; --show-prompt asks nobody and needs none")
+    if not any(pair.schema for case in task.cases for pair in case.pairs):
+        print("note: the judge is shown no schema, which makes it guess: --schema FILE", file=sys.stderr)
     human = _labels(task, calibrate=calibrate, labels=labels, only=only)
     if no_cache and cache is not None:
         raise UsageError("--cache and --no-cache were both given")
