@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         SystemUnusable,
         UsageError,
     )
-    from assay.judge import Calibration, JudgedCase, Opinion, QueryJudge, QueryPair
+    from assay.llm_judge import Calibration, JudgedCase, Opinion, QueryJudge, QueryPair
     from assay.model import (
         Case,
         CaseOptions,
@@ -133,7 +133,7 @@ _HOMES = {
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
     ),
-    "assay.judge": ("Calibration", "JudgedCase", "Opinion", "QueryJudge", "QueryPair"),
+    "assay.llm_judge": ("Calibration", "JudgedCase", "Opinion", "QueryJudge", "QueryPair"),
     "assay.ports": ("FieldNames",),
 }
 

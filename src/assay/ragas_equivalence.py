@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from assay.errors import AssayError, UsageError
-from assay.judge import JudgeSettings, Opinion, QueryJudge, QueryPair
+from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair
 from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.judge import JudgeSettings, QueryJudge
+from assay.llm_judge import JudgeSettings, QueryJudge
 from assay.model import Secret
 from assay.systems.chat_model import HttpChatModel
 from assay.systems.options import SystemOptions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError, SystemUnusable, UsageError
-from assay.judge import (
+from assay.llm_judge import (
     CaseQueries,
     JudgeSettings,
     Opinion,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.judge import Prompt, QueryJudge, QueryPair
+from assay.llm_judge import Prompt, QueryJudge, QueryPair
 from assay.testing import ChatEmulator
 from assay.testing.chat import Messages, last_question
 from assay.testing.judge import fenced_queries, verdict

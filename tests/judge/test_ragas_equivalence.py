@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.errors import UsageError
-from assay.judge import JudgeSettings, QueryJudge
+from assay.llm_judge import JudgeSettings, QueryJudge
 from assay.ragas_equivalence import EquivalenceScore, LLMSQLEquivalence
 from assay.testing import ChatAnswer, ChatEmulator, judge_by, same_text
 from assay.testing.chat import last_question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judge import calibrate
+from assay.llm_judge import calibrate
 from assay.stats.agreement import YesNoTable, cohen_kappa
 
 

@@ -10,7 +10,7 @@ from assay import registry
 from assay.api.run import Run
 from assay.api.schemas import SchemaOf, schema_from_databases
 from assay.errors import InputError, UsageError
-from assay.judge import Calibration, CaseQueries, JudgedCase, QueryJudge, QueryPair, calibrate, judge_cases
+from assay.llm_judge import Calibration, CaseQueries, JudgedCase, QueryJudge, QueryPair, calibrate, judge_cases
 from assay.model import DatabaseUrl, Evidence
 from assay.sql import read_shape
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.errors import UsageError
-from assay.judge import JudgeSettings, Opinion, Prompt, QueryJudge, QueryPair
+from assay.llm_judge import JudgeSettings, Opinion, Prompt, QueryJudge, QueryPair
 from assay.model import Secret
 from assay.ports import ChatModel
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.api import Run
     from assay.api.labels import Labels
     from assay.api.schemas import SchemaOf
-    from assay.judge import CaseQueries, JudgedCase, Prompt, QueryJudge
+    from assay.llm_judge import CaseQueries, JudgedCase, Prompt, QueryJudge
 
 CACHE_NAME = "judge-answers.sqlite"
 """The file of a run's folder in which a judge's answers are kept."""
@@ -159,7 +159,7 @@ def _task(
     from assay.api.judged_run import Only, queries_of
     from assay.api.run import load_run
     from assay.api.schemas import schema_from_file
-    from assay.judge import CaseQueries, QueryPair
+    from assay.llm_judge import CaseQueries, QueryPair
 
     which = next((one for one in get_args(Only) if one == only), None)
     if which is None:
@@ -182,7 +182,7 @@ def _task(
 
 
 def _prompt(path: Path | None, *, keep_comments: bool) -> Prompt:
-    from assay.judge import Prompt
+    from assay.llm_judge import Prompt
 
     if path is None:
         return Prompt(keep_comments=keep_comments)
@@ -221,7 +221,7 @@ def _labels(task: _Task, *, calibrate: bool, labels: Path | None, only: str) -> 
 
 def _judged(asking: QueryJudge, cases: Sequence[CaseQueries], kept: Path | None, *, quiet: bool) -> list[JudgedCase]:
     from assay.cli.progress import progress
-    from assay.judge import judge_cases
+    from assay.llm_judge import judge_cases
     from assay.runs.progress import Progress
 
     finished = 0

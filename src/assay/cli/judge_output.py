@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from assay.errors import InputError
-from assay.judge import JudgedCase, QueryJudge, Vote, spending
+from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
 from assay.model import Rate
 from assay.reports.text import interval, one_line, percent
 from assay.stats import wilson_interval

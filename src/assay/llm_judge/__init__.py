@@ -1,10 +1,10 @@
 """An LLM as judge of two queries, where a user asks for one: votes, agreement, cost, and how far to trust it."""
 
-from assay.judge.calibration import Calibration, Kappa, calibrate
-from assay.judge.cases import CaseQueries, JudgedCase, judge_cases
-from assay.judge.judging import JudgeSettings, QueryJudge, Spending, spending
-from assay.judge.opinion import Opinion, Vote
-from assay.judge.prompt import Prompt, QueryPair
+from assay.llm_judge.calibration import Calibration, Kappa, calibrate
+from assay.llm_judge.cases import CaseQueries, JudgedCase, judge_cases
+from assay.llm_judge.judging import JudgeSettings, QueryJudge, Spending, spending
+from assay.llm_judge.opinion import Opinion, Vote
+from assay.llm_judge.prompt import Prompt, QueryPair
 
 __all__ = [
     "Calibration",

@@ -10,9 +10,9 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 
 from assay.errors import AssayError, UsageError
-from assay.judge.cache import AnswerCache, cache_key
-from assay.judge.opinion import Opinion, Order, Vote, opinion_of, unscored, vote_of
-from assay.judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
+from assay.llm_judge.cache import AnswerCache, cache_key
+from assay.llm_judge.opinion import Opinion, Order, Vote, opinion_of, unscored, vote_of
+from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
 from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.judge.judging import QueryJudge
-from assay.judge.opinion import Opinion
-from assay.judge.prompt import QueryPair
+from assay.llm_judge.judging import QueryJudge
+from assay.llm_judge.opinion import Opinion
+from assay.llm_judge.prompt import QueryPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
