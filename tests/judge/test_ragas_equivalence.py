@@ -14,7 +14,7 @@ import pytest
 
 from assay.errors import UsageError
 from assay.llm_judge import JudgeSettings, QueryJudge
-from assay.ragas_equivalence import EquivalenceScore, LLMSQLEquivalence
+from assay.ragas import EquivalenceScore, LLMSQLEquivalence
 from assay.testing import ChatAnswer, ChatEmulator, judge_by, same_text
 from assay.testing.chat import last_question
 from assay.testing.judge import fenced_queries, verdict

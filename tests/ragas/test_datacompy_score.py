@@ -97,7 +97,7 @@ def test_samples_of_other_libraries_and_mappings_are_taken() -> None:
     texts = {"response": "a\n1\n", "reference": "a\n1\n"}
     samples = [ForeignSample(**texts), texts, SingleTurnSample(**texts)]
     assert DataCompyScore().batch_score(samples) == [1.0, 1.0, 1.0]
-    assert asyncio.run(DataCompyScore().abatch_score(samples)) == [1.0, 1.0, 1.0]
+    assert asyncio.run(DataCompyScore().batch_ascore(samples)) == [1.0, 1.0, 1.0]
 
 
 def test_frames_of_every_library_are_taken() -> None:

@@ -15,8 +15,8 @@ import typer
 from assay._version import __version__
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
-from assay.cli.llmsql import llmsql
 from assay.cli.judge import judge
+from assay.cli.llmsql import llmsql
 from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.sdmx import sdmx

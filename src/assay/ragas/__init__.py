@@ -2,6 +2,15 @@
 
 from assay.comparison.tables import TableComparison
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables
+from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence
 from assay.ragas.sample import SingleTurnSample
 
-__all__ = ["DataCompyScore", "SingleTurnSample", "TableComparison", "TableScore", "compare_tables"]
+__all__ = [
+    "DataCompyScore",
+    "EquivalenceScore",
+    "LLMSQLEquivalence",
+    "SingleTurnSample",
+    "TableComparison",
+    "TableScore",
+    "compare_tables",
+]

@@ -118,7 +118,7 @@ class DataCompyScore:
         """The scores of many samples, in their order; NaN where one has none."""
         return [self.single_turn_score(sample) for sample in samples]
 
-    async def abatch_score(self, samples: Iterable[Any]) -> list[float]:
+    async def batch_ascore(self, samples: Iterable[Any]) -> list[float]:
         """As `batch_score`, without blocking the event loop."""
         return [await self.single_turn_ascore(sample) for sample in samples]
 
