@@ -43,7 +43,7 @@ from assay.model.selection import (
     TurnAnswer,
     TurnScore,
 )
-from assay.model.usage import TokenUsage
+from assay.model.usage import TokenUsage, UsageTotals
 from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
@@ -109,6 +109,7 @@ __all__ = [
     "Turn",
     "TurnAnswer",
     "TurnScore",
+    "UsageTotals",
     "Verdict",
     "quoted",
 ]
