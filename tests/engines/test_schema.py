@@ -115,6 +115,9 @@ def test_duckdb_says_which_schema_a_table_is_in_and_shows_its_types(tmp_path: Pa
     schema = _duckdb(
         tmp_path,
         (
+            "CREATE TABLE gone (a INTEGER)",
+            "CREATE VIEW broken AS SELECT * FROM gone",
+            "DROP TABLE gone",
             "CREATE SCHEMA other",
             "CREATE TABLE other.t (d DATE, l INTEGER[], b BOOLEAN, p DECIMAL(5, 2), s STRUCT(x INTEGER))",
             "INSERT INTO other.t VALUES ('2024-02-29', [1, 2, 3, 4], true, 2.5, {'x': 1})",

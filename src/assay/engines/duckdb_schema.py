@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from assay.engines.samples import rows_of, with_samples
+from assay.errors import DatabaseError
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, Row, TableSchema
 from assay.ports import Engine
 
@@ -34,12 +35,22 @@ def read_schema(engine: Engine) -> DatabaseSchema:
     listed = rows_of(engine, _TABLES)
     columns = _by_table(rows_of(engine, _COLUMNS))
     keys = _by_table(rows_of(engine, _KEYS))
-    tables = [
-        _table(row, columns.get(row[:2], []), keys.get(row[:2], []))
-        for row in listed
-        if row[:2] in columns  # a view on a table that is gone has none
-    ]
-    return DatabaseSchema(dialect=engine.dialect, tables=tuple(with_samples(engine, table) for table in tables))
+    tables = (_table(row, columns.get(row[:2], []), keys.get(row[:2], [])) for row in listed)
+    return DatabaseSchema(
+        dialect=engine.dialect,
+        tables=tuple(
+            with_samples(engine, table) for table in tables if table.kind == "table" or _stands(engine, table)
+        ),
+    )
+
+
+def _stands(engine: Engine, view: TableSchema) -> bool:
+    """Whether the view's own query still finds what it names: no query can read it otherwise."""
+    try:
+        rows_of(engine, f"SELECT * FROM {view.quoted_name} LIMIT 0")
+    except DatabaseError:
+        return False
+    return True
 
 
 def _by_table(rows: Iterable[Row]) -> dict[Row, list[Any]]:
