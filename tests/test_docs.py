@@ -9,6 +9,8 @@ bundled sample. A comment on the line before a block changes that:
     <!-- example: needs spider-dev -->  runs only where that folder of shared data is at hand
     <!-- example: file eval.yaml -->    is written to that file, for the blocks that follow
     <!-- example: with emulator -->     what it calls 127.0.0.1:8008 is an emulated Denodo with the bundled example
+    <!-- example: with chat model -->   OPENAI_BASE_URL and OPENAI_API_KEY lead to a judge by rule, which says
+                                        equivalent where two queries are the same text
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ import pytest
 
 from assay import demo, load_run
 from assay.model import FailureKind, Flag, Limits, NearMissKind
-from assay.testing import DenodoEmulator
+from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -131,6 +133,25 @@ def _emulated(example: Example, folder: Path) -> Iterator[Example]:
         yield replace(example, body=example.body.replace("http://127.0.0.1:8008", server.base_url))
 
 
+def _run_one(example: Example, folder: Path, names: dict[str, object]) -> None:
+    if example.language == "python":
+        _run_python(example, names)
+    elif example.language == "console":
+        _run_console(example, folder)
+
+
+@contextmanager
+def _chat_model() -> Iterator[None]:
+    """A chat model in the environment while an example runs."""
+    with (
+        ChatEmulator(answers=judge_by(same_text), token="example-key") as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("OPENAI_BASE_URL", server.openai_url)
+        patch.setenv("OPENAI_API_KEY", "example-key")
+        yield
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
@@ -148,17 +169,21 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             if not (tmp_path / needed[1]).exists():
                 (tmp_path / needed[1]).symlink_to(data, target_is_directory=True)
         else:
-            assert re.fullmatch(r"|exit \d+|file [\w.-]+|with emulator", example.directive), example.directive
+            assert re.fullmatch(r"|exit \d+|file [\w.-]+|with (emulator|chat model)", example.directive), (
+                example.directive
+            )
         if example.directive.startswith("file "):
             (tmp_path / example.directive.removeprefix("file ")).write_text(example.body, encoding="utf-8")
             continue
-        if example.language == "python":
-            _run_python(example, names)
-        elif example.directive == "with emulator":
+        if example.directive == "with chat model":
+            with _chat_model():
+                _run_one(example, tmp_path, names)
+            continue
+        if example.directive == "with emulator":
             with _emulated(example, tmp_path) as addressed:
                 _run_console(addressed, tmp_path)
-        elif example.language == "console":
-            _run_console(example, tmp_path)
+        else:
+            _run_one(example, tmp_path, names)
     if skipped:
         pytest.skip("; ".join(skipped))
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, distribution
+from pkgutil import iter_modules
 
 import pytest
 
@@ -71,6 +72,12 @@ def test_public_names_are_sorted_and_resolve() -> None:
     for name in assay.__all__:
         assert getattr(assay, name) is not None, name
         assert name in dir(assay), f"dir(assay) hides {name}"
+
+
+def test_no_public_name_is_a_module_that_would_take_its_place() -> None:
+    """Whoever imports ``assay.x`` makes it an attribute of the package, whatever else bears that name."""
+    modules = {module.name for module in iter_modules(assay.__path__)}
+    assert modules.isdisjoint(assay.__all__)
 
 
 def test_the_promised_names_are_public() -> None:

@@ -13,15 +13,22 @@ from assay._version import __version__
 if TYPE_CHECKING:
     from assay.api import (
         FileOptions,
+        MeasuredJudge,
         Run,
         compare,
         evaluate,
         evaluate_selections,
         examine,
         judge,
+        judge_equivalence,
+        judge_run,
         judge_selection,
         load_run,
+        measure_judge,
+        open_judge,
+        open_model,
         open_system,
+        read_labels,
         read_selection,
     )
     from assay.errors import (
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
         SystemUnusable,
         UsageError,
     )
+    from assay.llm_judge import Calibration, JudgedCase, Opinion, QueryJudge, QueryPair
     from assay.model import (
         Case,
         CaseOptions,
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssayError",
+    "Calibration",
     "Case",
     "CaseFileError",
     "CaseOptions",
@@ -75,10 +84,15 @@ __all__ = [
     "FileOptions",
     "InputError",
     "Interrupted",
+    "JudgedCase",
     "Limits",
+    "MeasuredJudge",
     "MissingDependency",
+    "Opinion",
     "PluginError",
     "Prediction",
+    "QueryJudge",
+    "QueryPair",
     "Result",
     "Run",
     "RunError",
@@ -98,20 +112,28 @@ __all__ = [
     "evaluate_selections",
     "examine",
     "judge",
+    "judge_equivalence",
+    "judge_run",
     "judge_selection",
     "load_run",
+    "measure_judge",
+    "open_judge",
+    "open_model",
     "open_system",
+    "read_labels",
     "read_selection",
 ]
 
 _HOMES = {
     "assay.api": (
         *("FileOptions", "Run", "compare", "evaluate", "evaluate_selections", "examine", "judge", "judge_selection"),
-        *("load_run", "open_system", "read_selection"),
+        *("MeasuredJudge", "judge_equivalence", "judge_run", "load_run", "measure_judge", "open_judge", "open_model"),
+        *("open_system", "read_labels", "read_selection"),
     ),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
     ),
+    "assay.llm_judge": ("Calibration", "JudgedCase", "Opinion", "QueryJudge", "QueryPair"),
     "assay.ports": ("FieldNames",),
 }
 

@@ -58,8 +58,8 @@ class Engine(Protocol):
 class DescribesSchema(Protocol):
     """What an Engine may do beside: say what its database holds, for systems that write queries from that."""
 
-    def schema(self) -> DatabaseSchema:
-        """All tables and views but the database's own, with a few values, read under the engine's limits.
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """All tables and views but the database's own, and a few values, read under the engine's limits.
 
         The same content gives the same answer. What cannot be read (a view on a table that is gone) is left
         out. Raises `assay.errors.DatabaseError` where the tables cannot be listed.

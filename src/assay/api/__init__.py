@@ -2,6 +2,9 @@
 
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
+from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
+from assay.api.judging import judge_equivalence, open_judge, open_model
+from assay.api.labels import read_labels
 from assay.api.run import Run, load_run
 from assay.api.selections import evaluate_selections, judge_selection, read_selection
 from assay.api.single import compare, examine, judge
@@ -9,14 +12,21 @@ from assay.api.systems import open_system
 
 __all__ = [
     "FileOptions",
+    "MeasuredJudge",
     "Run",
     "compare",
     "evaluate",
     "evaluate_selections",
     "examine",
     "judge",
+    "judge_equivalence",
+    "judge_run",
     "judge_selection",
     "load_run",
+    "measure_judge",
+    "open_judge",
+    "open_model",
     "open_system",
+    "read_labels",
     "read_selection",
 ]

@@ -14,6 +14,7 @@ from typing import get_args
 
 from assay import registry
 from assay._version import __version__
+from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
     DatabasesInput,
@@ -26,7 +27,6 @@ from assay.api.inputs import (
     read_inputs,
 )
 from assay.api.run import Run
-from assay.api.schemas import with_databases
 from assay.engines.pool import WorkerPool
 from assay.errors import UsageError
 from assay.model import (

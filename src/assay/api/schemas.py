@@ -1,88 +1,72 @@
-"""What the databases of an evaluation hold, for systems that write queries from that."""
+"""The schema that a judge is shown."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
-from threading import Lock
+from functools import lru_cache
+from pathlib import Path
 from typing import cast
+from urllib.parse import quote
 
 from assay import registry
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_inputs
-from assay.errors import DatabaseError, InputError, UsageError
-from assay.model import Case, DatabaseSchema, DatabaseUrl, Limits
-from assay.ports import AsksAboutDatabases, DescribesSchema, System
-from assay.runs.plan import Locate
+from assay.api.database_schemas import describes_schema
+from assay.errors import DatabaseError, InputError
+from assay.model import DatabaseUrl, Limits
+from assay.ports import DescribesSchema
 
-_TIMEOUT_S = 10.0
-_RESULT_BYTES = 64 * 1024 * 1024
-
-
-def with_databases(system: System, locate: Locate, limits: Limits) -> System:
-    """The system told about the databases, if it is one that asks about them; else as it is."""
-    if not callable(getattr(system, "with_databases", None)):
-        return system
-    return cast("AsksAboutDatabases", system).with_databases(Schemas(locate, limits))
+SchemaOf = Callable[[str | None], str]
+"""From a case's database name to the text of its schema; empty where there is none."""
 
 
-def prompt_of(cases: CasesInput, system: System, *, databases: DatabasesInput, files: FileOptions | None = None) -> str:
-    """What a chat model is asked with for the first case, without asking.
-
-    Raises InputError, and UsageError for a system that no prompt is written for.
-    """
-    locate, _ = locator(databases)
-    told = with_databases(system, locate, Limits())
-    prompt = getattr(told, "prompt", None)
-    if not callable(prompt):
-        raise UsageError(f"{system.describe()} is sent no prompt of ours: only chat:… is")
-    first = read_inputs(cases, told, files or FileOptions(), allow_unmatched=False).cases[0]
-    return str(prompt(first).text)
+def schema_of_database(url: DatabaseUrl) -> str:
+    """The DDL of a SQLite or DuckDB file. Raises DatabaseError where it cannot be read."""
+    with closing(registry.engine_class(url).open(url, Limits(timeout_s=10.0))) as engine:
+        try:
+            found = cast("DescribesSchema", engine).schema(with_values=False)
+        except DatabaseError as error:
+            raise DatabaseError(f"{url}: {error}") from None
+    return "\n".join(f"{table.ddl};" for table in found.tables)
 
 
-class Schemas:
-    """Keeps to `assay.ports.SchemaSource`: each database is opened once, read, and closed again."""
+def schema_from_file(template: str) -> SchemaOf:
+    """Schemas from a text file, or from one for each database where the path holds ``{db_id}``."""
 
-    def __init__(self, locate: Locate, limits: Limits) -> None:
-        self._locate = locate
-        self._limits = replace(
-            limits,
-            timeout_s=min(limits.timeout_s, _TIMEOUT_S),
-            max_result_bytes=min(limits.max_result_bytes, _RESULT_BYTES),
-        )
-        self._lock = Lock()
-        self._locks: dict[str, Lock] = defaultdict(Lock)
-        self._found: dict[str, DatabaseSchema | InputError] = {}
-
-    def __call__(self, case: Case) -> DatabaseSchema:
-        """The schema of the case's database.
-
-        Raises InputError where its engine cannot say it, and DatabaseError where it cannot be read.
-        """
-        url = self._locate(case.database)
-        with self._lock:
-            lock = self._locks[url.text]
-        with lock:  # of one database: another's is read meanwhile
-            if url.text not in self._found:
-                try:
-                    self._found[url.text] = self._read(url)
-                except InputError as error:
-                    self._found[url.text] = error
-            found = self._found[url.text]
-        if isinstance(found, InputError):
-            raise found
-        return found
-
-    def _read(self, url: DatabaseUrl) -> DatabaseSchema:
-        kind = registry.engine_class(url)
-        if not callable(getattr(kind, "schema", None)):
+    @lru_cache
+    def schema(db_id: str | None) -> str:
+        path = Path(template)
+        if "{db_id}" in template:
+            if db_id is None:
+                raise InputError(f"{template} needs a db_id for each case, and a case has none: name one file")
+            path = Path(template.replace("{db_id}", quote(db_id, safe=" ._-")))
+        try:
+            return path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or error
             raise InputError(
-                f"{url}: the engine {url.scheme!r} cannot say which tables a database holds, which the prompt shows: "
-                "give a prompt of your own with {question} and {context} alone (--prompt FILE), and write the tables "
-                "into it"
-            )
-        with closing(kind.open(url, self._limits)) as engine:
-            found = cast("DescribesSchema", engine).schema()
-        if not found.tables:
-            raise DatabaseError(f"{url} holds no table to ask about: is it the right file?")
-        return found
+                f"{path}: the schema cannot be read ({why}): name a text file of tables and columns"
+            ) from None
+
+    return schema
+
+
+def schema_from_databases(database: str) -> SchemaOf | None:
+    """Schemas from the databases of a run, read when asked for; None where its URL names no SQLite or DuckDB files.
+
+    What cannot be read raises DatabaseError.
+    """
+    try:
+        url = DatabaseUrl.parse(database)
+        if not describes_schema(url):
+            return None
+    except InputError:
+        return None
+
+    @lru_cache
+    def schema(db_id: str | None) -> str:
+        try:
+            return schema_of_database(url.render(db_id))
+        except DatabaseError as error:
+            raise DatabaseError(f"{error}. Name a file with the schema: --schema FILE") from None
+
+    return schema

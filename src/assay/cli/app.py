@@ -15,6 +15,8 @@ import typer
 from assay._version import __version__
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
+from assay.cli.judge import judge
+from assay.cli.llmsql import llmsql
 from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.sdmx import sdmx
@@ -53,6 +55,8 @@ app.command(short_help="Evaluate a bundled sample, report included, in seconds."
 app.command(short_help="Judge a system's answers, from a file or live, against a question set.")(run)
 app.command(short_help="Run a question set through a live Denodo AI SDK; report in Excel.")(denodo)
 app.command(short_help="Score what an SDMX assistant selected, term by term; report in Excel.")(sdmx)
+app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
+app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
 
 

@@ -213,7 +213,7 @@ def run(  # one parameter an option
 
 def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
     """Print what the first case is asked with."""
-    from assay.api.schemas import prompt_of
+    from assay.api.database_schemas import prompt_of
 
     if system is None or settings.cases is None or settings.db is None:
         raise UsageError("--show-prompt needs --system chat:… and --db: the prompt shows the database")

@@ -150,11 +150,11 @@ class DuckdbEngine:
             self._url, lambda name: bool(suffix) and name.endswith(suffix) and not name.endswith(_BESIDE)
         )
 
-    def schema(self) -> DatabaseSchema:
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
         """The tables and views of the file, without DuckDB's own. Raises DatabaseError where it cannot be read."""
         from assay.engines.duckdb_schema import read_schema
 
-        return read_schema(self)
+        return read_schema(self, with_values=with_values)
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

@@ -17,7 +17,7 @@ _TABLES = f"""
 SELECT schema_name, table_name, 'table' AS kind, sql FROM duckdb_tables() WHERE {_OURS} AND NOT temporary
 UNION ALL
 SELECT schema_name, view_name, 'view', sql FROM duckdb_views() WHERE {_OURS} AND NOT temporary
-ORDER BY kind, schema_name, table_name
+ORDER BY schema_name, table_name
 """
 _COLUMNS = f"""
 SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() WHERE {_OURS}
@@ -30,18 +30,16 @@ AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') ORDER BY schema_name, tabl
 """
 
 
-def read_schema(engine: Engine) -> DatabaseSchema:
-    """Tables, then views, by name: in no other order do they stay. Raises DatabaseError where that fails."""
+def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
+    """Tables and views by name: in no other order do they stay. Raises DatabaseError where that fails."""
     listed = rows_of(engine, _TABLES)
     columns = _by_table(rows_of(engine, _COLUMNS))
     keys = _by_table(rows_of(engine, _KEYS))
-    tables = (_table(row, columns.get(row[:2], []), keys.get(row[:2], [])) for row in listed)
-    return DatabaseSchema(
-        dialect=engine.dialect,
-        tables=tuple(
-            with_samples(engine, table) for table in tables if table.kind == "table" or _stands(engine, table)
-        ),
-    )
+    found = [_table(row, columns.get(row[:2], []), keys.get(row[:2], [])) for row in listed]
+    tables = [table for table in found if table.kind == "table" or _stands(engine, table)]
+    if with_values:
+        tables = [with_samples(engine, table) for table in tables]
+    return DatabaseSchema(dialect=engine.dialect, tables=tuple(tables))
 
 
 def _stands(engine: Engine, view: TableSchema) -> bool:

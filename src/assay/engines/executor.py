@@ -59,7 +59,7 @@ class Executor:
             return found[0]
         label = label_of(url, query)
         loss = heartbeat.lost(label)
-        execution = self._explain(query, loss) if loss is not None else self._execute(url, query, label)
+        execution = explain_loss(query, loss, self._limits) if loss is not None else self._execute(url, query, label)
         self._keep(key, label, execution)
         return execution
 
@@ -67,7 +67,7 @@ class Executor:
         """As `execute`, but always run by the engine and not kept: for measuring its time."""
         label = label_of(url, query)
         loss = heartbeat.lost(label)
-        return self._explain(query, loss) if loss is not None else self._execute(url, query, label)
+        return explain_loss(query, loss, self._limits) if loss is not None else self._execute(url, query, label)
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
         """The other databases of the same schema beside this one, sorted.
@@ -106,17 +106,6 @@ class Executor:
             return outcomes.out_of_memory(query, self._limits, None)
         finally:
             heartbeat.end()
-
-    def _explain(self, query: str, loss: Loss) -> Execution:
-        """What to say of a query that cost an earlier worker its life."""
-        if loss.kind == "timeout":
-            message = (
-                f"no answer within the limit of {self._limits.timeout_s:g} s, "
-                "and it could not be interrupted: its process was ended"
-            )
-            return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=self._limits.timeout_s)
-        message = f"the query brought its process down, which {loss.message}"
-        return outcomes.failed(query, "error", loss.kind, message)
 
     def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
         size = _estimate(execution)
@@ -163,6 +152,18 @@ def label_of(url: DatabaseUrl, query: str) -> bytes:
     """The heartbeat label of a query on a database: 16 bytes."""
     text = f"{url.text}\0{query}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
+
+
+def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
+    """What to say of a query that cost an earlier worker its life."""
+    if loss.kind == "timeout":
+        message = (
+            f"no answer within the limit of {limits.timeout_s:g} s, "
+            "and it could not be interrupted: its process was ended"
+        )
+        return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=limits.timeout_s)
+    message = f"the query brought its process down, which {loss.message}"
+    return outcomes.failed(query, "error", loss.kind, message)
 
 
 def load_engine(reference: str) -> EngineClass:

@@ -18,7 +18,7 @@ _SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 
 _HIDDEN = 1  # of a virtual table: no column that one would ask for
 
 
-def read_schema(engine: Engine) -> DatabaseSchema:
+def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
     """Tables and views in the order in which they were made. Raises DatabaseError where they cannot be listed."""
     listed = rows_of(engine, _TABLES)
     shadows = _shadows(engine)
@@ -30,7 +30,7 @@ def read_schema(engine: Engine) -> DatabaseSchema:
             table = _table(engine, str(name), str(ddl), is_view=kind == "view")
         except DatabaseError:
             continue  # a view on a table that is gone: no query can read it
-        tables.append(with_samples(engine, table))
+        tables.append(with_samples(engine, table) if with_values else table)
     return DatabaseSchema(dialect=engine.dialect, tables=tuple(tables))
 
 

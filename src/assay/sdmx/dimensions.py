@@ -13,6 +13,7 @@ from assay.sdmx.structures import CodeList, DimensionStructure
 
 WILDCARD = "*"
 """The id under which a wildcard stands among terms."""
+_ALL = "all codes"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +65,7 @@ def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
 
 
 def _against_everything(selected: Chosen | None, known: DimensionStructure | None, *, free: bool) -> Sorted:
-    every: dict[str, str | None] = {WILDCARD: "all codes"}
+    every: dict[str, str | None] = {WILDCARD: _ALL}
     if free:
         return Sorted(true_positives=every)
     if selected is None:
@@ -99,37 +100,31 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
 
 
 def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
-    right: dict[str, str | None] = {}
-    missing: dict[str, str | None] = {}
-    renamed: set[str] = set()
-    named = True
-    for code, name in target.items():
-        if code not in selected:
-            missing[code] = name
-            continue
-        other = selected[code]
-        if compare_names and name != other:
-            if name is None or other is None:
-                named = False
-            elif not _same_name(name, other):
-                renamed.add(code)
-                missing[code] = name
-                continue
-        elif name is None:
-            named = False
-        right[code] = other if name is None else name
-    extra = {code: name for code, name in selected.items() if code not in right}
+    right = {code: name for code, name in target.items() if code in selected}
+    missing = {code: name for code, name in target.items() if code not in selected}
+    differing = [code for code, name in right.items() if name != selected[code]]
+    unnamed = [code for code in differing if right[code] is None or selected[code] is None]
+    renamed = set()
+    if compare_names:
+        renamed = {code for code in differing if code not in unnamed and not _same_name(right[code], selected[code])}
+    if renamed:
+        missing = {code: name for code, name in target.items() if code in missing or code in renamed}
+        right = {code: name for code, name in right.items() if code not in renamed}
+    for code in unnamed:
+        right[code] = right[code] or selected[code]
     return Sorted(
         true_positives=right,
-        false_positives=extra,
+        false_positives={code: name for code, name in selected.items() if code not in right},
         false_negatives=missing,
         renamed=frozenset(renamed),
-        names_compared=named,
+        names_compared=not unnamed and None not in right.values(),
     )
 
 
-def _same_name(one: str, other: str) -> bool:
+def _same_name(one: str | None, other: str | None) -> bool:
     """Whether two names are the same text; how often and with what they are spaced does not matter."""
+    if one is None or other is None:
+        return one is other
     return " ".join(normalize("NFC", one).split()) == " ".join(normalize("NFC", other).split())
 
 
@@ -218,7 +213,7 @@ def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, res
     if note_of is None and WILDCARD not in terms:
         return [_judged(code, name, label, None) for code, name in terms.items()]
     return [
-        JudgedTerm(id=code, name=name, dataset=label, note="rest_of_the_list", count=rest)
+        JudgedTerm(id=code, name=name, dataset=label, note=None if name == _ALL else "rest_of_the_list", count=rest)
         if code == WILDCARD
         else _judged(code, name, label, None if note_of is None else note_of(code))
         for code, name in terms.items()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
@@ -57,13 +58,18 @@ class Side:
             self.time = (*self.time, *time) if self.time and time else ()
 
 
-def _add_terms(codes: dict[str, str | None], terms: Iterable[Term], known: DimensionStructure | None) -> None:
+_ID, _NAME = attrgetter("id"), attrgetter("name")
+
+
+def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: DimensionStructure | None) -> None:
     names = known.codes.names if known is not None and known.codes is not None else {}
-    for term in terms:
-        id, name = term.id, term.name
-        if id not in names and ":" in id:
-            id = code_of(id)
-        codes[id] = names.get(id) if name is None else name
+    if ":" not in "".join(map(_ID, terms)):
+        # No URN among them: hundreds of terms a case are taken in one go.
+        codes.update(zip(map(_ID, terms), map(_NAME, terms), strict=True))
+    else:
+        codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
+    if names and None in codes.values():
+        codes.update((code, names.get(code)) for code, name in list(codes.items()) if name is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

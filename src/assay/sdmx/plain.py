@@ -216,16 +216,14 @@ def _fast_time(given: _FastRange) -> tuple[TimeRange, ...]:
 
 
 def _fast_dimension(given: _FastDimension) -> DimensionSelection | None:
-    terms = {}
-    for one in given.values:
-        term = one if isinstance(one, Term) else Term(id=one)
-        id = term.id
-        if ":" in id or id == WILDCARD or not id or id.isspace() or id in terms:
-            return None
-        terms[id] = term
+    terms = tuple(one if isinstance(one, Term) else Term(id=one) for one in given.values)
+    ids = [term.id for term in terms]
+    # One look at all ids together where there would be five at each.
+    if ":" in "".join(ids) or WILDCARD in ids or not all(map(str.strip, ids)) or len(set(ids)) < len(ids):
+        return None
     if not given.dimension_name.strip():
         return None
-    return DimensionSelection(dimension=given.dimension_name, terms=tuple(terms.values()))
+    return DimensionSelection(dimension=given.dimension_name, terms=terms)
 
 
 def _is_all_there(raw: str, datasets: list[_FastDataset]) -> bool:

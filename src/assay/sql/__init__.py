@@ -1,5 +1,6 @@
 """Read SQL: is it one read-only query, what its outermost level asks for, and which of its rows tie."""
 
+from assay.sql.comments import without_comments
 from assay.sql.contents import QueryContents, StatementKind, read_contents
 from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
 from assay.sql.ties import TieProbe, tie_probe
@@ -15,4 +16,5 @@ __all__ = [
     "read_shape",
     "tie_probe",
     "warm_up",
+    "without_comments",
 ]

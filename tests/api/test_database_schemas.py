@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.api.schemas import Schemas
+from assay.api.database_schemas import Schemas
 from assay.demo import build_database
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import DatabaseError, InputError

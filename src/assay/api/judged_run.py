@@ -1,0 +1,128 @@
+"""A judge over the answers of a stored run, and beside what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay import registry
+from assay.api.run import Run
+from assay.api.schemas import SchemaOf, schema_from_databases
+from assay.errors import InputError, UsageError
+from assay.llm_judge import Calibration, CaseQueries, JudgedCase, QueryJudge, QueryPair, calibrate, judge_cases
+from assay.model import DatabaseUrl, Evidence
+from assay.sql import read_shape
+
+Only = Literal["all", "correct", "incorrect"]
+
+
+def judge_run(
+    run: Run,
+    judge: QueryJudge,
+    *,
+    only: Only = "all",
+    limit: int | None = None,
+    schema: SchemaOf | None = None,
+    dialect: str | None = None,
+    on_case: Callable[[JudgedCase], None] | None = None,
+) -> list[JudgedCase]:
+    """Ask a judge whether each predicted query of a run is equivalent to one of its golds; nothing is executed.
+
+    ``only`` picks cases by their execution verdict, ``limit`` the first so many of these. ``schema`` gives
+    the text for a database's name; None: the DDL of the run's own SQLite or DuckDB files, and no schema for
+    other databases. Raises as `queries_of` and `QueryJudge.judge_all` do.
+    """
+    return judge_cases(judge, queries_of(run, only=only, limit=limit, schema=schema, dialect=dialect), on_case=on_case)
+
+
+def queries_of(
+    run: Run,
+    *,
+    only: Only = "all",
+    limit: int | None = None,
+    schema: SchemaOf | None = None,
+    dialect: str | None = None,
+) -> list[CaseQueries]:
+    """What a judge is asked about. Raises InputError where the run has no such case, or judged no queries."""
+    if run.settings.selection is not None:
+        raise InputError("this run judged selections, not queries: a judge of queries has nothing to do with it")
+    if only not in ("all", "correct", "incorrect"):
+        raise UsageError(f"only is {only!r}: write 'all', 'correct' or 'incorrect'")
+    chosen = [one for one in run.evidence if only in ("all", one.outcome)][:limit]
+    if not chosen:
+        raise InputError("the run has no case to judge" if only == "all" else f"no case of the run is {only}")
+    schema_of = schema or schema_from_databases(run.settings.database) or _no_schema
+    spoken = dialect or _dialect(run.settings.database)
+    return [_case(one, schema_of, spoken) for one in chosen]
+
+
+def _no_schema(_: str | None) -> str:
+    return ""
+
+
+def _case(evidence: Evidence, schema_of: SchemaOf, dialect: str | None) -> CaseQueries:
+    case = evidence.case
+    query = evidence.prediction.query
+    if query is None or not query.strip():
+        return CaseQueries(case_id=case.id, pairs=(), has_query=False)
+    question = "\n".join(text for text in (case.question, case.context) if text) or None
+    pairs = tuple(
+        QueryPair(
+            first=query,
+            second=gold,
+            schema=schema_of(case.database),
+            question=question,
+            dialect=dialect,
+            ordered=case.options.ordered
+            if case.options.ordered is not None
+            else read_shape(gold, dialect or "").ordered,
+        )
+        for gold in case.golds
+    )
+    return CaseQueries(case_id=case.id, pairs=pairs)
+
+
+def _dialect(database: str) -> str | None:
+    """The dialect of the run's engine; None where its URL names none, as for a mapping of databases."""
+    try:
+        return registry.engine_class(DatabaseUrl.parse(database)).dialect
+    except InputError:
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredJudge:
+    """A judge beside the truth, and the cases that are no part of that."""
+
+    calibration: Calibration
+    truth: Literal["execution", "labels"]
+    not_asked: int
+    """Cases without a predicted query or without gold: there was nothing to judge."""
+    without_truth: int
+    """Cases that execution left unscored, or that nobody labelled."""
+    disagreements: tuple[str, ...]
+    """Ids of the cases on which the judge says the opposite, in the run's order."""
+
+
+def measure_judge(run: Run, judged: Sequence[JudgedCase], *, labels: Mapping[str, bool] | None = None) -> MeasuredJudge:
+    """Measure a judge against the run's own execution verdicts, or against labels by case id.
+
+    Unscored cases are no truth, and count apart. Mind what execution says: the same result on one database.
+    """
+    known = (
+        labels
+        if labels is not None
+        else {one.case.id: one.outcome == "correct" for one in run.evidence if one.outcome != "unscored"}
+    )
+    asked = [case for case in judged if case.asked]
+    told = [(known[case.case_id], case) for case in asked if case.case_id in known]
+    return MeasuredJudge(
+        calibration=calibrate((truth, case.equivalent) for truth, case in told),
+        truth="execution" if labels is None else "labels",
+        not_asked=len(judged) - len(asked),
+        without_truth=len(asked) - len(told),
+        disagreements=tuple(
+            case.case_id for truth, case in told if case.equivalent is not None and case.equivalent != truth
+        ),
+    )

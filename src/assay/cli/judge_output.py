@@ -1,0 +1,197 @@
+"""What `assay judge` prints and writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from assay.errors import InputError
+from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
+from assay.model import Rate
+from assay.reports.text import interval, one_line, percent
+from assay.stats import wilson_interval
+
+if TYPE_CHECKING:
+    from assay.api import MeasuredJudge, Run
+    from assay.api.labels import Labels
+
+_REASONS_SHOWN = 5
+_IDS_SHOWN = 10
+_REASON_LENGTH = 150
+
+
+def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) -> None:
+    """Write one JSON object a case. Raises InputError where the file cannot be written."""
+    outcomes = {} if run is None else {one.case.id: one.outcome for one in run.evidence}
+    lines = [
+        json.dumps(_record(case, outcomes.get(case.case_id)), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        for case in judged
+    ]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"".join(lines))
+    except OSError as error:
+        raise InputError(f"{path}: the opinions cannot be written there ({error.strerror})") from error
+
+
+def _record(case: JudgedCase, outcome: str | None) -> dict[str, Any]:
+    opinion = case.opinion
+    return {
+        "case_id": case.case_id,
+        "equivalent": case.equivalent,
+        "reason": case.reason,
+        **({} if outcome is None else {"execution": outcome}),
+        "gold_index": case.gold_index,
+        "agreement": None if opinion is None else opinion.agreement,
+        "position_bias": case.position_bias,
+        "votes": [
+            {"gold_index": index, **_vote(vote)} for index, one in enumerate(case.opinions) for vote in one.votes
+        ],
+    }
+
+
+def _vote(vote: Vote) -> dict[str, Any]:
+    return {
+        "order": vote.order,
+        "sample": vote.sample,
+        "equivalent": vote.equivalent,
+        "difference": vote.difference,
+        "failure": None if vote.failure is None else vote.failure.message,
+        "input_tokens": None if vote.tokens is None else vote.tokens.input,
+        "output_tokens": None if vote.tokens is None else vote.tokens.output,
+        "latency_s": vote.latency_s,
+        "kept": vote.cached,
+    }
+
+
+def show_opinions(
+    judge: QueryJudge,
+    judged: Sequence[JudgedCase],
+    run: Run | None,
+    labels: Labels | None,
+    *,
+    calibrate: bool,
+    as_json: bool,
+) -> None:
+    """The numbers on standard output: for a person, or as JSON. Notes of the model go to standard error."""
+    from assay.api.judged_run import measure_judge
+
+    measured = None
+    if calibrate and run is not None:
+        measured = measure_judge(run, judged, labels=None if labels is None else labels.by_case)
+    numbers = _numbers(judge, judged)
+    if as_json:
+        if measured is not None:
+            numbers["calibration"] = asdict(measured)
+        sys.stdout.write(json.dumps(numbers, ensure_ascii=False, indent=2) + "\n")
+        return
+    if run is None:
+        _show_pair(judged[0])
+    _show_numbers(numbers, single=run is None)
+    if measured is not None:
+        _show_calibration(measured, blank=0 if labels is None else labels.blank)
+    for note in getattr(judge.model, "notes", ()):
+        print(f"note: {one_line(note)}", file=sys.stderr)
+
+
+def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
+    said = [case.equivalent for case in judged if case.equivalent is not None]
+    opinions = [opinion for case in judged for opinion in case.opinions]
+    agreements = [one.agreement for one in opinions if one.agreement is not None and len(one.votes) > 1]
+    unscored = Counter(
+        case.reason if case.opinion is None else case.opinion.reason for case in judged if case.equivalent is None
+    )
+    n, yes = len(said), said.count(True)
+    low, high = wilson_interval(yes, n) or (None, None)
+    rate = Rate(
+        n=n, numerator=yes, unscored=len(judged) - n, value=yes / n if n else None, low=low, high=high, confidence=0.95
+    )
+    return {
+        "judge": judge.model.describe(),
+        "cases": len(judged),
+        "equivalent": asdict(rate),
+        "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
+        "without_query": sum(case.equivalent is False and not case.asked for case in judged),
+        "pairs_asked": len(opinions),
+        "position_bias": sum(one.position_bias for one in opinions) if judge.settings.both_orders else None,
+        "agreement": sum(agreements) / len(agreements) if agreements else None,
+        "spending": asdict(spending(opinions, judge.settings)),
+    }
+
+
+def _show_pair(case: JudgedCase) -> None:
+    word = {True: "equivalent", False: "not equivalent", None: "unscored"}[case.equivalent]
+    typer.echo(f"{word}: {one_line(case.reason, limit=1000)}")
+
+
+def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
+    typer.echo(f"judged by {one_line(numbers['judge'])}")
+    if not single:
+        _line("equivalent", _rate(numbers["equivalent"]))
+        _line("unscored", f"{numbers['equivalent']['unscored']} of {numbers['cases']}")
+        for entry in numbers["unscored_reasons"][:_REASONS_SHOWN]:
+            typer.echo(f"  {entry['cases']:>4} x {one_line(entry['reason'], limit=_REASON_LENGTH)}")
+        more = len(numbers["unscored_reasons"]) - _REASONS_SHOWN
+        if more > 0:
+            typer.echo(f"       and {more} more reasons, see -o FILE")
+        if numbers["without_query"]:
+            _line("no predicted query", f"{numbers['without_query']}, not equivalent without asking")
+    if numbers["agreement"] is not None:
+        _line("votes that agree", f"{percent(numbers['agreement'])} on average")
+    if numbers["position_bias"] is None:
+        _line("position bias", "not looked for: one order was asked")
+    else:
+        _line("position bias", f"{numbers['position_bias']} of {numbers['pairs_asked']} pairs")
+    spent = numbers["spending"]
+    _line("questions", f"{spent['questions']} asked, {spent['kept']} kept from before")
+    uncounted = f"; {spent['uncounted']} answers were not counted by the server" if spent["uncounted"] else ""
+    _line("tokens", f"{spent['input_tokens']:,} in, {spent['output_tokens']:,} out{uncounted}")
+    if spent["cost_usd"] is not None:
+        _line("cost", f"{spent['cost_usd']:.4f} USD")
+
+
+def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
+    truth = "the verdicts of execution" if measured.truth == "execution" else "labels"
+    calibration, table = measured.calibration, measured.calibration.table
+    typer.echo(f"\nthe judge beside {truth}, equivalent being the positive answer")
+    typer.echo("                          equivalent   not equivalent   (in truth)")
+    typer.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
+    typer.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
+    for name in ("precision", "recall", "specificity", "accuracy"):
+        _line(name, _rate(asdict(getattr(calibration, name))))
+    kappa = calibration.kappa
+    _line(
+        "Cohen's kappa",
+        "none: both sides always say the same one thing, or nothing"
+        if kappa is None
+        else f"{kappa.value:.3f}   [{kappa.low:.3f}, {kappa.high:.3f}]",
+    )
+    left_out = [
+        (calibration.unscored, "unscored by the judge"),
+        (measured.without_truth, "unscored by execution" if measured.truth == "execution" else "without a label"),
+        (measured.not_asked, "without a predicted or a gold query"),
+    ]
+    _line("left out", ", ".join(f"{count} {why}" for count, why in left_out if count) or "no case")
+    if blank:
+        typer.echo(f"  {blank} rows of the labels are blank")
+    if measured.disagreements:
+        shown = ", ".join(one_line(one) for one in measured.disagreements[:_IDS_SHOWN])
+        more = len(measured.disagreements) - _IDS_SHOWN
+        _line("disagreements", shown + (f" and {more} more" if more > 0 else ""))
+
+
+def _line(name: str, value: str) -> None:
+    typer.echo(f"{name:<20}{value}")
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    whole = Rate(**rate)
+    counts = f"{rate['numerator']:g} of {rate['n']}"
+    return f"{counts:<12}{percent(whole.value):>8}   {interval(whole)}".rstrip()

@@ -1,0 +1,24 @@
+"""An LLM as judge of two queries, where a user asks for one: votes, agreement, cost, and how far to trust it."""
+
+from assay.llm_judge.calibration import Calibration, Kappa, calibrate
+from assay.llm_judge.cases import CaseQueries, JudgedCase, judge_cases
+from assay.llm_judge.judging import JudgeSettings, QueryJudge, Spending, spending
+from assay.llm_judge.opinion import Opinion, Vote
+from assay.llm_judge.prompt import Prompt, QueryPair
+
+__all__ = [
+    "Calibration",
+    "CaseQueries",
+    "JudgeSettings",
+    "JudgedCase",
+    "Kappa",
+    "Opinion",
+    "Prompt",
+    "QueryJudge",
+    "QueryPair",
+    "Spending",
+    "Vote",
+    "calibrate",
+    "judge_cases",
+    "spending",
+]

@@ -1,0 +1,75 @@
+"""How far a judge is to be trusted: its opinions beside what is known to be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.model import Rate
+from assay.stats import wilson_interval
+from assay.stats.agreement import YesNoTable, cohen_kappa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kappa:
+    """Cohen's kappa with its interval."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A judge beside the truth, *equivalent* being the positive answer.
+
+    The judge's unscored pairs are in none of the rates but count in ``unscored``. ``kappa`` is None
+    where both sides always say the same one thing.
+    """
+
+    table: YesNoTable
+    unscored: int
+    accuracy: Rate
+    precision: Rate
+    """Of the pairs that the judge calls equivalent, those that are."""
+    recall: Rate
+    """Of the pairs that are equivalent, those that the judge calls so."""
+    specificity: Rate
+    """Of the pairs that are not equivalent, those that the judge calls not equivalent."""
+    kappa: Kappa | None
+
+
+def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float = 0.95) -> Calibration:
+    """Measure a judge on pairs whose truth is known: whether each is equivalent, then what the judge says of it."""
+    pairs = list(judged)
+    table = YesNoTable(
+        true_positives=pairs.count((True, True)),
+        false_positives=pairs.count((False, True)),
+        false_negatives=pairs.count((True, False)),
+        true_negatives=pairs.count((False, False)),
+    )
+    unscored = len(pairs) - table.n
+
+    def rate(numerator: int, n: int) -> Rate:
+        low, high = wilson_interval(numerator, n, confidence=confidence) or (None, None)
+        return Rate(
+            n=n,
+            numerator=numerator,
+            unscored=unscored,
+            value=numerator / n if n else None,
+            low=low,
+            high=high,
+            confidence=confidence,
+        )
+
+    kappa = cohen_kappa(table, confidence=confidence)
+    return Calibration(
+        table=table,
+        unscored=unscored,
+        accuracy=rate(table.true_positives + table.true_negatives, table.n),
+        precision=rate(table.true_positives, table.true_positives + table.false_positives),
+        recall=rate(table.true_positives, table.true_positives + table.false_negatives),
+        specificity=rate(table.true_negatives, table.true_negatives + table.false_positives),
+        kappa=None if kappa is None else Kappa(value=kappa[0], low=kappa[1], high=kappa[2], confidence=confidence),
+    )

@@ -1,0 +1,236 @@
+"""Ask a model about pairs of queries: samples in both orders, kept answers, several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
+from types import TracebackType
+
+from assay.errors import AssayError, UsageError
+from assay.llm_judge.cache import AnswerCache, cache_key
+from assay.llm_judge.opinion import Opinion, Order, Vote, opinion_of, unscored, vote_of
+from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
+from assay.model import Failure, TokenUsage
+from assay.ports import ChatMessage, ChatModel, Completion
+
+_POLL_S = 0.5  # on Windows a wait without end would not see Ctrl-C
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """How a judge is asked."""
+
+    samples: int = 1
+    """Answers in each order."""
+    both_orders: bool = True
+    """Ask with the queries in either order, so that position cannot decide."""
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    structured: bool = True
+    """Ask for an answer by a JSON Schema; servers that cannot do that are asked in words."""
+    concurrency: int = 4
+    """Questions asked at once."""
+    max_query_chars: int = 20_000
+    """A pair with a longer query, comments aside, is unscored: what was cut off might be where they differ."""
+    cache: Path | None = None
+    """A file to keep answers in; None: nothing is kept."""
+    usd_per_million_input: float | None = None
+    usd_per_million_output: float | None = None
+    prompt: Prompt = field(default_factory=Prompt)
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.concurrency < 1:
+            raise UsageError(
+                f"samples={self.samples}, concurrency={self.concurrency}: a judge is asked at least once, "
+                "and at least one question at a time"
+            )
+        if any(price is not None and price < 0 for price in (self.usd_per_million_input, self.usd_per_million_output)):
+            raise UsageError("a price of tokens cannot be negative")
+
+
+class QueryJudge:
+    """A model that judges pairs of queries. Close it, or use it in a ``with`` statement."""
+
+    def __init__(self, model: ChatModel, settings: JudgeSettings | None = None) -> None:
+        self.model = model
+        self.settings = settings or JudgeSettings()
+        self._cache = AnswerCache(self.settings.cache) if self.settings.cache is not None else None
+
+    def judge(self, pair: QueryPair) -> Opinion:
+        """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
+        return self.judge_all([pair])[0]
+
+    def judge_all(
+        self, pairs: Sequence[QueryPair], *, on_opinion: Callable[[int, Opinion], None] | None = None
+    ) -> list[Opinion]:
+        """The opinions on all pairs, in their order; ``on_opinion`` is told of each as it stands, with its place.
+
+        It is told in the caller's thread. Trouble of one question is a vote without an answer. Raises
+        SystemUnusable as soon as the model proves unusable, and lets KeyboardInterrupt through: nothing
+        more is asked then, what is under way is not waited for, and answers that came are in the cache.
+        """
+        opinions: dict[int, Opinion] = {}
+
+        def settle(place: int, opinion: Opinion) -> None:
+            opinions[place] = opinion
+            if on_opinion is not None:
+                on_opinion(place, opinion)
+
+        open_places: list[int] = []
+        for place, pair in enumerate(pairs):
+            problem = self._problem(pair)
+            if problem is None:
+                open_places.append(place)
+            else:
+                settle(place, unscored(problem))
+        wanted = list(self._ballot())
+        ballots: dict[int, list[Vote]] = {place: [] for place in open_places}
+        questions = ((place, order, sample) for place in open_places for order, sample in wanted)
+        for place, vote in self._answers(pairs, questions, count=len(open_places) * len(wanted)):
+            ballots[place].append(vote)
+            if len(ballots[place]) == len(wanted):
+                settle(place, opinion_of(sorted(ballots[place], key=lambda vote: (vote.order, vote.sample))))
+        return [opinions[place] for place in range(len(pairs))]
+
+    def prompt_of(self, pair: QueryPair) -> tuple[ChatMessage, ...]:
+        """What the model is sent about a pair, its queries in the given order. Nobody is asked."""
+        return self.settings.prompt.messages(pair)
+
+    def close(self) -> None:
+        """Let go of the model and the kept answers. Closing twice is harmless."""
+        self.model.close()
+        self.close_cache()
+
+    def close_cache(self) -> None:
+        """Let go of the kept answers alone, where the model is another's."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def __enter__(self) -> QueryJudge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _problem(self, pair: QueryPair) -> str | None:
+        """Why a pair is not asked about."""
+        most = self.settings.max_query_chars
+        for query in (pair.first, pair.second):
+            length = len(self.settings.prompt.shown(query, pair.dialect))
+            if length > most:
+                return f"a query has {length:,} characters, more than the {most:,} that a judge is shown"
+        return None
+
+    def _ballot(self) -> Iterable[tuple[Order, int]]:
+        orders: tuple[Order, ...] = ("given", "swapped") if self.settings.both_orders else ("given",)
+        return ((order, sample) for order in orders for sample in range(self.settings.samples))
+
+    def _answers(
+        self, pairs: Sequence[QueryPair], questions: Iterator[tuple[int, Order, int]], *, count: int
+    ) -> Iterator[tuple[int, Vote]]:
+        """The votes with their pairs' places, as they arrive. Raises what ends all asking."""
+        arrived: SimpleQueue[tuple[int, Vote] | AssayError] = SimpleQueue()
+        stop, lock = Event(), Lock()
+
+        def work() -> None:
+            while not stop.is_set():
+                with lock:
+                    question = next(questions, None)
+                if question is None:
+                    return
+                place, order, sample = question
+                try:
+                    arrived.put((place, self._vote(pairs[place], order, sample)))
+                except AssayError as error:  # a model that can answer nothing, a cache that cannot be used
+                    stop.set()
+                    arrived.put(error)
+
+        for number in range(min(self.settings.concurrency, count)):
+            # Daemons: whoever interrupts does not wait for an answer that takes minutes.
+            Thread(target=work, name=f"assay-judge-{number}", daemon=True).start()
+        try:
+            while count:
+                try:
+                    one = arrived.get(timeout=_POLL_S)
+                except Empty:
+                    continue
+                if isinstance(one, AssayError):
+                    raise one
+                count -= 1
+                yield one
+        finally:
+            stop.set()
+
+    def _vote(self, pair: QueryPair, order: Order, sample: int) -> Vote:
+        settings = self.settings
+        messages = settings.prompt.messages(pair if order == "given" else pair.swapped())
+        # Samples differ by their seed alone; where the temperature is 0 that is little.
+        seed = sample if settings.samples > 1 else None
+        schema = ANSWER_SCHEMA if settings.structured else None
+        asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
+        key = cache_key(self.model.describe(), asked, messages, sample)
+        kept = self._cache.get(key) if self._cache is not None else None
+        if kept is not None:
+            return vote_of(kept, order=order, sample=sample, cached=True)
+        answer: Completion | Failure
+        try:
+            answer = self.model.complete(
+                messages,
+                temperature=settings.temperature,
+                json_schema=schema,
+                max_tokens=settings.max_tokens,
+                seed=seed,
+            )
+        except AssayError:
+            raise
+        # The per-case boundary: whatever a model's own code raises is the trouble of one question.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            message = f"asking raised {type(error).__name__}: {error}"
+            answer = Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
+        vote = vote_of(answer, order=order, sample=sample)
+        if self._cache is not None and isinstance(answer, Completion) and vote.equivalent is not None:
+            self._cache.put(key, answer)
+        return vote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What opinions cost. Kept answers cost nothing."""
+
+    questions: int
+    """Asked of the model now."""
+    kept: int
+    """Answered from the cache."""
+    input_tokens: int
+    output_tokens: int
+    uncounted: int
+    """Answers whose tokens the server did not count: they are in neither sum. Nor is what failed."""
+    cost_usd: float | None
+    """None where a price is not given, or no answer was counted."""
+
+
+def spending(opinions: Iterable[Opinion], settings: JudgeSettings) -> Spending:
+    """Add up what was asked."""
+    votes = [vote for opinion in opinions for vote in opinion.votes]
+    asked = [vote for vote in votes if not vote.cached]
+    answered = [vote for vote in asked if vote.latency_s is not None]
+    counted = [vote.tokens for vote in answered if vote.tokens not in (None, TokenUsage())]
+    input_tokens = sum(tokens.input or 0 for tokens in counted if tokens is not None)
+    output_tokens = sum(tokens.output or 0 for tokens in counted if tokens is not None)
+    prices = (settings.usd_per_million_input, settings.usd_per_million_output)
+    cost = None
+    if None not in prices and (counted or not answered):
+        cost = (input_tokens * (prices[0] or 0.0) + output_tokens * (prices[1] or 0.0)) / 1_000_000
+    return Spending(
+        questions=len(asked),
+        kept=len(votes) - len(asked),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        uncounted=len(answered) - len(counted),
+        cost_usd=cost,
+    )

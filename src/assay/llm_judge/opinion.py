@@ -1,0 +1,184 @@
+"""One judge's opinion on two queries: its votes, and what they come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from assay.model import Failure, TokenUsage
+from assay.ports import Completion
+
+Order = Literal["given", "swapped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One answer of the judge. ``equivalent`` None: it gave none, and ``failure`` says why."""
+
+    order: Order
+    sample: int
+    """Zero-based number among those of its order."""
+    equivalent: bool | None = None
+    difference: str = ""
+    """How the judge says that they differ, its queries numbered as it saw them."""
+    failure: Failure | None = None
+    tokens: TokenUsage | None = None
+    latency_s: float | None = None
+    cached: bool = False
+    """Whether the answer was kept from an earlier time: it cost nothing now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What the votes come to.
+
+    ``equivalent`` is what most readable votes say, and None, unscored, where that is not to be relied
+    on: no readable vote in one of the orders that were asked, votes split evenly, or one answer in one
+    order and the other in the other. ``failure`` then says why.
+    """
+
+    equivalent: bool | None
+    votes: tuple[Vote, ...]
+    reason: str
+    failure: Failure | None = None
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of the readable votes that are on the larger side; None without a readable vote."""
+        said = [vote.equivalent for vote in self.votes if vote.equivalent is not None]
+        return max(said.count(True), said.count(False)) / len(said) if said else None
+
+    @property
+    def position_bias(self) -> bool:
+        """Whether most votes say one thing in one order, and most say the other in the other order."""
+        sides = {_side(self.votes, order) for order in ("given", "swapped")}
+        return sides == {True, False}
+
+
+def _side(votes: Sequence[Vote], order: str) -> bool | None:
+    said = [vote.equivalent for vote in votes if vote.order == order and vote.equivalent is not None]
+    yes, no = said.count(True), said.count(False)
+    return None if yes == no else yes > no
+
+
+def opinion_of(votes: Sequence[Vote]) -> Opinion:
+    """Count the votes."""
+    votes = tuple(votes)
+    said = [vote.equivalent for vote in votes if vote.equivalent is not None]
+    yes, no = said.count(True), said.count(False)
+    for order in ("given", "swapped"):
+        asked = [vote for vote in votes if vote.order == order]
+        # Half of the question is no answer to it: the other order may be the one in which it says the opposite.
+        if (asked or not votes) and all(vote.equivalent is None for vote in asked):
+            failure = next((vote.failure for vote in asked if vote.failure is not None), None)
+            return unscored(failure or "the judge was not asked", votes)
+    equivalent = yes > no
+    opinion = Opinion(equivalent=equivalent, votes=votes, reason="")
+    if opinion.position_bias:
+        return unscored(
+            f"the judge contradicts itself when the queries change places: {yes} of {len(said)} votes say equivalent",
+            votes,
+        )
+    if yes == no:
+        return unscored(f"the judge is undecided: {yes} of {len(said)} votes say equivalent", votes)
+    says = f"{max(yes, no)} of {len(said)} votes say" if len(votes) > 1 else "the judge says"
+    if equivalent:
+        return replace(opinion, reason=f"{says} equivalent")
+    return replace(opinion, reason=f"{says} not equivalent{_difference(votes)}")
+
+
+def _difference(votes: Sequence[Vote]) -> str:
+    told = [vote for vote in votes if vote.equivalent is False and vote.difference]
+    if not told:
+        return ""
+    vote = min(told, key=lambda vote: vote.order != "given")
+    return f"{'' if vote.order == 'given' else ' (asked in the other order)'}: {vote.difference}"
+
+
+def unscored(why: Failure | str, votes: Sequence[Vote] = ()) -> Opinion:
+    """No opinion, and why."""
+    failure = why if isinstance(why, Failure) else unscorable(why)
+    return Opinion(equivalent=None, votes=tuple(votes), reason=failure.message, failure=failure)
+
+
+def unscorable(message: str) -> Failure:
+    """The judging's own failure: the system under test has no part in it."""
+    return Failure(stage="score", kind="unscorable", blame="judge", message=message)
+
+
+def vote_of(answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False) -> Vote:
+    """Read one answer. A refusal, an answer cut off, and one without a verdict are no vote."""
+    vote = Vote(order=order, sample=sample, cached=cached)
+    if isinstance(answer, Failure):
+        return replace(vote, failure=unscorable(f"the judge gave no answer: {answer.message}"))
+    vote = replace(vote, tokens=answer.tokens, latency_s=answer.latency_s)
+    problem = _problem(answer)
+    if problem is not None:
+        return replace(vote, failure=unscorable(problem))
+    found = _verdict(answer.message.content)
+    if isinstance(found, str):
+        return replace(vote, failure=unscorable(found))
+    difference = found.get("difference")
+    said = " ".join(difference.split()) if isinstance(difference, str) else ""
+    return replace(vote, equivalent=_yes_no(found["equivalent"]), difference=said)
+
+
+def _problem(answer: Completion) -> str | None:
+    if answer.finish_reason == "content_filter":
+        said = f": {_line(answer.refusal)}" if answer.refusal else ""
+        return f"a content filter withheld the judge's answer{said}"
+    if answer.refusal:
+        return f"the judge refused: {_line(answer.refusal)}"
+    if answer.finish_reason == "length":
+        return "the judge's answer was cut off at its length limit"
+    return None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:160]
+
+
+def _verdict(text: str) -> dict[str, Any] | str:
+    """The JSON object of the answer that says ``equivalent``, else a sentence on why there is none.
+
+    Models think aloud before it, and may quote what a query wants them to say. So the object that ends
+    the answer counts; of an answer that ends otherwise, all such objects have to say the same.
+    """
+    found = list(_objects(text))
+    if not found:
+        return f"the judge's answer holds no verdict: it begins {_line(text)[:80]!r}" if text.strip() else _NOTHING
+    last, end = found[-1]
+    if text[end:].strip("`\n\r\t }]") == "" or len({_yes_no(one["equivalent"]) for one, _ in found}) == 1:
+        return last
+    return "the judge's answer holds verdicts that contradict each other"
+
+
+_NOTHING = "the judge's answer is empty"
+_MOST_TRIES = 1000
+
+
+def _objects(text: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every JSON object in a text that says ``equivalent``, with the place where it ends."""
+    decoder = json.JSONDecoder()
+    place = text.find("{")
+    for _ in range(_MOST_TRIES):
+        if place == -1:
+            return
+        end = place + 1
+        try:
+            value, after = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) and _yes_no(value.get("equivalent")) is not None:
+            yield value, after
+            end = after
+        place = text.find("{", end)
+
+
+def _yes_no(value: object) -> bool | None:
+    """A verdict; also as the text that servers without structured output make of it."""
+    if isinstance(value, str):
+        return {"true": True, "yes": True, "false": False, "no": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None

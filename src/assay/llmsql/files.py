@@ -1,0 +1,99 @@
+"""Where the benchmark's two files are: given, in a working folder, or downloaded into it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import InputError, MissingDependency, UsageError
+
+VERSIONS = {
+    "1.0": "llmsql-bench/llmsql-benchmark",
+    "2.0": "llmsql-bench/llmsql-2.0",
+}
+"""Each version's data set on the Hugging Face hub."""
+DEFAULT_VERSION = "2.0"
+DEFAULT_WORKDIR = "llmsql_workdir"
+QUESTIONS, DATABASE = "questions.jsonl", "sqlite_tables.db"
+
+_MARK = "llmsql_version.txt"
+"""Written beside what was downloaded, so that one version is not taken for another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkFiles:
+    """The paths of the questions and of the database."""
+
+    questions: str
+    database: str
+
+
+def locate_files(
+    version: str,
+    *,
+    workdir: str | os.PathLike[str] | None,
+    questions: str | os.PathLike[str] | None,
+    database: str | os.PathLike[str] | None,
+) -> BenchmarkFiles:
+    """Find both files; what is neither given nor in ``workdir`` is downloaded there.
+
+    Raises UsageError for a version that there is not and for no place to look in, InputError where
+    ``workdir`` holds another version or a file cannot be downloaded (which to place where), and
+    MissingDependency where a download needs huggingface_hub.
+    """
+    if version not in VERSIONS:
+        raise UsageError(f"version is {version!r}: LLMSQL has {' and '.join(map(repr, VERSIONS))}")
+    if questions is not None and database is not None:
+        return BenchmarkFiles(questions=os.fspath(questions), database=os.fspath(database))
+    if workdir is None:
+        missing = [name for name, path in (("questions_path", questions), ("db_path", database)) if path is None]
+        raise UsageError(f"without a workdir_path, {' and '.join(missing)} must be given")
+    folder = Path(workdir)
+    return BenchmarkFiles(
+        questions=os.fspath(questions) if questions is not None else _found(version, folder, QUESTIONS),
+        database=os.fspath(database) if database is not None else _found(version, folder, DATABASE),
+    )
+
+
+def _found(version: str, folder: Path, name: str) -> str:
+    _check_version(version, folder)
+    path = folder / name
+    return str(path) if path.is_file() else _download(version, folder, name)
+
+
+def _check_version(version: str, folder: Path) -> None:
+    mark = folder / _MARK
+    held = mark.read_text(encoding="utf-8").strip() if mark.is_file() else version
+    if held != version:
+        raise InputError(
+            f"{folder} holds version {held} of LLMSQL, and version {version} was asked for: "
+            "name another folder for it, or the version that is there"
+        )
+
+
+def _download(version: str, folder: Path, name: str) -> str:
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+    except ImportError:
+        raise MissingDependency("huggingface_hub", "llmsql") from None
+    # The bases of its own error are those of the HTTP library that this version of it uses.
+    troubles: tuple[type[Exception], ...] = (OSError, EntryNotFoundError, *HfHubHTTPError.__bases__)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = hf_hub_download(repo_id=VERSIONS[version], filename=name, repo_type="dataset", local_dir=folder)
+        (folder / _MARK).write_text(f"{version}\n", encoding="utf-8")
+    except troubles as error:
+        raise _unobtainable(version, folder, name, error) from error
+    return str(path)
+
+
+def _unobtainable(version: str, folder: Path, name: str, error: BaseException) -> InputError:
+    address = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co').rstrip('/')}/datasets/{VERSIONS[version]}"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return InputError(
+        f"{name} of LLMSQL {version} is not in {folder} and cannot be downloaded from {address} ({lines[0]}): "
+        f"place {QUESTIONS} and {DATABASE} from there into {folder}, "
+        "or say where they are (questions_path and db_path, on the command line --questions and --db)"
+    )

@@ -1,0 +1,202 @@
+"""Read the benchmark's questions, and a model's outputs in either generation of their format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.cases.fields import ALIASES, closest, listed
+from assay.cases.json_text import json_lines_table
+from assay.cases.text import lines_of, read_text
+from assay.errors import CaseFileError, InputError, UsageError
+
+InputMode = Literal["jsonl_path", "dict_list"]
+
+_ANSWERS = ("completion", "predicted_sql")
+_SHAPE = '{"question_id": 1, "completion": "SELECT …"}'
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of the benchmark."""
+
+    id: object
+    """As the file has it."""
+    text: str
+    gold: str
+    table_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a model answered to one question."""
+
+    question_id: object
+    """As it was given."""
+    key: str
+    """What it is found under among the questions."""
+    completion: str
+    """Empty where the model answered null."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """A model's outputs, in their order, each to another question."""
+
+    name: str
+    mode: InputMode
+    items: tuple[Output, ...]
+
+
+def read_questions(path: str) -> dict[str, Question]:
+    """The questions by the key of their ids. Raises CaseFileError with file and line."""
+    questions: dict[str, Question] = {}
+    for place, values in _records(Path(path)):
+        key = _key(values.get("question_id"))
+        if key is None:
+            raise _no_id(values, path, place)
+        texts = [values.get(name) for name in ("sql", "table_id")]
+        if not all(isinstance(text, str) and text for text in texts):
+            raise CaseFileError(
+                "is no question of LLMSQL: it needs question_id, table_id, sql and question, "
+                f"and has {listed(list(values)) or 'nothing'}",
+                path=path,
+                place=place,
+            )
+        if key in questions:
+            raise CaseFileError(f"the question_id {values['question_id']!r} occurs twice", path=path, place=place)
+        questions[key] = Question(
+            id=values["question_id"],
+            text=str(values.get("question", "")),
+            gold=str(texts[0]),
+            table_id=str(texts[1]),
+        )
+    return questions
+
+
+def read_outputs(outputs: object) -> Outputs:
+    """The outputs of a JSON Lines file or a sequence of mappings, checked one by one.
+
+    Raises CaseFileError with the place of one that cannot be used, InputError where there are
+    none, and UsageError for anything else.
+    """
+    if isinstance(outputs, str | os.PathLike):
+        path = os.fspath(outputs)
+        name, mode = str(path), "jsonl_path"
+        records: Iterable[tuple[str, Mapping[str, Any]]] = _records(Path(str(path)))
+    elif isinstance(outputs, Sequence) and not isinstance(outputs, bytes | bytearray):
+        name, mode = "outputs", "dict_list"
+        records = _given(outputs)
+    else:
+        raise UsageError(
+            f"outputs is a {type(outputs).__name__}: give the path of a JSON Lines file, or a list of {_SHAPE}"
+        )
+    items: list[Output] = []
+    places: dict[str, str] = {}
+    for place, values in records:
+        item = _output(values, name, place)
+        if item.key in places:
+            raise CaseFileError(
+                f"the question_id {item.question_id!r} occurs twice, first in {places[item.key]}: "
+                "only one of them can count; take out the other",
+                path=name,
+                place=place,
+            )
+        places[item.key] = place
+        items.append(item)
+    if not items:
+        raise InputError(f"{name}: there are no outputs in it: each is {_SHAPE}")
+    return Outputs(name=name, mode="jsonl_path" if mode == "jsonl_path" else "dict_list", items=tuple(items))
+
+
+def check_known(outputs: Outputs, questions: Mapping[str, Question], questions_path: str) -> None:
+    """Raise InputError where outputs answer questions that the benchmark does not have."""
+    unknown = [item.question_id for item in outputs.items if item.key not in questions]
+    if unknown:
+        shown = ", ".join(repr(one) for one in unknown[:_MOST_NAMED])
+        more = f" and {len(unknown) - _MOST_NAMED:,} more" if len(unknown) > _MOST_NAMED else ""
+        examples = ", ".join(repr(question.id) for question in list(questions.values())[:3])
+        raise InputError(
+            f"{outputs.name}: question_id {shown}{more} of {len(outputs.items):,} outputs not in {questions_path}, "
+            f"whose {len(questions):,} ids are such as {examples}: are these the outputs to this version of LLMSQL?"
+        )
+
+
+def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
+    """The objects of a JSON Lines file with their places, blank lines left out."""
+    import msgspec
+
+    text = read_text(path)
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    try:
+        return [
+            (f"line {number}", decode(line))
+            for number, line in enumerate(lines_of(text), start=1)
+            if line and not line.isspace()
+        ]
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        # Slower, but it knows where and what: or it can read what the other cannot, such as NaN.
+        return [(record.place, record.values) for record in json_lines_table(path).records]
+
+
+def _given(outputs: Sequence[object]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, one in enumerate(outputs):
+        if not isinstance(one, Mapping):
+            raise UsageError(f"item {number + 1} of outputs is a {type(one).__name__}: each output is {_SHAPE}")
+        yield f"item {number + 1}", one
+
+
+def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
+    question_id = values.get("question_id")
+    key = _key(question_id)
+    if key is None:
+        raise _no_id(values, name, place)
+    answers = [values[field] for field in _ANSWERS if field in values]
+    if not answers:
+        raise _no_answer(values, name, place)
+    if len(answers) == 2 and answers[0] != answers[1]:
+        raise CaseFileError('has both "completion" and "predicted_sql", and they differ', path=name, place=place)
+    answer = answers[0]
+    if not (answer is None or isinstance(answer, str)):
+        field = next(field for field in _ANSWERS if field in values)
+        raise CaseFileError(f'"{field}" is {str(answer)[:40]!r}, no text: write {_SHAPE}', path=name, place=place)
+    return Output(question_id=question_id, key=key, completion=answer or "")
+
+
+def _key(question_id: object) -> str | None:
+    """What an id is found under: 7, 7.0, "7" and "007" are one. None where it is no id."""
+    if isinstance(question_id, bool):
+        return None
+    if isinstance(question_id, int):
+        return str(question_id)
+    if isinstance(question_id, float) and question_id.is_integer():
+        return str(int(question_id))
+    if isinstance(question_id, str) and (text := question_id.strip()):
+        return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 100 else text
+    return None
+
+
+def _no_id(values: Mapping[str, Any], name: str, place: str) -> CaseFileError:
+    if "question_id" in values:
+        problem = f'"question_id" is {values["question_id"]!r}: it must be a whole number or a text'
+    else:
+        problem = f'has no "question_id", {_suggestion(values, ("question_id",), ALIASES["id"])}'
+    return CaseFileError(problem, path=name, place=place)
+
+
+def _no_answer(values: Mapping[str, Any], name: str, place: str) -> CaseFileError:
+    others = {key: value for key, value in values.items() if key != "question_id"}
+    hint = _suggestion(others, _ANSWERS, ALIASES["prediction"])
+    return CaseFileError(f'has neither "completion" nor "predicted_sql", {hint}', path=name, place=place)
+
+
+def _suggestion(values: Mapping[str, Any], wanted: Sequence[str], aliases: Sequence[Sequence[str]]) -> str:
+    names = [str(name) for name in values]
+    known = [*wanted, *(name for tier in aliases for name in tier)]
+    near = next((name for name in names if closest(name, known, cutoff=0.75)), None)
+    guess = f': rename "{near}" to "{wanted[0]}"' if near else f": an output is {_SHAPE}"
+    return f"only {listed(names) or 'nothing'}{guess}"

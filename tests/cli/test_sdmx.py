@@ -1,0 +1,242 @@
+"""`assay sdmx` as its user meets it: files, a live assistant, structures, reports, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from processes import assay
+
+from assay import demo
+from assay.testing import ChatAnswer, ChatEmulator
+from assay.testing.chat import query_attachment
+
+ROOT = Path(__file__).resolve().parents[2]
+IMF = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data")) / "imf-sdmx"
+KEY = "deployment-key-4711"
+needs_sdmx1 = pytest.mark.skipif(
+    find_spec("sdmx") is None,
+    reason="sdmx1 is not installed (pip install 'assay[sdmx]')",
+)
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the bundled example."""
+    folder = tmp_path_factory.mktemp("sdmx")
+    shutil.copyfile(demo.sdmx_path("cases.yaml"), folder / "cases.yaml")
+    shutil.copyfile(demo.sdmx_path("predictions.jsonl"), folder / "predictions.jsonl")
+    shutil.copyfile(demo.sdmx_path("structures.xml"), folder / "structures.xml")
+    return folder
+
+
+@needs_sdmx1
+def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, tmp_path: Path) -> None:
+    files = {name: tmp_path / f"report.{name}" for name in ("xlsx", "html", "md", "junit")}
+    options = [part for name, path in files.items() for part in (f"--{name}", path)]
+    inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl", "--structures", example / "structures.xml"]
+    done = assay("sdmx", *inputs, "-o", tmp_path / "run", "--json", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert report["headline"]["metric"] == "exact_match"
+    assert report["aggregates"]["correct"] == 5
+    assert report["aggregates"]["selection"]["micro"]["false_positives"] == 4
+    assert all(path.stat().st_size > 1000 for path in files.values())
+    assert files["xlsx"].read_bytes().startswith(b"PK")
+
+    again = assay("report", tmp_path / "run", "--json", tmp_path / "again.json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads((tmp_path / "again.json").read_text())["cases"] == report["cases"]
+    same = assay("sdmx", *inputs, "-o", tmp_path / "run", "--quiet")
+    assert same.returncode == 0, same.stderr
+    other = assay("sdmx", *inputs, "-o", tmp_path / "run", "--match-on", "id")
+    assert other.returncode == 2
+    assert "holds a run with other settings (selection" in other.stderr
+
+
+def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
+    pytest.importorskip("sdmx", reason="sdmx1 is not installed (pip install 'assay[sdmx]')")
+    done = assay("demo", "--sdmx", "shown", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "macro recall" in done.stdout
+    expected = {"cases.yaml", "predictions.jsonl", "structures.xml", "run", "report.html", "report.xlsx"}
+    assert {path.name for path in (tmp_path / "shown").iterdir()} == expected
+
+
+def test_without_structures_names_are_not_compared_and_the_summary_says_so(example: Path) -> None:
+    done = assay("sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--limit", "1")
+    assert done.returncode == 0, done.stderr
+    assert "by their codes alone" in " ".join(done.stdout.split())
+
+
+@pytest.fixture
+def assistant() -> Iterator[ChatEmulator]:
+    """An assistant that answers as it should, and needs its state back."""
+
+    def query(*countries: str) -> ChatAnswer:
+        filters = [
+            {"component_code": "INDICATOR", "operator": "in", "values": ["PCPIPCH"]},
+            {"component_code": "COUNTRY", "operator": "in", "values": list(countries)},
+        ]
+        attachment = query_attachment({"urn": "IMF.RES:WEO(1.0.0)", "filters": filters, "metadata": {}})
+        return ChatAnswer(content="Here it is.", attachments=(attachment,), state={"countries": list(countries)})
+
+    answers = {
+        "What is inflation in Mexico?": query("MEX"),
+        "And put Brazil beside it.": query("MEX", "BRA"),
+    }
+    with ChatEmulator(answers=answers, token=KEY, model="statgpt") as running:
+        yield running
+
+
+def conversation(example: Path, folder: Path) -> Path:
+    """The one case of the example that has two questions."""
+    text = (example / "cases.yaml").read_text(encoding="utf-8")
+    start = text.index("- id: inflation-then-brazil")
+    path = folder / "conversation.yaml"
+    path.write_text(text[start : text.index("\n- id:", start + 1)], encoding="utf-8")
+    return path
+
+
+def test_a_live_assistant_is_asked_question_by_question_with_what_was_said_before(
+    example: Path, tmp_path: Path, assistant: ChatEmulator
+) -> None:
+    cases = conversation(example, tmp_path)
+    command = ["sdmx", cases, "--system", f"chat:{assistant.deployment_url()}", "-o", tmp_path / "run"]
+    done = assay(*command, "--json", env={"ASSAY_TOKEN": KEY})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["aggregates"]["correct"] == 1
+    history = [message["role"] for message in assistant.bodies[-1]["messages"]]
+    assert history == ["user", "assistant", "user"]
+    assert assistant.bodies[-1]["messages"][1]["custom_content"]["state"] == {"countries": ["MEX"]}
+
+    asked = dict(assistant.asked)
+    again = assay(*command, env={"ASSAY_TOKEN": KEY})
+    assert again.returncode == 0, again.stderr
+    rescored = assay(*command, "--rescore", env={"ASSAY_TOKEN": KEY})
+    assert rescored.returncode == 0, rescored.stderr
+    assert dict(assistant.asked) == asked, "no question is asked twice"
+    everything = "".join(path.read_text(errors="replace") for path in (tmp_path / "run").iterdir())
+    assert KEY not in everything + done.stdout + done.stderr
+
+
+def test_a_wrong_key_ends_the_run_with_one_message(example: Path, tmp_path: Path, assistant: ChatEmulator) -> None:
+    command = ["sdmx", conversation(example, tmp_path), "--system", f"chat:{assistant.deployment_url()}"]
+    done = assay(*command, env={"ASSAY_TOKEN": "another-key"})
+    assert done.returncode == 2
+    assert "another-key" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def broken(folder: Path, text: str, name: str = "cases.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+CASE = """\
+- id: {id}
+  conversation:
+  - role: user
+    content: Population of Norway?
+    target:
+      indicator_selection:
+      - dataset_id: IMF.RES:WEO
+        {dimensions}:
+        - dimension_name: COUNTRY
+          values:
+          - id: NO
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (CASE.format(id="a", dimensions="dimension"), ["line 8", '"dimension"', "dimensions"]),
+        (CASE.format(id="a", dimensions="dimensions") * 2, ['"a" occurs twice', "line 1", "line 12"]),
+        (CASE.format(id="[a", dimensions="dimensions"), ["line"]),
+        ("just text", ["cases.yaml"]),
+        ("", ["empty"]),
+    ],
+)
+def test_a_case_file_that_cannot_be_used_is_one_message_with_its_place(
+    tmp_path: Path, text: str, parts: list[str]
+) -> None:
+    answers = broken(tmp_path, '{"id": "a", "answer": {"indicator_selection": []}}\n', "answers.jsonl")
+    done = assay("sdmx", broken(tmp_path, text), "-p", answers)
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: error: ")
+    assert "Traceback" not in done.stderr
+    for part in parts:
+        assert part in done.stderr
+
+
+def test_the_country_no_is_a_country(tmp_path: Path) -> None:
+    cases = broken(tmp_path, CASE.format(id="a", dimensions="dimensions"))
+    answers = broken(tmp_path, '{"id": "a", "answer": {"urn": "WEO", "filters": [{"component_code": "COUNTRY", '
+                     '"operator": "in", "values": ["NO"]}]}}\n', "answers.jsonl")  # fmt: skip
+    done = assay("sdmx", cases, "-p", answers, "--json")
+    assert json.loads(done.stdout)["aggregates"]["correct"] == 1
+
+
+@needs_sdmx1
+@pytest.mark.parametrize("content", ["<html><body>no structures</body></html>", "PK not xml at all", "<a>"])
+def test_a_file_that_is_no_structure_is_named(example: Path, tmp_path: Path, content: str) -> None:
+    path = broken(tmp_path, content, "structures.xml")
+    done = assay("sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--structures", path)
+    assert done.returncode == 2
+    assert str(path) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@needs_sdmx1
+def test_a_service_that_is_down_is_one_message(example: Path) -> None:
+    inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl"]
+    done = assay("sdmx", *inputs, "--structures", "http://127.0.0.1:9/rest")
+    assert done.returncode == 2
+    assert "cannot be reached" in done.stderr
+
+
+@needs_sdmx1
+@pytest.mark.skipif(not IMF.is_dir(), reason="the IMF's structures are not at hand (ASSAY_SHARED_DATA)")
+def test_real_structures_read_keys_name_codes_and_find_invented_ones(tmp_path: Path) -> None:
+    target = {
+        "indicator_selection": [
+            {
+                "dataset_id": "IMF.STA:CPI",
+                "dimensions": [
+                    {"dimension_name": "COUNTRY", "values": [{"id": "MEX", "name": "Mexico"}]},
+                    {"dimension_name": "INDEX_TYPE", "values": ["CPI"]},
+                    {"dimension_name": "FREQUENCY", "values": [{"id": "A", "name": "Annual"}]},
+                ],
+            }
+        ]
+    }
+    names = {
+        "url": "https://sdmx.example.org/rest/data/IMF.STA,CPI,4.0.0/MEX.CPI...A",
+        "invented": "https://sdmx.example.org/rest/data/IMF.STA,CPI,4.0.0/MEX+ATLANTIS.CPI...A",
+        "short": "https://sdmx.example.org/rest/data/IMF.STA,CPI,4.0.0/MEX.CPI.A.A.A.A.A",
+    }
+    cases = [
+        {"id": name, "conversation": [{"role": "user", "content": "Prices in Mexico?", "target": target}]}
+        for name in names
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    (tmp_path / "answers.jsonl").write_text(
+        "".join(json.dumps({"id": name, "answer": url}) + "\n" for name, url in names.items())
+    )
+    done = assay(
+        "sdmx", tmp_path / "cases.json", "-p", tmp_path / "answers.jsonl", "--structures", IMF, "--json", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    by_id = {one["case"]["id"]: one for one in json.loads(done.stdout)["cases"]}
+    assert by_id["url"]["verdict"]["outcome"] == "correct", by_id["url"]["verdict"]["reason"]
+    country = by_id["invented"]["turns"][0]["score"]["dimensions"][0]
+    assert [(term["id"], term["note"]) for term in country["false_positives"]] == [("ATLANTIS", "unknown_code")]
+    assert by_id["short"]["verdict"]["failure"]["kind"] == "unreadable_answer"
+    assert "COUNTRY" in by_id["short"]["verdict"]["reason"]

@@ -1,0 +1,215 @@
+"""What becomes of a case whose answer is a selection: verdict, scores, failures, totals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay import demo
+from assay.model import (
+    Case,
+    DatasetSelection,
+    DimensionSelection,
+    Evidence,
+    Failure,
+    Prediction,
+    Selection,
+    SelectionSettings,
+    Term,
+    Turn,
+    TurnAnswer,
+)
+from assay.runs.codec import decode_evidence, encode_evidence
+from assay.runs.selecting import judge_case
+from assay.runs.selection_totals import selection_totals
+
+
+def selection(*codes: str, dataset: str = "IMF.RES:WEO", dimension: str = "COUNTRY") -> Selection:
+    terms = tuple(Term(id=code) for code in codes)
+    return Selection(
+        datasets=(
+            DatasetSelection(dataset=dataset, dimensions=(DimensionSelection(dimension=dimension, terms=terms),)),
+        )
+    )
+
+
+def case(*targets: Selection | None) -> Case:
+    turns = tuple(
+        Turn(question=f"question {number}?", targets=() if target is None else (target,))
+        for number, target in enumerate(targets, start=1)
+    )
+    return Case(id="one", question="?", turns=turns)
+
+
+def judged(asked: Case, *answers: Selection | str | Failure | None, failure: Failure | None = None) -> Evidence:
+    turns = tuple(
+        TurnAnswer(
+            selection=answer if isinstance(answer, Selection) else None,
+            raw=answer if isinstance(answer, str) else None,
+            failure=answer if isinstance(answer, Failure) else None,
+        )
+        for answer in answers
+    )
+    prediction = Prediction(case_id="one", turns=turns, failure=failure)
+    return judge_case(asked, prediction, structures=None, settings=SelectionSettings())
+
+
+def value(evidence: Evidence, metric: str) -> float | None:
+    score = evidence.score(metric)
+    assert score is not None
+    return score.value
+
+
+def test_a_conversation_is_correct_where_every_question_is_met() -> None:
+    asked = case(selection("MEX"), selection("MEX", "BRA"))
+    right = judged(asked, selection("MEX"), selection("BRA", "MEX"))
+    assert right.outcome == "correct"
+    half = judged(asked, selection("MEX"), selection("BRA"))
+    assert half.outcome == "incorrect"
+    assert half.verdict.reason == "question 2: COUNTRY: 1 missing (MEX)"
+    assert value(half, "macro_recall") == 0.75
+    assert value(half, "exact_match") == 0.0
+
+
+def test_a_question_without_a_target_is_not_scored() -> None:
+    evidence = judged(case(None, selection("MEX")), selection("XXX"), selection("MEX"))
+    assert evidence.outcome == "correct"
+    assert [turn.score is None for turn in evidence.turns] == [True, False]
+
+
+def test_answers_may_be_given_for_the_scored_questions_alone() -> None:
+    assert judged(case(None, selection("MEX")), selection("MEX")).outcome == "correct"
+
+
+def test_a_question_that_got_no_answer_is_incorrect_and_scores_0() -> None:
+    unanswered = Failure(stage="ask", kind="unanswered", blame="system", message="no line answers this case")
+    evidence = judged(case(selection("MEX")), failure=unanswered)
+    assert (evidence.outcome, evidence.verdict.reason) == ("incorrect", "no line answers this case")
+    assert (value(evidence, "macro_recall"), value(evidence, "macro_precision")) == (0.0, 0.0)
+
+
+def test_no_answer_earns_nothing_where_nothing_was_wanted() -> None:
+    unanswered = Failure(stage="ask", kind="unanswered", blame="system", message="no line answers this case")
+    evidence = judged(case(Selection()), failure=unanswered)
+    assert evidence.outcome == "incorrect"
+    assert value(evidence, "macro_recall") == 0.0
+    assert judged(case(Selection()), Selection()).outcome == "correct"
+    assert judged(case(Selection()), None).outcome == "correct", "an answer in words alone selects nothing"
+
+
+def test_an_unreadable_answer_is_the_systems_and_wrong() -> None:
+    evidence = judged(case(selection("MEX")), "I think Mexico is what you want.")
+    assert evidence.outcome == "incorrect"
+    assert evidence.verdict.failure is not None
+    assert (evidence.verdict.failure.kind, evidence.verdict.failure.blame) == ("unreadable_answer", "system")
+    assert value(evidence, "macro_recall") == 0.0
+
+
+def test_a_key_that_cannot_be_read_without_structures_is_unscored() -> None:
+    evidence = judged(case(selection("MEX")), "https://sdmx.example.org/rest/data/IMF.RES,WEO,1.0/MEX.LP.A")
+    assert evidence.outcome == "unscored"
+    assert evidence.verdict.failure is not None
+    assert evidence.verdict.failure.kind == "unknown_structure"
+    assert value(evidence, "macro_recall") is None
+    assert "--structures" in evidence.verdict.reason
+
+
+def test_a_key_in_a_dataset_that_no_target_has_is_wrong_whatever_it_says() -> None:
+    evidence = judged(case(selection("MEX")), "https://sdmx.example.org/rest/data/IMF.RES,WOE,1.0/MEX.LP.A")
+    assert evidence.outcome == "incorrect"
+    assert value(evidence, "dataset_precision") == 0.0
+
+
+def test_more_answers_than_questions_are_unscored_with_the_numbers() -> None:
+    evidence = judged(case(selection("MEX")), selection("MEX"), selection("MEX"))
+    assert evidence.outcome == "unscored"
+    assert "2 answers" in evidence.verdict.reason
+
+
+def test_recall_has_no_value_where_there_is_nothing_to_be_found() -> None:
+    evidence = judged(case(Selection()), selection("MEX"))
+    assert (value(evidence, "macro_precision"), value(evidence, "macro_recall")) == (0.0, None)
+    score = evidence.score("macro_recall")
+    assert score is not None
+    assert score.failure is not None
+
+
+def test_evidence_survives_the_journal() -> None:
+    evidence = judged(case(selection("MEX"), None), json.dumps({"urn": "A:B", "filters": []}), "nonsense")
+    assert decode_evidence(encode_evidence(evidence)) == evidence
+
+
+def test_totals_pool_terms_and_tell_dimensions_apart() -> None:
+    wide = Selection(
+        datasets=(
+            DatasetSelection(
+                dataset="IMF.RES:WEO",
+                dimensions=(
+                    DimensionSelection(dimension="COUNTRY", terms=(Term(id="MEX"), Term(id="USA"))),
+                    DimensionSelection(dimension="FREQ", terms=(Term(id="A"),)),
+                ),
+            ),
+        )
+    )
+    totals = selection_totals(
+        [judged(case(selection("MEX")), wide), judged(case(selection("MEX", "BRA")), Selection())]
+    )
+    assert totals.turns == 2
+    assert (totals.micro.true_positives, totals.micro.false_positives, totals.micro.false_negatives) == (1, 2, 2)
+    assert totals.micro.precision == pytest.approx(1 / 3)
+    country, frequency = totals.by_dimension
+    assert (country.dimension, country.turns, country.mean_recall) == ("COUNTRY", 2, 0.5)
+    assert (frequency.dimension, frequency.turns, frequency.turns_beyond_target) == ("FREQ", 0, 1)
+    assert totals.by_turn == ()
+
+
+def test_numbers_by_turn_are_there_for_conversations() -> None:
+    asked = case(selection("MEX"), selection("BRA"))
+    totals = selection_totals([judged(asked, selection("MEX"), selection("MEX"))])
+    assert [(group.name, group.cases) for group in totals.by_turn] == [("1", 1), ("2", 1)]
+    rates = [group.rate("exact_match") for group in totals.by_turn]
+    assert [rate.value for rate in rates if rate is not None] == [1.0, 0.0]
+
+
+def test_the_bundled_example_scores_as_its_comments_say() -> None:
+    pytest.importorskip("sdmx", reason="sdmx1 is not installed (pip install 'assay[sdmx]')")
+    from assay import evaluate_selections
+
+    run = evaluate_selections(
+        demo.sdmx_path("cases.yaml"),
+        demo.sdmx_path("predictions.jsonl"),
+        structures=demo.sdmx_path("structures.xml"),
+    )
+    by_id = {evidence.case.id: evidence for evidence in run.evidence}
+    mexico = by_id["c48d7624-d376-48ca-b2d8-386999befb45"]
+    assert (mexico.outcome, value(mexico, "macro_precision"), value(mexico, "macro_recall")) == ("correct", 1.0, 1.0)
+    gdp = by_id["gdp-and-gdp-per-capita"]
+    assert round(value(gdp, "macro_precision") or 0, 2) == 0.67
+    assert value(gdp, "macro_recall") == 1.0
+    notes = {
+        id: [
+            term.note
+            for turn in evidence.turns
+            if turn.score
+            for one in turn.score.dimensions
+            for term in one.false_positives
+        ]
+        for id, evidence in by_id.items()
+    }
+    assert notes["inflation-finland"] == ["unknown_code"]
+    assert notes["unemployment-g7"] == ["through_hierarchy"]
+    assert [id for id, evidence in by_id.items() if evidence.outcome == "correct"] == [
+        "c48d7624-d376-48ca-b2d8-386999befb45",
+        "population-everywhere",
+        "growth-or-level",
+        "weather-tomorrow",
+        "fish-in-norway",
+    ]
+    counted = evaluate_selections(
+        demo.sdmx_path("cases.yaml"),
+        demo.sdmx_path("predictions.jsonl"),
+        structures=demo.sdmx_path("structures.xml"),
+        count_hierarchy=True,
+    )
+    assert next(one for one in counted.evidence if one.case.id == "unemployment-g7").outcome == "correct"
