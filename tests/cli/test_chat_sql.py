@@ -62,6 +62,11 @@ def evidence(run: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: str(one["case"]["id"]))
 
 
+def _words_asked(found: list[dict[str, Any]]) -> int:
+    """The input of the answers whose usage the emulator counted itself."""
+    return sum(one["prediction"]["tokens"]["input"] for one in found[1::2])
+
+
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_a_model_is_assayed_without_any_code(shop: Path, tmp_path: Path, *, streams: bool) -> None:
     report, workbook = tmp_path / "report.html", tmp_path / "report.xlsx"
@@ -82,6 +87,9 @@ def test_a_model_is_assayed_without_any_code(shop: Path, tmp_path: Path, *, stre
     assert dict(right["timings_s"])["total_execution_time"] > 0
     assert wrong["failure"]["kind"] == "unanswered"
     assert "I cannot tell from these tables." in wrong["failure"]["message"]
+    totals = json.loads(done.stdout)["aggregates"]["usage"]
+    assert (totals["input"], totals["answers_with_cost"]) == (1000 * LIMIT // 2 + _words_asked(found), LIMIT)
+    assert re.search(r"Cost</\w+>\s*<\w+[^>]*>\d\.\d{4} USD<", report.read_text(encoding="utf-8"))
     shown = sheet(workbook, "Details")[0]
     assert (shown["Input tokens"], shown["Cost (USD)"]) == (1000, pytest.approx(0.0021))
     for file in (tmp_path / "run").rglob("*"):

@@ -24,4 +24,5 @@ class UsageTotals:
     output: int | None = None
     total: int | None = None
     cost_usd: float | None = None
+    answers_with_tokens: int = 0
     answers_with_cost: int = 0

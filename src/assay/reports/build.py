@@ -341,7 +341,7 @@ def _usage_facts(numbers: Aggregates) -> Iterable[tuple[str, str]]:
     parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
     said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
     if said:
-        yield "Tokens", f"{said}{of(usage.answers)}"
+        yield "Tokens", f"{said}{of(usage.answers_with_tokens)}"
     if usage.cost_usd is not None:
         yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"
 

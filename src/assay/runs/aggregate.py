@@ -157,6 +157,7 @@ def _usage(predictions: Sequence[Prediction]) -> UsageTotals | None:
         output=total(one.output for one in tokens),
         total=total(one.total for one in tokens),
         cost_usd=math.fsum(costs) if costs else None,
+        answers_with_tokens=len(tokens),
         answers_with_cost=len(costs),
     )
 

@@ -26,7 +26,7 @@ listed above. Select what the question asks for, in the order in which it asks, 
 """
 
 _LLMSQL_TASK = """\
-Write one {dialect} SELECT statement that answers the question from the given table. Answer with the statement alone.
+Write one {dialect} SELECT statement that answers the last question, from the tables given with it. Answer with it alone.
 """
 
 _LLMSQL_CASE = """\
