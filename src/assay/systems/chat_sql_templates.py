@@ -26,7 +26,7 @@ listed above. Select what the question asks for, in the order in which it asks, 
 """
 
 _LLMSQL_TASK = """\
-Write one {dialect} SELECT statement that answers the last question, from the tables given with it. Answer with it alone.
+Write one {dialect} SELECT that answers the last question from the tables given with it. Answer with SQL alone.
 """
 
 _LLMSQL_CASE = """\
