@@ -14,6 +14,7 @@ from assay.sdmx.structures import CodeList, DimensionStructure
 WILDCARD = "*"
 """The id under which a wildcard stands among terms."""
 _ALL = "all codes"
+_MOST_KEPT = 1 << 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -211,19 +212,41 @@ NoteOf = Callable[[str], TermNote | None]
 def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[JudgedTerm]:
     """The terms as evidence, with what else is known of them."""
     if note_of is None and WILDCARD not in terms:
-        return [_judged(code, name, label, None) for code, name in terms.items()]
+        known = _made(label, None)
+        return [
+            found if (found := known.get(code)) is not None and found.name == name else _new(known, code, name, label)
+            for code, name in terms.items()
+        ]
     return [
         JudgedTerm(id=code, name=name, dataset=label, note=None if name == _ALL else "rest_of_the_list", count=rest)
         if code == WILDCARD
-        else _judged(code, name, label, None if note_of is None else note_of(code))
+        else _noted(code, name, label, None if note_of is None else note_of(code))
         for code, name in terms.items()
     ]
 
 
-@lru_cache(maxsize=1 << 16)
-def _judged(code: str, name: str | None, label: str, note: TermNote | None) -> JudgedTerm:
-    """One value for the same term of many cases: making it costs more than all the rest of judging it."""
-    return JudgedTerm(id=code, name=name, dataset=label, note=note)
+def _noted(code: str, name: str | None, label: str, note: TermNote | None) -> JudgedTerm:
+    known = _made(label, note)
+    found = known.get(code)
+    return found if found is not None and found.name == name else _new(known, code, name, label, note)
+
+
+@lru_cache(maxsize=1024)
+def _made(label: str, note: TermNote | None) -> dict[str, JudgedTerm]:  # noqa: ARG001 - what it is kept by
+    """The judged terms of a dataset by code: one value for the same term of many cases.
+
+    Making one costs more than all the rest of judging it.
+    """
+    return {}
+
+
+def _new(
+    known: dict[str, JudgedTerm], code: str, name: str | None, label: str, note: TermNote | None = None
+) -> JudgedTerm:
+    made = JudgedTerm(id=code, name=name, dataset=label, note=note)
+    if len(known) < _MOST_KEPT:
+        known[code] = made
+    return made
 
 
 def count_of(terms: dict[str, str | None], rest: int) -> int:
