@@ -89,6 +89,7 @@ def test_a_model_is_assayed_without_any_code(shop: Path, tmp_path: Path, *, stre
     assert "I cannot tell from these tables." in wrong["failure"]["message"]
     totals = json.loads(done.stdout)["aggregates"]["usage"]
     assert (totals["input"], totals["answers_with_cost"]) == (1000 * LIMIT // 2 + _words_asked(found), LIMIT)
+    assert "test on cases<" in report.read_text(encoding="utf-8")
     assert re.search(r"Cost</\w+>\s*<\w+[^>]*>\d\.\d{4} USD<", report.read_text(encoding="utf-8"))
     shown = sheet(workbook, "Details")[0]
     assert (shown["Input tokens"], shown["Cost (USD)"]) == (1000, pytest.approx(0.0021))

@@ -25,6 +25,7 @@ from assay.reports.view import (
 )
 
 HEADLINE_METRIC = "match"
+_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5
 _GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
@@ -347,7 +348,9 @@ def _usage_facts(numbers: Aggregates) -> Iterable[tuple[str, str]]:
 
 
 def _stem(path: str) -> str:
-    """The name of a file without folders and suffix, or a live system's path; anything else as it is."""
+    """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
+    if path.startswith("chat:") and (model := _MODEL.search(path)):
+        return model[1] or model[2]
     if "://" in path:
         path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
