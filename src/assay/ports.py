@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from assay.model import (
     Case,
     Comparison,
+    DatabaseSchema,
     DatabaseUrl,
     Execution,
     Failure,
@@ -51,6 +52,18 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""
+        ...
+
+
+class DescribesSchema(Protocol):
+    """What an Engine may do beside: say what its database holds, for systems that write queries from that."""
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """All tables and views but the database's own, and a few values, read under the engine's limits.
+
+        The same content gives the same answer. What cannot be read (a view on a table that is gone) is left
+        out. Raises `assay.errors.DatabaseError` where the tables cannot be listed.
+        """
         ...
 
 
@@ -227,6 +240,22 @@ class System(Protocol):
 
     def close(self) -> None:
         """Release connections. Closing twice is harmless."""
+        ...
+
+
+class SchemaSource(Protocol):
+    """Where a system finds what a case's database holds. Asked from several threads at once."""
+
+    def __call__(self, case: Case) -> DatabaseSchema:
+        """The schema of the case's database. Raises `assay.errors.InputError` where there is none to be had."""
+        ...
+
+
+class AsksAboutDatabases(System, Protocol):
+    """A System that puts the database into what it asks."""
+
+    def with_databases(self, schemas: SchemaSource) -> System:
+        """The system to ask in place of this one, which is closed with this one."""
         ...
 
 

@@ -113,7 +113,8 @@ def open_system(url: str, options: SystemOptions) -> System:
     kind, colon, _ = url.partition(":")
     if not colon:
         raise InputError(
-            f"{url!r} names no system: write denodo:URL, http:URL, command:COMMAND or python:MODULE:FUNCTION"
+            f"{url!r} names no system: "
+            "write denodo:URL, http:URL, chat:MODEL, command:COMMAND or python:MODULE:FUNCTION"
         )
     opened: System = load("assay.systems", kind).open(url, options)
     return opened

@@ -10,7 +10,19 @@ from dataclasses import dataclass, replace
 import pytest
 
 from assay.errors import UsageError
-from assay.model import Case, Comparison, Evidence, Execution, Failure, NearMiss, Prediction, Score, Verdict
+from assay.model import (
+    Case,
+    Comparison,
+    Evidence,
+    Execution,
+    Failure,
+    NearMiss,
+    Prediction,
+    Score,
+    TokenUsage,
+    UsageTotals,
+    Verdict,
+)
 from assay.runs.aggregate import aggregate
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
@@ -219,3 +231,23 @@ def test_times_are_summed_up_over_the_cases_that_have_them() -> None:
     assert extra.answer_time is None
     assert numbers.overall.answer_time is not None
     assert numbers.overall.answer_time.n == 3
+
+
+def test_tokens_and_cost_are_summed_over_the_answers_that_say_them() -> None:
+    def answer(name: str, tokens: TokenUsage | None = None, cost_usd: float | None = None) -> Evidence:
+        item = case(name, 1)
+        return replace(item, prediction=replace(item.prediction, tokens=tokens, cost_usd=cost_usd))
+
+    assert aggregate([answer("a"), answer("b")], [MATCH]).usage is None
+    numbers = aggregate(
+        [
+            answer("a", TokenUsage(input=10, output=2), 0.25),
+            answer("b", TokenUsage(input=5, total=9)),
+            answer("c"),
+            answer("d", cost_usd=0.5),
+        ],
+        [MATCH],
+    )
+    assert numbers.usage == UsageTotals(
+        answers=3, input=15, output=2, total=9, cost_usd=0.75, answers_with_cost=2, answers_with_tokens=2
+    )

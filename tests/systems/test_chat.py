@@ -213,13 +213,11 @@ def test_a_secret_that_a_server_sends_back_is_masked(quick: Quick) -> None:
     assert json.loads(prediction.turns[0].raw or "")["note"] == "***"
 
 
-def test_a_question_for_sql_says_what_is_missing(quick: Quick, case: Case) -> None:
+def test_a_question_for_sql_about_no_database_says_what_is_missing(quick: Quick, case: Case) -> None:
     with ChatEmulator() as server:
-        failure = _answer(server, case, quick()).failure
+        with pytest.raises(SystemUnusable, match="shows the database, and none is known"):
+            _answer(server, case, quick())
         assert server.calls == ()
-    assert failure is not None
-    assert failure.kind == "ask_failed"
-    assert "asked for SQL by a prompt" in failure.message
 
 
 def test_several_conversations_are_held_at_once(quick: Quick) -> None:

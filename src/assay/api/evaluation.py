@@ -14,6 +14,7 @@ from typing import get_args
 
 from assay import registry
 from assay._version import __version__
+from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
     DatabasesInput,
@@ -110,9 +111,11 @@ def evaluate(
         columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
     )
     with make_pool(options, limits, named, count) as pool:
-        system = predictions if is_system(predictions) else None
-        inputs = read_inputs(cases, predictions, files or FileOptions(), allow_unmatched=allow_unmatched)
         locate, database_name = locator(databases)
+        system = with_databases(predictions, locate, limits) if is_system(predictions) else None
+        inputs = read_inputs(
+            cases, predictions if system is None else system, files or FileOptions(), allow_unmatched=allow_unmatched
+        )
         works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))

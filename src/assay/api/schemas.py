@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
 from assay import registry
+from assay.api.database_schemas import describes_schema
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Limits
-
-_STATEMENTS = {
-    "sqlite": (
-        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN ('table', 'view') "
-        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
-    ),
-    "duckdb": (
-        "SELECT sql FROM (SELECT schema_name, table_name AS name, sql FROM duckdb_tables() WHERE NOT internal "
-        "UNION ALL SELECT schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal) "
-        "ORDER BY schema_name, name"
-    ),
-}
+from assay.ports import DescribesSchema
 
 SchemaOf = Callable[[str | None], str]
 """From a case's database name to the text of its schema; empty where there is none."""
@@ -29,15 +21,12 @@ SchemaOf = Callable[[str | None], str]
 
 def schema_of_database(url: DatabaseUrl) -> str:
     """The DDL of a SQLite or DuckDB file. Raises DatabaseError where it cannot be read."""
-    engine = registry.engine_class(url).open(url, Limits(timeout_s=10.0))
-    try:
-        execution = engine.execute(_STATEMENTS[url.scheme])
-    finally:
-        engine.close()
-    if execution.result is None:
-        why = execution.failure.message if execution.failure is not None else execution.status
-        raise DatabaseError(f"the schema of {url} cannot be read: {why}")
-    return "\n".join(f"{str(row[0]).strip().removesuffix(';')};" for row in execution.result.rows)
+    with closing(registry.engine_class(url).open(url, Limits(timeout_s=10.0))) as engine:
+        try:
+            found = cast("DescribesSchema", engine).schema(with_values=False)
+        except DatabaseError as error:
+            raise DatabaseError(f"{url}: {error}") from None
+    return "\n".join(f"{table.ddl};" for table in found.tables)
 
 
 def schema_from_file(template: str) -> SchemaOf:
@@ -68,9 +57,9 @@ def schema_from_databases(database: str) -> SchemaOf | None:
     """
     try:
         url = DatabaseUrl.parse(database)
+        if not describes_schema(url):
+            return None
     except InputError:
-        return None
-    if url.scheme not in _STATEMENTS:
         return None
 
     @lru_cache

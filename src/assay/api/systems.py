@@ -24,11 +24,14 @@ def open_system(
     query_path: str | None = None,
     tokens_path: str | None = None,
     times_path: str | None = None,
+    prompt: str | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
 ) -> System:
     """Open a live system, to be given to `evaluate` in place of predictions.
 
-    ``denodo:http://host:8008/answerDataQuestion``, ``http:https://host/ask``, ``command:./ask.sh``
-    or ``python:module:function``; what the options mean is said in docs/systems.md. Raises
+    ``denodo:http://host:8008/answerDataQuestion``, ``http:https://host/ask``, ``chat:MODEL``,
+    ``command:./ask.sh`` or ``python:module:function``; what the options mean is said in docs/systems.md. Raises
     InputError for a URL that names no such system, or options that do not go together.
     """
     options = SystemOptions(
@@ -43,5 +46,8 @@ def open_system(
         query_path=query_path,
         tokens_path=tokens_path,
         times_path=times_path,
+        prompt=prompt,
+        price_in=price_in,
+        price_out=price_out,
     )
     return registry.open_system(url, options)

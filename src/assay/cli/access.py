@@ -56,6 +56,9 @@ class Access:
         query_path: str | None = None,
         tokens_path: str | None = None,
         times_path: str | None = None,
+        prompt: str | None = None,
+        price_in: float | None = None,
+        price_out: float | None = None,
     ) -> SystemOptions:
         """The options of a live system."""
         default = SystemOptions()
@@ -71,6 +74,9 @@ class Access:
             query_path=query_path,
             tokens_path=tokens_path,
             times_path=times_path,
+            prompt=prompt,
+            price_in=price_in,
+            price_out=price_out,
         )
 
     def denodo_database(self, url: str | None, config: Path | None, **flags: str | int | bool | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from assay.errors import InputError, Interrupted, UsageError
 from assay.model import Limits
 from assay.ports import FieldNames, System
 from assay.settings import RunFileSettings, is_run_file, read_run_file
+
+if TYPE_CHECKING:
+    from assay.api import FileOptions
 
 _MEBIBYTE = 1024 * 1024
 _CONCURRENCY = 4
@@ -28,7 +31,9 @@ def run(  # one parameter an option
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Ask a live system: denodo:URL, http:URL, command:…, python:MOD:FUNC."),
+        typer.Option(
+            metavar="URL", help="Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC."
+        ),
     ] = None,
     db: Annotated[
         str | None,
@@ -107,6 +112,19 @@ def run(  # one parameter an option
     ] = None,
     tokens_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the tokens stand.")] = None,
     times_path: Annotated[str | None, typer.Option(metavar="PATH", help="http: where the times stand.")] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="chat: ddl, llmsql-0, llmsql-1, llmsql-5 or a file. [default: ddl]"),
+    ] = None,
+    show_prompt: Annotated[
+        bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
+    ] = False,
+    price_in: Annotated[
+        float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of input.")
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of output.")
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Denodo's project_config.env, for the database.")
     ] = None,
@@ -179,12 +197,31 @@ def run(  # one parameter an option
                 query_path=query_path,
                 tokens_path=tokens_path,
                 times_path=times_path,
+                prompt=prompt,
+                price_in=price_in,
+                price_out=price_out,
             ),
         )
+    if show_prompt:
+        _print_prompt(settings, opened)
+        return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
     run_settings(
         settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
     )
+
+
+def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
+    """Print what the first case is asked with."""
+    from assay.api.database_schemas import prompt_of
+
+    if system is None or settings.cases is None or settings.db is None:
+        raise UsageError("--show-prompt needs --system chat:… and --db: the prompt shows the database")
+    try:
+        text = prompt_of(settings.cases, system, databases=settings.db, files=_files(settings))
+    finally:
+        system.close()
+    typer.echo(text)
 
 
 def _needs_access(settings: RunFileSettings) -> bool:
@@ -203,7 +240,7 @@ def run_settings(
     reports: Mapping[str, Path | None],
 ) -> None:
     """Evaluate what the settings say, and show it."""
-    from assay.api import FileOptions, evaluate
+    from assay.api import evaluate
     from assay.cli.output import show, write_reports
     from assay.cli.progress import progress
 
@@ -234,13 +271,7 @@ def run_settings(
                 concurrency=settings.concurrency or _CONCURRENCY,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
                 name=settings.name,
-                files=FileOptions(
-                    case_format=settings.case_format,
-                    prediction_format=settings.prediction_format,
-                    case_fields=settings.case_fields,
-                    prediction_fields=settings.prediction_fields,
-                    limit=settings.limit,
-                ),
+                files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
                 on_progress=on_progress,
             )
@@ -257,6 +288,18 @@ def run_settings(
     show(done, as_json=as_json, folder=folder, written=written)
     if folder is None and not written and not as_json:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
+
+
+def _files(settings: RunFileSettings) -> FileOptions:
+    from assay.api import FileOptions
+
+    return FileOptions(
+        case_format=settings.case_format,
+        prediction_format=settings.prediction_format,
+        case_fields=settings.case_fields,
+        prediction_fields=settings.prediction_fields,
+        limit=settings.limit,
+    )
 
 
 def _limits(settings: RunFileSettings) -> Limits:

@@ -15,7 +15,7 @@ from assay.engines.files import check_file, files_beside, fingerprint_file
 from assay.engines.outcomes import Cap
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 
 _MAGIC = b"DUCK"
 _MAGIC_OFFSET = 8
@@ -149,6 +149,12 @@ class DuckdbEngine:
         return files_beside(
             self._url, lambda name: bool(suffix) and name.endswith(suffix) and not name.endswith(_BESIDE)
         )
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the file, without DuckDB's own. Raises DatabaseError where it cannot be read."""
+        from assay.engines.duckdb_schema import read_schema
+
+        return read_schema(self, with_values=with_values)
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

@@ -12,7 +12,7 @@ from assay.engines.outcomes import Cap
 from assay.engines.sqlite_file import open_read_only
 from assay.engines.sqlite_guard import Guard
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Execution, Limits, Row
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
 
 _MAGIC = b"SQLite format 3\0"
 _MEMORY = ":memory:"
@@ -131,6 +131,12 @@ class SqliteEngine:
         if self._url.path == _MEMORY:
             return ()
         return files_beside(self._url, lambda name: ".sqlite" in name and not name.endswith(_BESIDE))
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the file, without SQLite's own. Raises DatabaseError where it cannot be read."""
+        from assay.engines.sqlite_schema import read_schema
+
+        return read_schema(self, with_values=with_values)
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

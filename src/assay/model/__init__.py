@@ -21,6 +21,7 @@ from assay.model.evidence import (
 )
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
+from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
 from assay.model.secret import Secret
 from assay.model.selection import (
     DatasetSelection,
@@ -42,7 +43,7 @@ from assay.model.selection import (
     TurnAnswer,
     TurnScore,
 )
-from assay.model.usage import TokenUsage
+from assay.model.usage import TokenUsage, UsageTotals
 from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
@@ -53,9 +54,11 @@ __all__ = [
     "CaseOptions",
     "Cell",
     "ColumnRule",
+    "ColumnSchema",
     "Comparison",
     "ComparisonOptions",
     "Count",
+    "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",
     "DimensionScore",
@@ -69,6 +72,7 @@ __all__ = [
     "FailureKind",
     "Fingerprint",
     "Flag",
+    "ForeignKey",
     "Group",
     "HierarchyEquivalence",
     "JudgedTerm",
@@ -93,6 +97,7 @@ __all__ = [
     "SelectionTotals",
     "Stage",
     "Strength",
+    "TableSchema",
     "Term",
     "TermCounts",
     "TermNote",
@@ -104,5 +109,7 @@ __all__ = [
     "Turn",
     "TurnAnswer",
     "TurnScore",
+    "UsageTotals",
     "Verdict",
+    "quoted",
 ]

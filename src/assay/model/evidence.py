@@ -8,6 +8,7 @@ from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
+from assay.model.usage import UsageTotals
 from assay.model.verdict import Outcome, Score, Verdict
 
 
@@ -174,6 +175,8 @@ class Aggregates:
     causes: tuple[Count, ...] = ()
     selection: SelectionTotals | None = None
     """For SDMX runs only."""
+    usage: UsageTotals | None = None
+    """None where no answer says its tokens or cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,3 +12,17 @@ class TokenUsage:
     input: int | None = None
     output: int | None = None
     total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageTotals:
+    """What the answers of a run cost in all. A sum is over those that say the number, None where none does."""
+
+    answers: int
+    """The cases whose answer says any number of tokens, or a cost."""
+    input: int | None = None
+    output: int | None = None
+    total: int | None = None
+    cost_usd: float | None = None
+    answers_with_tokens: int = 0
+    answers_with_cost: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
+from assay.model import Aggregates, Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
@@ -25,6 +25,7 @@ from assay.reports.view import (
 )
 
 HEADLINE_METRIC = "match"
+_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5
 _GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
@@ -321,6 +322,7 @@ class _Builder:
             ("Cases", settings.cases),
             ("Predictions", settings.predictions),
             *(of_selections if self.of_selections else of_queries),
+            *_usage_facts(self.numbers),
             ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
             ("Started", provenance.started_at or ""),
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
@@ -328,8 +330,27 @@ class _Builder:
         return [Fact(name=name, value=visible(value)) for name, value in entries if value]
 
 
+def _usage_facts(numbers: Aggregates) -> Iterable[tuple[str, str]]:
+    """Tokens and cost in all, each with how many of the answers say it where not all do."""
+    usage = numbers.usage
+    if usage is None:
+        return
+
+    def of(count: int) -> str:
+        return "" if count == numbers.cases else f" over {count:,} of {plural(numbers.cases, 'answer')}"
+
+    parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
+    said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
+    if said:
+        yield "Tokens", f"{said}{of(usage.answers_with_tokens)}"
+    if usage.cost_usd is not None:
+        yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"
+
+
 def _stem(path: str) -> str:
-    """The name of a file without folders and suffix, or a live system's path; anything else as it is."""
+    """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
+    if path.startswith("chat:") and (model := _MODEL.search(path)):
+        return model[1] or model[2]
     if "://" in path:
         path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]

@@ -9,7 +9,18 @@ from itertools import combinations
 from typing import Protocol
 
 from assay.errors import UsageError
-from assay.model import Aggregates, Count, Disagreement, Evidence, Group, MetricSummary, Rate, TimeSummary
+from assay.model import (
+    Aggregates,
+    Count,
+    Disagreement,
+    Evidence,
+    Group,
+    MetricSummary,
+    Prediction,
+    Rate,
+    TimeSummary,
+    UsageTotals,
+)
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
@@ -71,6 +82,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         near_misses=_counts(evidence, _near_misses),
         failures=_counts(evidence, _failures),
         causes=_counts(evidence, lambda item: _one(item.cause)),
+        usage=_usage([item.prediction for item in evidence]),
     )
 
 
@@ -125,6 +137,29 @@ def _time(seconds: Values) -> TimeSummary | None:
         return None
     std_dev_s = statistics.stdev(known) if len(known) > 1 else None
     return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
+
+
+def _usage(predictions: Sequence[Prediction]) -> UsageTotals | None:
+    """Tokens and cost over the answers that say them."""
+    saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
+    if not saying:
+        return None
+    tokens = [one.tokens for one in saying if one.tokens is not None]
+
+    def total(counts: Iterable[int | None]) -> int | None:
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
+
+    costs = [one.cost_usd for one in saying if one.cost_usd is not None and math.isfinite(one.cost_usd)]
+    return UsageTotals(
+        answers=len(saying),
+        input=total(one.input for one in tokens),
+        output=total(one.output for one in tokens),
+        total=total(one.total for one in tokens),
+        cost_usd=math.fsum(costs) if costs else None,
+        answers_with_tokens=len(tokens),
+        answers_with_cost=len(costs),
+    )
 
 
 def _partition(

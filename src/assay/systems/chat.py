@@ -1,4 +1,4 @@
-"""Ask a chat model or an SDMX assistant the questions of a conversation, the history sent along."""
+"""Ask a chat model for SQL, or an SDMX assistant the questions of a conversation, the history sent along."""
 
 from __future__ import annotations
 
@@ -6,31 +6,38 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assay.model import Case, Failure, Prediction, TokenUsage, Turn, TurnAnswer
-from assay.ports import ChatMessage, Completion
+from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat_model import HttpChatModel
 from assay.systems.chat_selection import selected
+from assay.systems.chat_sql import TOTAL_TIME, ChatSqlSystem, cost_usd
+from assay.systems.chat_sql_prompt import PromptTemplate
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import QuestionFailed, failed, first_line
-
-TOTAL_TIME = "total_execution_time"
+from assay.systems.outcome import QuestionFailed, first_line
 
 
 class ChatSystem:
     """``chat:MODEL``, ``chat:http://host/v1``, ``chat:http://host/openai/deployments/NAME/chat/completions``.
 
-    The questions of a case are asked in their order, in one conversation: each request carries
+    A case with turns is a conversation. Its questions are asked in their order: each request carries
     the questions before it and the answers as they came, DIAL's attachments and state with them.
+    Any other case is asked for SQL, by a prompt that shows its database (`with_databases`).
     """
 
     name = "chat"
 
-    def __init__(self, model: HttpChatModel) -> None:
+    def __init__(self, model: HttpChatModel, options: SystemOptions) -> None:
         self._model = model
+        self._options = options
+        self._template = PromptTemplate.named(options.prompt)
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> ChatSystem:
-        """As `HttpChatModel.open`. Nothing is sent yet."""
-        return cls(HttpChatModel.open(url, options))
+        """As `HttpChatModel.open`. Raises InputError for a prompt that cannot be used, too. Nothing is sent yet."""
+        return cls(HttpChatModel.open(url, options), options)
+
+    def with_databases(self, schemas: SchemaSource) -> ChatSqlSystem:
+        """The system that asks for SQL about these databases, over the same connections."""
+        return ChatSqlSystem(self._model, self._options, self._template, schemas)
 
     def describe(self) -> str:
         """Endpoint, model and parameters, free of secrets."""
@@ -44,7 +51,7 @@ class ChatSystem:
         selected nothing, as is right for a question that the data cannot answer.
         """
         if not case.turns:
-            return self._answer_with_sql(case)
+            return ChatSqlSystem(self._model, self._options, self._template, None).answer(case)
         answers: list[TurnAnswer] = []
         history = [ChatMessage(role="system", content=case.context)] if case.context and case.context.strip() else []
         for number, turn in enumerate(case.turns, start=1):
@@ -56,16 +63,11 @@ class ChatSystem:
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
-        return _prediction(case, answers)
+        return _prediction(case, answers, self._options)
 
     def close(self) -> None:
         """Close the connections."""
         self._model.close()
-
-    def _answer_with_sql(self, case: Case) -> Prediction:
-        return failed(
-            case, "a chat model is asked for SQL by a prompt, which there is none of yet: give an SDMX question"
-        )
 
     def _ask(self, history: Iterable[ChatMessage], turn: Turn) -> tuple[TurnAnswer, ChatMessage | None]:
         """The answer to one question, and the message that the next one follows; None where asking failed."""
@@ -100,17 +102,19 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
     return None
 
 
-def _prediction(case: Case, answers: list[TurnAnswer]) -> Prediction:
+def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
         (one.failure for one in answers if one.failure is not None and one.failure.kind == "ask_failed"), None
     )
     said = [text for answer in answered if (text := answer.text or answer.raw)]
+    tokens = _sum([answer.tokens for answer in answered])
     return Prediction(
         case_id=case.id,
         raw="\n\n".join(said) or None,
         timings_s=((TOTAL_TIME, sum(answer.latency_s or 0.0 for answer in answered)),) if answered else (),
-        tokens=_sum([answer.tokens for answer in answered]),
+        tokens=tokens,
+        cost_usd=cost_usd(tokens, options),
         failure=failure,
         turns=tuple(answers),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from assay.errors import InputError
 from assay.model import Secret
@@ -43,6 +44,12 @@ class SystemOptions:
     """``http``: where token counts stand: an object of counts, or their total."""
     times_path: str | None = None
     """``http``: where times stand, in seconds: an object of numbers by name, or one number."""
+    prompt: str | None = None
+    """``chat``: what to ask for SQL with: the name of a built-in template, or the path of a file. None: ``ddl``."""
+    price_in: float | None = None
+    """``chat``: US dollars for a million tokens of input; with ``price_out`` it gives each answer's cost."""
+    price_out: float | None = None
+    """``chat``: US dollars for a million tokens of output."""
 
     def __post_init__(self) -> None:
         if self.user is not None and self.token is not None:
@@ -53,6 +60,11 @@ class SystemOptions:
             raise InputError("the token holds characters that no HTTP header can carry: was it copied whole?")
         if not self.timeout_s > 0:
             raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
+        if (self.price_in is None) is not (self.price_out is None):
+            raise InputError("the price of input or of output tokens is missing: give both, or neither")
+        for price in (self.price_in, self.price_out):
+            if price is not None and not 0 <= price < inf:
+                raise InputError(f"a price of {price:g} USD for a million tokens is none: give a number from 0 up")
         if self.retries < 0:
             raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
         if self.retry_wait_s < 0 or self.max_wait_s < 0:

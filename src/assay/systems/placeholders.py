@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from assay.errors import InputError
@@ -14,14 +14,14 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_]+)\}")
 _DOUBLED = {"{{": "{", "}}": "}"}
 
 
-def check_placeholders(texts: Iterable[str], *, what: str) -> set[str]:
-    """The placeholders in the texts. Raises InputError for an unknown one, with the closest name."""
+def check_placeholders(texts: Iterable[str], *, what: str, known: Sequence[str] = PLACEHOLDERS) -> set[str]:
+    """The placeholders in the texts. Raises InputError for one that is not known, with the closest name."""
     names = {found[1] for text in texts for found in _PLACEHOLDER.finditer(text) if found[1]}
-    for name in sorted(names.difference(PLACEHOLDERS)):
-        close = get_close_matches(name, PLACEHOLDERS, n=1)
+    for name in sorted(names.difference(known)):
+        close = get_close_matches(name, known, n=1)
         hint = f" (did you mean {{{close[0]}}}?)" if close else ""
-        known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-        raise InputError(f"{what} holds {{{name}}}{hint}: there is {known}; for braces as such write {{{{{name}}}}}")
+        listed = ", ".join(f"{{{one}}}" for one in known)
+        raise InputError(f"{what} holds {{{name}}}{hint}: there is {listed}; for braces as such write {{{{{name}}}}}")
     return names
 
 
@@ -33,4 +33,9 @@ def filled(template: str, case: Case) -> str:
         "database": case.database or "",
         "id": case.id,
     }
+    return fill(template, values)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """The template with the values put in; placeholders within them stay as they are."""
     return _PLACEHOLDER.sub(lambda found: _DOUBLED.get(found[0]) or values[found[1]], template)

@@ -1,0 +1,89 @@
+"""A few values of a table, as SQL literals: bounded in number and length, the same every time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import chain
+from uuid import UUID
+
+from assay.errors import DatabaseError
+from assay.model import Cell, Row, TableSchema, quoted
+from assay.ports import Engine
+
+ROWS_LOOKED_AT = 50
+_MOST_VALUES = 3
+_MOST_CHARACTERS = 40
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+def rows_of(engine: Engine, query: str) -> tuple[Row, ...]:
+    """What a query of our own gives, as far as the limits let it. Raises DatabaseError where it fails."""
+    execution = engine.execute(query)
+    if execution.result is None:
+        why = "it gave no rows" if execution.failure is None else execution.failure.message
+        raise DatabaseError(f"what the database holds cannot be read: {why}")
+    return execution.result.rows
+
+
+def text_literal(text: str) -> str:
+    """A text as a SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def with_samples(engine: Engine, table: TableSchema) -> TableSchema:
+    """The table with its first row and a few values of each column; as it is where they cannot be read.
+
+    Only the first `ROWS_LOOKED_AT` rows are looked at, in the order in which the table is stored.
+    """
+    if table.kind == "view" or not table.columns:
+        return table
+    # One by one, so that columns which `*` hides are not missed and their order is known.
+    columns = ", ".join(quoted(column.name) for column in table.columns)
+    try:
+        rows = rows_of(engine, f"SELECT {columns} FROM {table.quoted_name} LIMIT {ROWS_LOOKED_AT}")
+    except DatabaseError:
+        return table  # a broken or locked table is still a table that a query may name
+    if not rows:
+        return table
+    sampled = tuple(
+        replace(column, values=_distinct([row[place] for row in rows])) for place, column in enumerate(table.columns)
+    )
+    return replace(table, columns=sampled, first_row=tuple(_literal(cell) or "…" for cell in rows[0]))
+
+
+def _distinct(cells: Sequence[Cell]) -> tuple[str, ...]:
+    shown: dict[str, None] = {}
+    for cell in cells:
+        literal = None if cell is None else _literal(cell)
+        if literal is not None:
+            shown[literal] = None
+            if len(shown) == _MOST_VALUES:
+                break
+    return tuple(shown)
+
+
+def _literal(cell: Cell) -> str | None:
+    """A value as one writes it in SQL, a long text cut and marked; None for one that has no short literal."""
+    match cell:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if cell else "FALSE"
+        case int() | float() | Decimal():
+            number = str(cell)
+            return number if len(number) <= _MOST_CHARACTERS else number[:_MOST_CHARACTERS] + "…"
+        case str():
+            # Cut first: a cell may hold megabytes.
+            text = _CONTROL.sub(" ", cell[: _MOST_CHARACTERS + 1])
+            return text_literal(text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "…")
+        case datetime() | date() | time() | UUID():
+            return text_literal(str(cell))
+        case list() | tuple():
+            few = [literal for one in cell[:_MOST_VALUES] if (literal := _literal(one)) is not None]
+            return "[" + ", ".join(chain(few, ["…"] if len(cell) > len(few) else [])) + "]"
+        case _:
+            return None  # bytes, intervals, structs

@@ -1,0 +1,64 @@
+"""What a database holds, as far as whoever writes a query for it has to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnSchema:
+    """One column of a table or view."""
+
+    name: str
+    type: str
+    """As the database declares it; empty where it declares none."""
+    values: tuple[str, ...] = ()
+    """A few distinct values as SQL literals, in the order in which they come; NULL is none of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """Columns that refer to another table's."""
+
+    columns: tuple[str, ...]
+    table: str
+    referenced: tuple[str, ...]
+    """The other table's columns, in the order of ``columns``; empty: its primary key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSchema:
+    """A table or view. A view has no sample values: they would have to be computed."""
+
+    name: str
+    """As one writes it in a query but for the quotes; see ``quoted_name``."""
+    namespace: str | None = None
+    """The schema that it is in, where that is not the one looked into by default."""
+    kind: Literal["table", "view"] = "table"
+    ddl: str
+    """The statement that made it, without a semicolon at its end."""
+    columns: tuple[ColumnSchema, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    first_row: tuple[str, ...] = ()
+    """Its first row as SQL literals, long ones cut; empty where there is none."""
+
+    @property
+    def quoted_name(self) -> str:
+        """The name as it stands in a query, whatever signs are in it."""
+        return ".".join(quoted(part) for part in (self.namespace, self.name) if part is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseSchema:
+    """All tables and views of a database, in an order that depends on nothing but its content."""
+
+    dialect: str
+    """sqlglot's name of its SQL dialect."""
+    tables: tuple[TableSchema, ...]
+
+
+def quoted(name: str) -> str:
+    """An identifier in SQL's double quotes."""
+    return '"' + name.replace('"', '""') + '"'
