@@ -70,6 +70,7 @@ def evaluate_selections(
         structures: files, folders or the URL of an SDMX service, or what
             `assay.sdmx.load.load_structures` made of them; they give names to codes, tell which codes
             exist, and read keys. None: nothing is known of them.
+        match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
             known; ``id``: the code alone counts.
         count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
         language: of the names taken from code lists.
