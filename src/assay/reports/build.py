@@ -332,6 +332,7 @@ def _stem(path: str) -> str:
     """The name of a file without folders and suffix, or a live system's path; anything else as it is."""
     if "://" in path:
         path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
+        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 
