@@ -263,3 +263,28 @@ def test_a_thousand_cases_of_200_terms_are_drawn_quickly() -> None:
     assert html_s < 3
     assert json_s < 1.5
     assert len(MarkdownReporter().render(run).decode()) < 65_536
+
+
+def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inventions() -> None:
+    stale = JudgedTerm(id="GONE", note="unknown_code")
+    score = selection_score([dimension("INDICATOR", missing=[stale])])
+    run = make_selection_run([evidence("old", [("How many?", score)])])
+    assert (
+        "In 1 case the target has codes or dimensions that the structures lack: old. "
+        "The case is out of date, or the structures are."
+    ) in view_of(run).notes
+    text = " ".join(Page(html(run)).text.split())
+    assert "GONE no such code" in text
+    assert "invented" not in text
+
+
+@pytest.mark.parametrize(
+    ("predictions", "title"),
+    [
+        ("chat:http://h/openai/deployments/statgpt/chat/completions (2 parameters)", "statgpt on sdmx"),
+        ("answers/first.jsonl", "first on sdmx"),
+    ],
+)
+def test_a_run_of_a_live_assistant_is_titled_by_the_assistants_name(run: Run, predictions: str, title: str) -> None:
+    settings = replace(SETTINGS, name=None, cases="cases/sdmx.yaml", predictions=predictions)
+    assert view_of(replace(run, settings=settings)).title == title

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from assay.model import (
@@ -141,6 +143,38 @@ def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) 
 )
 def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) -> None:
     assert details(one(dimension(extra=(JudgedTerm(id="GDPX", note=note),)))).splitlines()[-1] == line
+
+
+@pytest.mark.parametrize(
+    ("note", "line"),
+    [
+        ("unknown_code", "  * GDPX (the code list has no such code)"),
+        ("unknown_dimension", "  * GDPX (the dataset has no such dimension)"),
+        ("unavailable", "  * GDPX (the dataset has no data for it)"),
+    ],
+)
+def test_what_only_the_target_has_is_not_called_invented(note: TermNote, line: str) -> None:
+    lines = details(one(dimension(missing=(JudgedTerm(id="GDPX", note=note),)))).splitlines()
+    assert line in lines
+
+
+def test_a_wildcard_is_headed_by_as_many_codes_as_it_takes() -> None:
+    rest = JudgedTerm(id="*", name="201 other codes", note="rest_of_the_list", count=201)
+    lines = details(one(dimension(extra=(rest,)))).splitlines()
+    assert lines[-2:] == [
+        "False Positives [201]",
+        "  * *: 201 other codes (the rest of the list, by a wildcard)",
+    ]
+
+
+def test_many_codes_with_other_names_take_no_long_time() -> None:
+    def named(word: str) -> tuple[JudgedTerm, ...]:
+        return tuple(JudgedTerm(id=f"C{n}", name=f"{word} {n}", note="name_differs") for n in range(20_000))
+
+    started = time.perf_counter()
+    lines = details(one(dimension(extra=named("Land"), missing=named("Country")))).splitlines()
+    assert time.perf_counter() - started < 5
+    assert "  * C19999: Country 19999 (name differs: Land 19999)" in lines
 
 
 def test_a_right_code_with_another_name_says_the_name_across() -> None:

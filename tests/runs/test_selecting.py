@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -96,6 +97,19 @@ def test_no_answer_earns_nothing_where_nothing_was_wanted() -> None:
     assert value(evidence, "macro_recall") == 0.0
     assert judged(case(Selection()), Selection()).outcome == "correct"
     assert judged(case(Selection()), None).outcome == "correct", "an answer in words alone selects nothing"
+
+
+@pytest.mark.parametrize("answer", ["no query", None])
+def test_an_explicitly_empty_dimension_is_not_met_by_an_answer_that_failed(answer: str | None) -> None:
+    target = replace(selection("MEX").datasets[0], time=())
+    empty = DimensionSelection(dimension="SEX")
+    asked = case(Selection(datasets=(replace(target, dimensions=(*target.dimensions, empty)),)))
+    failed = judged(asked, answer) if answer else judged(asked)
+    assert failed.outcome == "incorrect"
+    assert {score.value for score in failed.scores} == {0.0}
+    (turn,) = failed.turns
+    assert turn.score is not None
+    assert [(one.precision, one.recall) for one in turn.score.dimensions] == [(0.0, 0.0)] * 2
 
 
 def test_an_unreadable_answer_is_the_systems_and_wrong() -> None:

@@ -546,3 +546,18 @@ def test_long_garbage_takes_no_long_time(piece: str) -> None:
     started = time.perf_counter()
     read_answer(piece * 40_000 + "!", None)
     assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("form", ["filters", "conditions", "alternatives"])
+def test_many_codes_one_by_one_take_no_long_time(form: str) -> None:
+    codes = [f"C{number}" for number in range(20_000)]
+    raw = {
+        "filters": json.dumps({"urn": "A:B", "filters": [{"component_code": "X", "values": [one]} for one in codes]}),
+        "conditions": f"https://x/data/dataflow/A/B/1.0/*?c[X]={','.join(codes)}",
+        "alternatives": f"https://x/data/dataflow/A/B/1.0/*?c[X]={','.join(f'eq:{one}' for one in codes)}",
+    }[form]
+    started = time.perf_counter()
+    answer = read_answer(raw, None)
+    assert time.perf_counter() - started < 5
+    assert isinstance(answer, Selection)
+    assert [term.id for term in answer.datasets[0].dimensions[0].terms] == codes

@@ -223,6 +223,33 @@ def test_invented_codes_dimensions_and_datasets_are_told_apart() -> None:
     assert [term.note for term in of(plain, "COUNTRY").false_positives] == [None]
 
 
+def test_a_dataset_that_the_target_has_is_nobodys_invention() -> None:
+    one = of(score(selection("A:B", X=["1"]), selection("A:B", X=["2"]), known=structures()), "X")
+    assert [term.note for term in (*one.false_positives, *one.false_negatives)] == [None, None]
+
+
+def editions() -> Structures:
+    """A dataset in two versions, whose code lists differ in codes and names."""
+
+    def edition(version: str, **names: str) -> DatasetStructure:
+        codes = CodeList(id=ArtefactId(id="CL", version=version), names=names)
+        dimensions = (DimensionStructure(id="X", codes=codes),)
+        return DatasetStructure(id=ArtefactId(agency="A", id="B", version=version), dimensions=dimensions)
+
+    return Structures([edition("1.0", KEPT="Kept", OLD="Old"), edition("2.0", KEPT="Kept, revised", NEW="New", N2="N")])
+
+
+@pytest.mark.parametrize(("target", "selected"), [("A:B", "A:B(1.0)"), ("A:B(1.0)", "A:B"), ("B", "A,B,1.0.0")])
+def test_a_version_that_one_side_says_gives_both_their_codes_and_names(target: str, selected: str) -> None:
+    known = editions()
+    result = score(selection(selected, X=["KEPT", "OLD"]), selection(target, X=["KEPT"]), known=known)
+    one = of(result, "X")
+    assert [(term.id, term.name, term.note) for term in one.true_positives] == [("KEPT", "Kept", None)]
+    assert [(term.id, term.note) for term in one.false_positives] == [("OLD", None)]
+    every = of(score(selection(selected, X="*"), selection(target, X=["KEPT"]), known=known), "X")
+    assert every.counts == (1, 1, 0)
+
+
 def test_a_code_without_data_is_noted() -> None:
     known = structures(available=frozenset({"LP", "GDP"}))
     result = score(selection(INDICATOR=["LP", "OLD"]), selection(INDICATOR=["LP"]), known=known)

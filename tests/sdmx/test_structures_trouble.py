@@ -13,7 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import assay
 from assay.errors import InputError, UsageError
+from assay.model import Case, Selection, Turn
 from assay.sdmx.load import load_structures
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
@@ -158,6 +160,38 @@ def test_service_gives_the_datasets_it_has_and_lacks_the_others(path: str) -> No
     assert found.dimensions[1].codes.names["LUR"] == "Unemployment rate"
     assert all("references=all" in one for one in asked)
     assert sum("/WEO/" in one for one in asked) <= 2, "a dataset is fetched once"
+
+
+def test_datasets_that_only_answers_name_may_all_be_inventions() -> None:
+    target = assay.read_selection('{"indicator_selection": []}')
+    with service({"/rest/dataflow/IMF.RES/WEO/latest": EXAMPLE.read_bytes()}, []) as url:
+        invented = "https://x/data/NO,SUCH/A.B"
+        assert load_structures([url], datasets=["IMF.RES:WEO"], optional=["NO:SUCH"]).dataset("NO:SUCH") is None
+        assert load_structures([url], optional=["NO:SUCH"]).datasets == ()
+        run = assay.evaluate_selections(_cases(target), {"one": invented}, structures=url)
+        assert [(one.outcome, one.verdict.reason) for one in run.evidence] == [
+            ("incorrect", "dataset NO:SUCH is not in the target")
+        ]
+        known = "https://x/data/IMF.RES,WEO/MEX.LP."
+        (scored,) = assay.evaluate_selections(_cases(target), {"one": known}, structures=url).evidence
+        assert scored.verdict.reason.endswith("COUNTRY: 1 too many (MEX); INDICATOR: 1 too many (LP)")
+
+
+def test_a_service_is_not_asked_where_nobody_names_a_dataset() -> None:
+    nothing = '{"indicator_selection": []}'
+    asked: list[str] = []
+    with service({}, asked) as url:
+        target = assay.read_selection(nothing, structures=url)
+        assert assay.judge_selection(nothing, target, structures=url).exact
+        run = assay.evaluate_selections(_cases(target), {"one": nothing}, structures=url)
+    assert [one.outcome for one in run.evidence] == ["correct"]
+    assert run.settings.selection is not None
+    assert run.settings.selection.structures == (url,)
+    assert asked == []
+
+
+def _cases(target: Selection) -> list[Case]:
+    return [Case(id="one", question="?", turns=(Turn(question="?", targets=(target,)),))]
 
 
 def test_what_a_service_leaves_out_is_fetched_too() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -67,8 +67,9 @@ def evaluate_selections(
         predictions: a live system (`open_system`), a file, a mapping from case id to answer, or
             `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
             query, an SDMX REST URL, series keys, or a list of answers, one for each question.
-        structures: files, folders or the URL of an SDMX service, or `load_structures(...)`; they
-            give names to codes, tell which codes exist, and read keys. None: nothing is known of them.
+        structures: files, folders or the URL of an SDMX service, or what
+            `assay.sdmx.load.load_structures` made of them; they give names to codes, tell which codes
+            exist, and read keys. None: nothing is known of them.
         match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
             known; ``id``: the code alone counts.
         count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
@@ -156,10 +157,9 @@ def judge_selection(
     settings = SelectionSettings(
         structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
     )
-    named = [dataset.dataset for one in targets for dataset in one.datasets]
-    if isinstance(answer, str):
-        named += datasets_named(answer)
-    known = _load(structures, sources, tuple(dict.fromkeys(named)), language)
+    wanted = [dataset.dataset for one in targets for dataset in one.datasets]
+    named = datasets_named(answer) if isinstance(answer, str) else [one.dataset for one in answer.datasets]
+    known = _load(structures, sources, wanted, named, language)
     selection = answer if isinstance(answer, Selection) else read_selection(answer, structures=known)
     return score_selection(selection, targets, structures=known, settings=settings)
 
@@ -196,33 +196,39 @@ def _known(
     *,
     before: Structures | None = None,
 ) -> Structures | None:
-    """The structures of every dataset that a target or an answer names."""
-    if before is not None and (isinstance(structures, Structures) or not any(map(_is_service, sources))):
+    """The structures of every dataset that a target or an answer names; ``before``: what is known of the targets'."""
+    if isinstance(structures, Structures) or not any(map(_is_service, sources)):
+        return before or _load(structures, sources, (), (), language)
+    wanted = [
+        dataset.dataset for case in cases for turn in case.turns for one in turn.targets for dataset in one.datasets
+    ]
+    named = list(_named(predictions))
+    if before is not None and set(named) <= set(wanted):
         return before
-    named: dict[str, None] = {}
-    if any(map(_is_service, sources)):
-        for case in cases:
-            for turn in case.turns:
-                named |= {dataset.dataset: None for target in turn.targets for dataset in target.datasets}
-        for prediction in predictions:
-            named |= dict.fromkeys(_named(prediction))
-    return _load(structures, sources, tuple(named), language)
+    return _load(structures, sources, wanted, named, language)
 
 
 def _load(
-    structures: StructuresInput, sources: Sequence[str], datasets: Sequence[str], language: str
+    structures: StructuresInput, sources: Sequence[str], wanted: Sequence[str], named: Sequence[str], language: str
 ) -> Structures | None:
+    """``wanted`` are the datasets of targets, ``named`` those of answers, of which a service may have none."""
     if structures is None or isinstance(structures, Structures):
         return structures
-    return load_structures(sources, language=language, datasets=datasets)
+    # Where nobody names a dataset there is nothing to ask a service for.
+    asked = sources if wanted or named else [source for source in sources if not _is_service(source)]
+    if not asked:
+        return Structures((), sources=tuple(sources))
+    return load_structures(asked, language=language, datasets=wanted, optional=named)
 
 
-def _named(prediction: Prediction) -> Iterable[str]:
-    for turn in prediction.turns:
-        if turn.selection is not None:
-            yield from (dataset.dataset for dataset in turn.selection.datasets)
-        elif turn.raw is not None:
-            yield from datasets_named(turn.raw)
+def _named(predictions: Sequence[Prediction]) -> Iterator[str]:
+    """The datasets that answers name."""
+    for prediction in predictions:
+        for turn in prediction.turns:
+            if turn.selection is not None:
+                yield from (dataset.dataset for dataset in turn.selection.datasets)
+            elif turn.raw is not None:
+                yield from datasets_named(turn.raw)
 
 
 def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
@@ -254,7 +260,7 @@ def read_selection(text: str, *, structures: StructuresInput = None, language: s
     Raises InputError where it cannot be read, or not without structures.
     """
     sources = _sources(structures)
-    known = _load(structures, sources, tuple(datasets_named(text)), language)
+    known = _load(structures, sources, (), datasets_named(text), language)
     read = read_answer(text, known)
     if not isinstance(read, Selection):
         raise InputError(read.message)

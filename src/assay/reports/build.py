@@ -353,6 +353,7 @@ def _stem(path: str) -> str:
         return model[1] or model[2]
     if "://" in path:
         path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
+        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 

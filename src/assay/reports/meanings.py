@@ -105,6 +105,9 @@ TERM_LABELS: Mapping[str, str] = {
 }
 """What a report calls the notes of a judged term."""
 
+TARGET_LABELS: Mapping[str, str] = {**TERM_LABELS, "unknown_code": "no such code"}
+"""As `TERM_LABELS`, of terms that only the target has: the system did not invent them."""
+
 TERM_NOTES: Mapping[str, str] = {
     "unknown_code": "the code list has no such code",
     "unknown_dimension": "the dataset has no such dimension",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -124,12 +124,30 @@ def notes(run: Run) -> Iterable[str]:
         are, them = ("is", "it") if codes == 1 else ("are", "them")
         where = plural(invented.count, "case")
         yield f"{plural(codes, 'selected code')} in {where} {are} invented: no code list has {them}."
+    stale = [
+        item.case.id
+        for item in run.evidence
+        if any(turn.score is not None and _is_stale(turn.score) for turn in item.turns)
+    ]
+    if stale:
+        shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
+        yield (
+            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
+            "The case is out of date, or the structures are."
+        )
     if totals.through_hierarchy:
         counted = "counts" if settings.count_hierarchy else "does not count"
         yield (
             f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
             f"or they for it, which {counted} as right."
         )
+
+
+def _is_stale(score: SelectionScore) -> bool:
+    """Whether the structures lack a missing term of the target."""
+    return any(
+        term.note in ("unknown_code", "unknown_dimension") for one in score.dimensions for term in one.false_negatives
+    )
 
 
 def facts(run: Run) -> Iterable[tuple[str, str]]:
@@ -293,7 +311,8 @@ def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, Dimensio
 def _dimension(score: DimensionScore, room: Room, *, several: bool) -> DimensionView:
     def terms(state: TermState, found: Sequence[JudgedTerm]) -> TermList:
         most = room.right if state == "right" else room.terms
-        shown = tuple(_term(term, dataset=several) for term in found[:most])
+        labels = meanings.TARGET_LABELS if state == "missing" else meanings.TERM_LABELS
+        shown = tuple(_term(term, labels, dataset=several) for term in found[:most])
         return TermList(state=state, count=len(found), terms=shown)
 
     return DimensionView(
@@ -313,13 +332,13 @@ def _rate(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"
 
 
-def _term(term: JudgedTerm, *, dataset: bool) -> TermView:
+def _term(term: JudgedTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
     """``dataset``: whether the term's own must be told, as there are several."""
     return TermView(
         code=one_line(term.id, limit=80) or "''",
         name=one_line(term.name, limit=160) if term.name else "",
         dataset=one_line(term.dataset, limit=80) if dataset and term.dataset else "",
-        note=meanings.TERM_LABELS.get(term.note, words(term.note)) if term.note else "",
+        note=labels.get(term.note, words(term.note)) if term.note else "",
     )
 
 

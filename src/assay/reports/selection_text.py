@@ -43,9 +43,17 @@ _NOTES: Final[Mapping[TermNote, str]] = {
     "unknown_dimension": "invented: no such dimension",
     "unknown_dataset": "invented: no such dataset",
     "unavailable": "the dataset has no data for it",
+    "name_differs": "name differs",
     "other_dataset": "right code, wrong dataset",
     "through_hierarchy": "through the hierarchy",
     "rest_of_the_list": "the rest of the list, by a wildcard",
+}
+_TARGET_NOTES: Final[Mapping[TermNote, str]] = {
+    **_NOTES,
+    # The system invented nothing here: the case is out of date, or the structures are.
+    "unknown_code": "the code list has no such code",
+    "unknown_dimension": "the dataset has no such dimension",
+    "rest_of_the_list": "the rest of the list, which a wildcard wants",
 }
 
 
@@ -119,18 +127,22 @@ def _blocks(score: SelectionScore) -> list[list[str]]:
 
 def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT001 - private
     lines = [_safe(score.dimension), f"[recall: {rate(score.recall)}, precision: {rate(score.precision)}]"]
-    lists = (
-        ("True Positives", score.true_positives, ()),
-        ("False Negatives", score.false_negatives, score.false_positives),
-        ("False Positives", score.false_positives, score.false_negatives),
-    )
-    for title, terms, others in lists:
-        lines.append(f"{title} [{len(terms)}]")
-        lines += _terms(terms, others, several)
+    right, extra, missing = score.counts  # a wildcard is one line, and as many codes as it takes
+    lines.append(f"True Positives [{right}]")
+    lines += _terms(score.true_positives, (), several, _NOTES)
+    lines.append(f"False Negatives [{missing}]")
+    lines += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
+    lines.append(f"False Positives [{extra}]")
+    lines += _terms(score.false_positives, score.false_negatives, several, _NOTES)
     return lines
 
 
-def _terms(terms: Sequence[JudgedTerm], others: Sequence[JudgedTerm], several: bool) -> Iterable[str]:  # noqa: FBT001
+def _terms(
+    terms: Sequence[JudgedTerm],
+    others: Sequence[JudgedTerm],
+    several: bool,  # noqa: FBT001 - private
+    words: Mapping[TermNote, str],
+) -> Iterable[str]:
     """A line a term. ``others`` is the list across, where a right code with another name stands too."""
     # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
     lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
@@ -144,17 +156,12 @@ def _terms(terms: Sequence[JudgedTerm], others: Sequence[JudgedTerm], several: b
             line if term.dataset is None else f"{line} [{_safe(term.dataset)}]"
             for line, term in zip(lines, terms, strict=True)
         ]
-    for place, term in enumerate(terms):
-        if term.note is not None:
-            lines[place] += f" ({_note(term, others)})"
+    noted = [(place, term.note) for place, term in enumerate(terms) if term.note is not None]
+    across = {(one.dataset, one.id): one.name for one in others if one.note == "name_differs"} if noted else {}
+    for place, note in noted:
+        other = across.get((terms[place].dataset, terms[place].id)) if note == "name_differs" else None
+        lines[place] += f" ({words[note]}: {_safe(other)})" if other is not None else f" ({words[note]})"
     return lines
-
-
-def _note(term: JudgedTerm, others: Sequence[JudgedTerm]) -> str:
-    if term.note == "name_differs":
-        across = next((one.name for one in others if one.id == term.id and one.name != term.name), None)
-        return "name differs" if across is None else f"name differs: {_safe(across)}"
-    return _NOTES.get(term.note, "") if term.note else ""
 
 
 def rate(value: float | None) -> str:

@@ -147,12 +147,11 @@ def _turn_score(
 
 
 def _earning_nothing(score: SelectionScore) -> SelectionScore:
-    """A target that wants nothing selected is not met by an answer that failed."""
-    if not score.exact:
-        return score
+    """What wants nothing selected, a whole target or a dimension of it, is not met by an answer that failed."""
     return replace(
         score,
         exact=False,
+        dimensions=tuple(replace(one, precision=0.0, recall=0.0, f1=0.0) for one in score.dimensions),
         macro_precision=0.0,
         macro_recall=0.0,
         macro_f1=0.0,

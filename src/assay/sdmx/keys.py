@@ -87,9 +87,9 @@ def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
     return {name: None if name in everything else tuple(known) for name, known in gathered.items()}
 
 
-def join(one: Codes, other: Codes) -> Codes:
-    """The codes that either has."""
-    return None if one is None or other is None else tuple(dict.fromkeys((*one, *other)))
+def join(several: Iterable[Codes]) -> Codes:
+    """The codes that any of them has, each in the order in which it first came."""
+    return union({"": codes} for codes in several).get("", ())
 
 
 def meet(one: Codes, other: Codes) -> Codes:

@@ -18,20 +18,25 @@ __all__ = ["load_structures"]
 
 
 def load_structures(
-    sources: Sequence[str | os.PathLike[str]], *, language: str = "en", datasets: Sequence[str] = ()
+    sources: Sequence[str | os.PathLike[str]],
+    *,
+    language: str = "en",
+    datasets: Sequence[str] = (),
+    optional: Sequence[str] = (),
 ) -> Structures:
     """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and put them together.
 
-    A source is a file of SDMX-ML 2.1 or 3.0, a folder (each ``.xml`` file in it and below) or the address of an
-    SDMX REST service (``http``, ``https``), of which the datasets in ``datasets`` are fetched; one that the service
-    does not have is absent from the result. What several sources say is merged, the first one's word going first.
-    Names are in ``language`` where there is one, else in English, else in any language.
+    A source is a file of SDMX-ML 2.1 or 3.0, a folder (each ``.xml`` file in it and below) or the address of an SDMX
+    REST service (``http``, ``https``), of which the datasets in ``datasets`` and ``optional`` are fetched; one that the
+    service does not have is absent from the result. What several sources say is merged, the first one's word going
+    first. Names are in ``language`` where there is one, else in English, else in any language.
 
     A data structure that no dataflow uses is a dataset under its own id. A code list, a concept or a data structure
     that no source has leaves its dimension without codes, or its dataset without dimensions.
 
     Raises MissingDependency without sdmx1, InputError for a source that is absent, empty, unreachable or no SDMX
-    structure message (in a folder, too), and UsageError where a service is given without ``datasets``.
+    structure message (in a folder, too) or a service that has none of ``datasets`` (all of ``optional`` may be absent:
+    an assistant may have invented them), and UsageError where a service is given without either.
     """
     if isinstance(sources, str | os.PathLike):
         raise UsageError(f"sources is a list of files, folders and addresses; this is one: {os.fspath(sources)!r}")
@@ -43,7 +48,7 @@ def load_structures(
             if name.lower().startswith(("http://", "https://")):
                 from assay.sdmx.load_service import add_service
 
-                add_service(catalogue, name, datasets, language=language)
+                add_service(catalogue, name, datasets, optional, language=language)
                 continue
             for path in _files(Path(source)):
                 add_document(catalogue, _content(path), where=f'"{path}"', language=language)

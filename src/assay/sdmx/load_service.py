@@ -17,18 +17,22 @@ TOTAL_S = 300.0
 """After that no further request is made."""
 
 
-def add_service(catalogue: Catalogue, url: str, datasets: Sequence[str], *, language: str) -> None:
-    """Add each of ``datasets`` with all that it refers to. Call it within `quietly`.
+def add_service(
+    catalogue: Catalogue, url: str, datasets: Sequence[str], optional: Sequence[str] = (), *, language: str
+) -> None:
+    """Add each of ``datasets`` and ``optional`` with all that it refers to. Call it within `quietly`.
 
     A dataset that the service does not have, or whose id cannot be read, is left out. Raises InputError where the
-    service cannot be reached, fails, or has none of them (its address is then most likely wrong), and UsageError
-    without ``datasets``.
+    service cannot be reached, fails, or has none of ``datasets`` (its address is then most likely wrong), and
+    UsageError without either.
     """
-    if not datasets:
+    if not datasets and not optional:
         raise UsageError(f"which datasets are to be fetched from {url}? Give their ids, as in datasets=['IMF.STA:CPI']")
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
     service = _Service(url, language=language)
     fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
+    for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
+        service.add(catalogue, "dataflow", id_, references="all")
     if wanted and not any(fetched):
         raise InputError(
             f'the service {url} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it answered '

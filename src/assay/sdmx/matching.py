@@ -89,33 +89,49 @@ def pair_datasets(target: Selection, selected: Selection, structures: Structures
     A selected dataset stands beside the target's of the same version, else beside the first one
     that its id can mean: an agency or version that only one side says is free.
     """
-    labels: list[str] = []
-    targets: dict[str, Side] = {}
-    selections: dict[str, Side] = {}
+    wanted: dict[str, list[DatasetSelection]] = {}
     for dataset in target.datasets:
-        label = _label(dataset.dataset)
-        if label not in targets:
-            labels.append(label)
-        targets.setdefault(label, Side()).add(dataset, _structure(structures, dataset.dataset))
+        wanted.setdefault(_label(dataset.dataset), []).append(dataset)
+    labels = list(wanted)
+    chosen: dict[str, list[DatasetSelection]] = {}
     for dataset in selected.datasets:
         label = _counterpart(dataset.dataset, labels)
-        if label not in labels:
+        if label not in wanted and label not in chosen:
             labels.append(label)
-        known = _structure(structures, dataset.dataset) or _structure(structures, label)
-        selections.setdefault(label, Side()).add(dataset, known)
-    return [
-        DatasetPair(
-            label=label,
-            structure=_structure(structures, label),
-            target=targets.get(label),
-            selected=selections.get(label),
+        chosen.setdefault(label, []).append(dataset)
+    pairs = []
+    for label in labels:
+        structure = _structure(structures, label, chosen.get(label, ()))
+        pairs.append(
+            DatasetPair(
+                label=label,
+                structure=structure,
+                target=_side(wanted.get(label), structure),
+                selected=_side(chosen.get(label), structure),
+            )
         )
-        for label in labels
-    ]
+    return pairs
 
 
-def _structure(structures: Structures | None, dataset: str) -> DatasetStructure | None:
-    return structures.dataset(dataset) if structures is not None else None
+def _side(mentions: Sequence[DatasetSelection] | None, structure: DatasetStructure | None) -> Side | None:
+    if mentions is None:
+        return None
+    side = Side()
+    for dataset in mentions:
+        side.add(dataset, structure)
+    return side
+
+
+def _structure(
+    structures: Structures | None, label: str, selected: Sequence[DatasetSelection]
+) -> DatasetStructure | None:
+    """What both sides are judged by: a version that only the selection says holds for the target, too."""
+    if structures is None:
+        return None
+    parsed = _parsed(label)
+    free = parsed is not None and parsed.version is None
+    names = [*(dataset.dataset for dataset in selected), label] if free else [label]
+    return next((found for name in names if (found := structures.dataset(name)) is not None), None)
 
 
 def _parsed(dataset: str) -> ArtefactId | None:

@@ -189,11 +189,7 @@ class _Condition:
 
         Plain values between ``+``, as 2.1 writes them, are alternatives. Raises SelectionError.
         """
-        alternatives = [self._alternative(one) for one in condition.split(",")]
-        codes = alternatives[0]
-        for other in alternatives[1:]:
-            codes = join(codes, other)
-        return codes
+        return join(self._alternative(one) for one in condition.split(","))
 
     def _alternative(self, text: str) -> Codes:
         parts = text.split("+")

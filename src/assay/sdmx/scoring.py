@@ -189,7 +189,8 @@ class _Judging:
         elsewhere: frozenset[str],
     ) -> NoteOf:
         """From a wrong or missing code to what else is known of it."""
-        unknown_dataset = self._structures is not None and pair.structure is None
+        # A dataset that the target has, too, is not the system's invention: the structures lack it.
+        unknown_dataset = self._structures is not None and pair.structure is None and pair.target is None
         unknown_dimension = pair.structure is not None and known is None and dimension != pair.structure.time_dimension
         linked = {code for one in terms.equivalences for code in (one.parent.id, *(child.id for child in one.children))}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.model.selection import Selection, TimeRange
 from assay.sdmx.draft import WILDCARD, SelectionDraft
-from assay.sdmx.keys import Codes, join
+from assay.sdmx.keys import Codes, union
 from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of
 from assay.sdmx.structures import Structures
 from assay.sdmx.trouble import SelectionError, described, suggestion
@@ -34,7 +34,7 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
     known = structures.dataset(dataset) if structures else None
     time_names = {_TIME, known.time_dimension if known and known.time_dimension else _TIME}
     spans = _TimeFilters()
-    codes: dict[str, Codes] = {}
+    codes: list[dict[str, Codes]] = []
     filters = value.get("filters")
     if not isinstance(filters, list | None):
         raise SelectionError(f"holds {described(filters)}: a list of filters is expected", path=("filters",))
@@ -44,11 +44,10 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
             if component in time_names:
                 spans.add(operator, values)
             else:
-                found = _coded(component, operator, values)
-                codes[component] = join(codes[component], found) if component in codes else found
+                codes.append({component: _coded(component, operator, values)})
         except SelectionError as error:
             raise error.below("filters", place) from error
-    for component, selected in codes.items():
+    for component, selected in union(codes).items():
         one.add_codes(component, selected)
     one.add_time(spans.finish())
     return draft.finish()
