@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from types import TracebackType
+from typing import Any
 
 from assay.errors import AssayError, UsageError
 from assay.llm_judge.cache import AnswerCache, cache_key
@@ -58,6 +59,9 @@ class QueryJudge:
         self.model = model
         self.settings = settings or JudgeSettings()
         self._cache = AnswerCache(self.settings.cache) if self.settings.cache is not None else None
+        self._lock = Lock()
+        self._under_way: dict[bytes, Lock] = {}
+        """By what an answer is kept under: who is asking for it just now."""
 
     def judge(self, pair: QueryPair) -> Opinion:
         """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
@@ -173,13 +177,28 @@ class QueryJudge:
         seed = sample if settings.samples > 1 else None
         schema = ANSWER_SCHEMA if settings.structured else None
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
+        if self._cache is None:
+            return vote_of(self._asked(messages, seed, schema), order=order, sample=sample)
         key = cache_key(self.model.describe(), asked, messages, sample)
-        kept = self._cache.get(key) if self._cache is not None else None
-        if kept is not None:
-            return vote_of(kept, order=order, sample=sample, cached=True)
-        answer: Completion | Failure
+        with self._lock:
+            alone = self._under_way.setdefault(key, Lock())
+        # A pair of equal queries is the same prompt in both orders: whoever comes second waits for the first's answer.
+        with alone:
+            kept = self._cache.get(key)
+            if kept is not None:
+                return vote_of(kept, order=order, sample=sample, cached=True)
+            answer = self._asked(messages, seed, schema)
+            vote = vote_of(answer, order=order, sample=sample)
+            if isinstance(answer, Completion) and vote.equivalent is not None:
+                self._cache.put(key, answer)
+        return vote
+
+    def _asked(
+        self, messages: Sequence[ChatMessage], seed: int | None, schema: Mapping[str, Any] | None
+    ) -> Completion | Failure:
+        settings = self.settings
         try:
-            answer = self.model.complete(
+            return self.model.complete(
                 messages,
                 temperature=settings.temperature,
                 json_schema=schema,
@@ -191,11 +210,7 @@ class QueryJudge:
         # The per-case boundary: whatever a model's own code raises is the trouble of one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             message = f"asking raised {type(error).__name__}: {error}"
-            answer = Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
-        vote = vote_of(answer, order=order, sample=sample)
-        if self._cache is not None and isinstance(answer, Completion) and vote.equivalent is not None:
-            self._cache.put(key, answer)
-        return vote
+            return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
