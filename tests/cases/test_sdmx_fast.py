@@ -210,7 +210,7 @@ def test_what_ruamel_writes_of_cases_reads_the_same(dimensions, question, width,
             [(term.id, term.name or "") for term in one.terms]
             for one in case.turns[0].targets[0].datasets[0].dimensions
         ]
-        assert kept == [list(dict.fromkeys((id_.strip(), name) for id_, name in terms)) for terms in dimensions]
+        assert kept == [list(dict.fromkeys((id_.strip(), name.strip()) for id_, name in terms)) for terms in dimensions]
 
 
 @pytest.mark.parametrize(

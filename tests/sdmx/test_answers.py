@@ -11,6 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from assay.cases.sdmx_target import selection_of as target_of
+from assay.cases.sdmx_values import Misread
 from assay.model import Failure
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.answers import read_answer
@@ -241,6 +243,35 @@ def test_reading_is_stable_under_writing_and_the_short_way_says_the_same(value: 
     assert read(raw, None) == careful
     assert read_fast(raw) in (None, careful)
     assert read(json.dumps({"indicator_selection": written(careful)}), None) == careful
+
+
+SPACED = st.sampled_from(["LP", " LP", "LP\t", "Population ", "", " "])
+SPACED_SELECTIONS = st.builds(
+    lambda name, values, start: {
+        "indicator_selection": [
+            {
+                "dataset_id": "A:B",
+                "dimensions": [{"dimension_name": name, "values": values}],
+                "time_range": {"start": start},
+            }
+        ]
+    },
+    SPACED,
+    st.lists(SPACED | st.builds(lambda id_, name: {"id": id_, "name": name}, SPACED, SPACED), max_size=1),
+    st.sampled_from(["2015", " 2015", "2015-Q1 "]),
+)
+
+
+@given(SPACED_SELECTIONS)
+def test_spaces_and_blank_names_mean_the_same_in_answers_and_in_targets(value: object) -> None:
+    try:
+        target = target_of(value)
+    except Misread:
+        with pytest.raises(SelectionError):
+            selection_of(value)
+        return
+    assert selection_of(value) == target
+    assert read(json.dumps(value), None) == target
 
 
 def test_200_terms_take_the_short_way() -> None:

@@ -52,7 +52,7 @@ class RawTerms(dict[tuple[str, str], Term]):
 
     def __missing__(self, written: tuple[str, str]) -> Term:
         id_ = _text(written[0])
-        name = None if written[1] in NULLS else _text(written[1]) or None
+        name = None if written[1] in NULLS else _text(written[1]).strip() or None
         if not id_.strip() or id_ == "*":
             raise Unusual
         term = self[written] = self.cache.term(id_.strip(), name)

@@ -122,7 +122,8 @@ def _term(value: object, keys: Keys, cache: TermCache) -> Term:
     if "id" not in held:
         raise Misread("has no id: a term is its code and its name", keys)
     name = held.get("name")
-    return cache.term(filled(held["id"], (*keys, "id")), None if is_null(name) else text(name, (*keys, "name")) or None)
+    written = None if is_null(name) else text(name, (*keys, "name")).strip()
+    return cache.term(filled(held["id"], (*keys, "id")), written or None)
 
 
 def _time(value: object, keys: Keys) -> tuple[TimeRange, ...]:

@@ -25,8 +25,10 @@ def selection_of(value: object) -> Selection:
     """A selection from decoded JSON or YAML: ``{"indicator_selection": [...]}``, the list alone, or one dataset.
 
     ``values`` holds objects with ``id`` and ``name``, or bare codes; ``"*"`` is a wildcard, ``[]`` and null are
-    explicitly empty. ``time_range`` is one range or a list of them; null, ``{}`` and ``[]`` are explicitly all
-    time, an absent one says nothing. What comes twice is joined. Raises SelectionError with the path of keys.
+    explicitly empty. ``time_range`` is one range or a list of them; null, ``{}`` and ``[]`` are explicitly all time, an
+    absent one says nothing. What comes twice is joined. Outer spaces do not count, and a blank name is none. Raises
+    SelectionError with the path of keys. Cases are read by `assay.cases.sdmx_target`, which takes less: a target that
+    says a thing twice is a mistake of its author, an answer is not.
     """
     draft = SelectionDraft()
     if isinstance(value, Mapping) and any(key in value for key in DATASET_KEYS):
@@ -72,10 +74,8 @@ def _term(value: object, path: Path) -> Term:
         return Term(id=_text(value, path, 'a code, or an object with "id" and "name"'))
     _only(value, _VALUE_KEYS, path)
     name = value.get("name")
-    return Term(
-        id=_needed(value, "id", path),
-        name=None if name is None else _text(name, (*path, "name"), "a name", blank=True),
-    )
+    written = None if name is None else _text(name, (*path, "name"), "a name", blank=True)
+    return Term(id=_needed(value, "id", path), name=written or None)
 
 
 def _time(value: object, path: Path) -> tuple[TimeRange, ...]:
@@ -111,7 +111,7 @@ def _text(value: object, path: Path, expected: str, *, blank: bool = False) -> s
     if isinstance(value, str):
         if not blank and (not value or value.isspace()):
             raise SelectionError(f"is blank: {expected} is expected", path=path)
-        return value if type(value) is str else str(value)
+        return str(value).strip()
     if isinstance(value, bool | float):
         raise SelectionError(f"holds {described(value)}: put it in quotes if it is {expected}", path=path)
     if isinstance(value, int):
@@ -194,7 +194,7 @@ def read_fast(raw: str) -> Selection | None:
         if len(whole) < len(dimensions) or len({each.dimension for each in whole}) < len(whole):
             return None
         time = None if isinstance(one.time_range, msgspec.UnsetType) else _fast_time(one.time_range)
-        if not one.dataset_id.strip() or (time is not None and not all(_is_bound(span) for span in time)):
+        if not _is_trim(one.dataset_id) or (time is not None and not all(_is_bound(span) for span in time)):
             return None
         read.append(DatasetSelection(dataset=one.dataset_id, dimensions=tuple(whole), time=time))
     return Selection(datasets=tuple(read)) if len(read) < 2 else _joined(read)
@@ -207,7 +207,11 @@ def _joined(datasets: list[DatasetSelection]) -> Selection:
 
 
 def _is_bound(span: TimeRange) -> bool:
-    return all(bound is None or bool(bound.strip()) for bound in (span.start, span.end))
+    return all(bound is None or _is_trim(bound) for bound in (span.start, span.end))
+
+
+def _is_trim(text: str) -> bool:
+    return text != "" and text == text.strip()
 
 
 def _fast_time(given: _FastRange) -> tuple[TimeRange, ...]:
@@ -219,9 +223,12 @@ def _fast_dimension(given: _FastDimension) -> DimensionSelection | None:
     terms = tuple(one if isinstance(one, Term) else Term(id=one) for one in given.values)
     ids = [term.id for term in terms]
     # One look at all ids together where there would be five at each.
-    if ":" in "".join(ids) or WILDCARD in ids or not all(map(str.strip, ids)) or len(set(ids)) < len(ids):
+    if ":" in "".join(ids) or WILDCARD in ids or "" in ids or len(set(ids)) < len(ids):
         return None
-    if not given.dimension_name.strip():
+    names = [term.name for term in terms if term.name is not None]
+    if ids != list(map(str.strip, ids)) or names != list(map(str.strip, names)) or "" in names:
+        return None
+    if not _is_trim(given.dimension_name):
         return None
     return DimensionSelection(dimension=given.dimension_name, terms=terms)
 
