@@ -139,6 +139,8 @@ def absent(cells: Cells, kind: ColumnKind) -> Cells:
         nothing = numpy.isnan(cells) if cells.dtype.kind == "f" else numpy.zeros(len(cells), dtype=bool)
     elif kind in _INSTANTS:
         nothing = numpy.isnat(cells)
+    elif kind == "text":
+        nothing = numpy.equal(cells, None).astype(bool)
     else:
         nothing = numpy.array([cell is None for cell in cells], dtype=bool)
     return nothing

@@ -328,11 +328,12 @@ def _found(ours: Cells, theirs: Cells) -> Cells | None:
         return None
     order = numpy.argsort(theirs, kind="stable")
     ordered = theirs[order]
-    if (ordered[1:] == ordered[:-1]).any() or len(numpy.unique(ours)) < len(ours):
+    if (ordered[1:] == ordered[:-1]).any():
         return None
     places = numpy.minimum(numpy.searchsorted(ordered, ours), len(ordered) - 1)
     found: Cells = numpy.where(ordered[places] == ours, order[places], -1)
-    return found
+    # A key that repeats on our side finds the same place again.
+    return None if (numpy.bincount(found[found >= 0]) > 1).any() else found
 
 
 def _counted(keys: list[Any]) -> list[Any]:
