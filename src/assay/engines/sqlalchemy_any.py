@@ -139,11 +139,20 @@ class SqlAlchemyEngine(SqlAlchemyBase):
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
         """As the base; a SQLite file that is not there is not made either."""
-        if url.scheme.partition("+")[0] == "sqlite":
+        if url.scheme.startswith("sqlite+"):
             from assay.engines.sqlite import SqliteEngine
 
             SqliteEngine.check(url)
         super().check(url)
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """As the base: of the URL, not of the content, except for SQLite's files."""
+        if url.scheme.startswith("sqlite+"):
+            from assay.engines.sqlite import SqliteEngine
+
+            return SqliteEngine.fingerprint(url)
+        return super().fingerprint(url)
 
     @classmethod
     def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:  # noqa: ARG003
