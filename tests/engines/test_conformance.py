@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -118,7 +118,35 @@ def mysql_adapter_by_url(url: str) -> Iterator[Adapter]:
     run(f"DROP DATABASE {name}")
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb", "sqlite+pysqlite", "mysql", "mariadb", "mysql-by-url"])
+def postgres_adapter(server: Any) -> Adapter:
+    url = server.create("conformance")
+
+    def write(statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(server.database("conformance"), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    return server_adapter(
+        url,
+        url.rpartition("/")[0] + "/absent",
+        write,
+        DatabaseUrl.parse(url).reveal().partition("@")[0].rpartition(":")[2],
+        types={"binary": "BYTEA"},
+        binary_literal=lambda value: f"'\\x{value.hex()}'::bytea",
+    )
+
+
+def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
+    try:
+        return request.getfixturevalue("postgres")
+    except pytest.FixtureLookupError:
+        pytest.skip("no fixture starts a PostgreSQL server here")
+
+
+@pytest.fixture(
+    scope="module", params=["sqlite", "duckdb", "sqlite+pysqlite", "mysql", "mariadb", "mysql-by-url", "postgresql"]
+)
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
     kind: str = request.param
     folder = tmp_path_factory.mktemp("conformance")
@@ -138,6 +166,8 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 pytest.skip("ASSAY_MYSQL_URL names no server")
             rest = mysql_adapter_by_url(url)
             found = next(rest)
+        case "postgresql":
+            found = postgres_adapter(_postgres_or_skip(request))
         case _:
             found = mariadb_adapter(request.getfixturevalue("mariadb"), kind)
     prepare(found)

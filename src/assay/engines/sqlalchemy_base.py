@@ -193,8 +193,10 @@ class SqlAlchemyBase:
             try:
                 self._begin()
                 return
-            except Exception:  # noqa: BLE001 - a server that restarted, say; a new connection shows what is true
+            except Exception:  # a server that restarted, say; a new connection shows what is true
                 self._drop()
+                if self._watchdog.fired:
+                    raise
         self._connection = self._engine.connect()
         self._begin()
 

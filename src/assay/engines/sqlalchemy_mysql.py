@@ -41,10 +41,11 @@ class MysqlEngine(SqlAlchemyBase):
     has_boolean_type: ClassVar[bool] = False
     form: ClassVar[str] = "mysql://user:password@host:3306/database"
 
-    __slots__ = ("_backslash_escapes", "_killer", "_quotes_names", "_thread_id")
+    __slots__ = ("_backslash_escapes", "_driver", "_killer", "_quotes_names", "_thread_id")
 
     def __init__(self, engine: Any, limits: Limits) -> None:
         super().__init__(engine, limits)
+        self._driver: Any = None
         self._thread_id = 0
         self._backslash_escapes = True
         self._quotes_names = False
@@ -127,6 +128,7 @@ class MysqlEngine(SqlAlchemyBase):
         if not self._thread_id:
             thread_id, mode = self._connection.exec_driver_sql("SELECT CONNECTION_ID(), @@sql_mode").fetchone()
             self._thread_id = int(thread_id)
+            self._driver = self._connection.connection.driver_connection
             self._backslash_escapes = "NO_BACKSLASH_ESCAPES" not in mode
             self._quotes_names = "ANSI_QUOTES" in mode
         self._connection.exec_driver_sql(self._session())
@@ -146,7 +148,7 @@ class MysqlEngine(SqlAlchemyBase):
 
     def _finish(self) -> None:
         """Undo the transaction and whatever the query did to its session; a driver that cannot reset reconnects."""
-        driver = self._connection.connection.driver_connection
+        driver = self._driver
         if reset := getattr(driver, "cmd_reset_connection", None):  # mysql-connector
             reset()
         elif hasattr(driver, "_execute_command") and hasattr(driver, "_read_ok_packet"):
@@ -170,10 +172,7 @@ class MysqlEngine(SqlAlchemyBase):
         # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes
         # of it may be on their way. So the query is killed, PyMySQL told that nothing follows, and hung up on.
         self._kill("QUERY")
-        result: Any = getattr(cursor.cursor, "_result", None)
-        if hasattr(result, "unbuffered_active"):
-            result.unbuffered_active = False
-            result.connection = None
+        self._forget_result()
         try:
             cursor.cursor.close()
         except Exception:  # noqa: BLE001 - the kill arrives as an error, of the driver's own kind
@@ -182,6 +181,13 @@ class MysqlEngine(SqlAlchemyBase):
             cursor.close()
             self._connection.invalidate()
             self._drop()
+
+    def _forget_result(self) -> None:
+        """Tell PyMySQL that nothing follows: else it goes on reading whenever the result is thrown away."""
+        result: Any = getattr(self._driver, "_result", None)
+        if hasattr(result, "unbuffered_active"):
+            result.unbuffered_active = False
+            result.connection = None
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = str(error.args[1]) if len(error.args) > 1 else outcomes.first_line(error)
@@ -226,6 +232,8 @@ class MysqlEngine(SqlAlchemyBase):
                 killer.close()
 
     def _drop(self) -> None:
+        self._forget_result()
+        self._driver = None
         super()._drop()
         self._thread_id = 0
         self._close_killer()

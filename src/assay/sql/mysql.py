@@ -109,7 +109,7 @@ def _read_tokens(query: str, tokens: list[tuple[str, str]]) -> StatementReading:
         return StatementReading(does="several")
     if opening in _DESCRIBES and following == "ANALYZE":
         return StatementReading(does="refused", detail=f"{opening} ANALYZE")
-    return QUERY if shows else _look_inside(tokens)
+    return _look_inside(tokens[first + 2 :] if shows else tokens)
 
 
 def _look_inside(tokens: list[tuple[str, str]]) -> StatementReading:
