@@ -119,12 +119,13 @@ def mysql_adapter_by_url(url: str) -> Iterator[Adapter]:
 
 
 def postgres_adapter(server: Any) -> Adapter:
-    url = server.create("conformance")
+    name = f"conformance_{uuid.uuid4().hex[:12]}"
+    url = server.create(name)
 
     def write(statement: str) -> None:
         import psycopg
 
-        with psycopg.connect(server.database("conformance"), autocommit=True) as connection:
+        with psycopg.connect(server.database(name), autocommit=True) as connection:
             connection.execute(statement.encode())
 
     return server_adapter(

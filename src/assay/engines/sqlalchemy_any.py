@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from assay.engines import outcomes
 from assay.engines.sqlalchemy_base import SqlAlchemyBase, driver_package
 from assay.errors import DatabaseError, MissingDependency
-from assay.model import DatabaseUrl, Execution, FailureKind
+from assay.model import DatabaseUrl, Execution, FailureKind, Row
 
 _MODULE = "assay.engines"
 
@@ -186,6 +188,10 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         finally:
             self._drop()
 
+    @staticmethod
+    def _plain(row: Any) -> Row:
+        return tuple([cell if type(cell) in _PLAIN else _plain(cell) for cell in row])
+
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = outcomes.first_line(error)
         lowered = message.lower()
@@ -195,6 +201,17 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         if getattr(error, "sqlstate", getattr(error, "pgcode", None)) == "57014" or "DPY-4024" in message:
             return "timeout", message
         return None
+
+
+_PLAIN = frozenset({int, str, float, bool, bytes, type(None), Decimal, date, datetime})
+
+
+def _plain(cell: object) -> object:
+    """Bytes for what drivers wrap them in, and the content of Oracle's large objects."""
+    if isinstance(cell, memoryview | bytearray):
+        return bytes(cell)
+    read = getattr(cell, "read", None)
+    return read() if callable(read) else cell
 
 
 _CLASSES: dict[str, type[SqlAlchemyEngine]] = {}

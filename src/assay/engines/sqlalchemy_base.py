@@ -141,6 +141,11 @@ class SqlAlchemyBase:
         cursor.close()
         self._finish()
 
+    @staticmethod
+    def _plain(row: Any) -> Row:
+        """A driver's row as a tuple of plain values."""
+        return tuple(row)
+
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:  # noqa: ARG002
         """What kind of failure the driver's error is, where the subclass knows better than the base."""
         return None
@@ -212,7 +217,7 @@ class SqlAlchemyBase:
                 query, "refused", "refused", "refused: it is no query, for it gives no rows or columns"
             )
         columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
-        rows, cap = fetch_capped(cursor.fetchmany, self._limits, self._check_clock)
+        rows, cap = fetch_capped(cursor.fetchmany, self._limits, self._check_clock, self._plain)
         if cap is None:
             cursor.close()
             self._finish()
@@ -284,17 +289,21 @@ class SqlAlchemyBase:
 
 
 def fetch_capped(
-    fetchmany: Callable[[int], Sequence[Any]], limits: Limits, check_clock: Callable[[], None]
+    fetchmany: Callable[[int], Sequence[Any]],
+    limits: Limits,
+    check_clock: Callable[[], None],
+    plain: Callable[[Any], Row] = tuple,
 ) -> tuple[list[Row], Cap | None]:
     """Fetch rows as plain tuples until the end or a cap, in chunks whose size follows that of the rows so far.
 
-    ``check_clock`` is called between chunks, and raises where the time is up.
+    ``check_clock`` is called between chunks, and raises where the time is up; ``plain`` makes a
+    driver's row a tuple of plain values.
     """
     rows: list[Row] = []
     size, wanted = 0, min(_FIRST_ROWS, limits.max_rows + 1)
     while True:
-        chunk = fetchmany(wanted)
-        rows += map(tuple, chunk)
+        chunk = [plain(row) for row in fetchmany(wanted)]
+        rows += chunk
         if chunk:
             size += sum(map(sys.getsizeof, chain.from_iterable(chunk))) + len(chunk) * (56 + len(chunk[0]) * 8)
         if len(rows) > limits.max_rows:
