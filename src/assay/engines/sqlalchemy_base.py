@@ -212,7 +212,7 @@ class SqlAlchemyBase:
             options |= {"stream_results": True, "max_row_buffer": _CHUNK_ROWS}
         cursor = self._connection.exec_driver_sql(query, execution_options=options)
         if not cursor.returns_rows:
-            self._finish()
+            self._finish_or_drop()
             return outcomes.failed(
                 query, "refused", "refused", "refused: it is no query, for it gives no rows or columns"
             )
@@ -220,11 +220,18 @@ class SqlAlchemyBase:
         rows, cap = fetch_capped(cursor.fetchmany, self._limits, self._check_clock, self._plain)
         if cap is None:
             cursor.close()
-            self._finish()
+            self._finish_or_drop()
         else:
             self._cut(cursor)
         wall_time_s = time.perf_counter() - started
         return outcomes.fetched(query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=self._limits)
+
+    def _finish_or_drop(self) -> None:
+        """A connection whose transaction cannot be undone is closed, which undoes it; the rows are good either way."""
+        try:
+            self._finish()
+        except Exception:  # noqa: BLE001 - drivers raise what they like; the next query shows what is true
+            self._drop()
 
     def _check_clock(self) -> None:
         if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end

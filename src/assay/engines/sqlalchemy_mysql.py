@@ -18,6 +18,7 @@ from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 
 _AFTER_WATCHDOG_S = 0.2
 _KILL_TIMEOUT_S = 0.4
+_FINGERPRINT_TIMEOUT_S = 120.0
 _RESET_COMMAND = 0x1F
 """COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
 
@@ -69,7 +70,7 @@ class MysqlEngine(SqlAlchemyBase):
         """
         from assay.engines.sqlalchemy_mysql_content import fingerprint_content
 
-        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
+        engine = cls.open(url, Limits(timeout_s=_FINGERPRINT_TIMEOUT_S))
         try:
             engine._connect()
             return fingerprint_content(engine._connection)
@@ -163,10 +164,7 @@ class MysqlEngine(SqlAlchemyBase):
         if self._connection is None or self._connection.invalidated or self._watchdog.fired:
             self._drop()
             return
-        try:
-            self._finish()
-        except Exception:  # noqa: BLE001 - whatever is wrong with it, a new connection follows
-            self._drop()
+        self._finish_or_drop()
 
     def _cut(self, cursor: Any) -> None:
         # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes
