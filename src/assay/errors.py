@@ -60,15 +60,19 @@ class SystemUnusable(InputError):
 
 
 class MissingDependency(AssayError):
-    """Something needs an optional package that is not installed."""
+    """Something needs an optional package that is not installed.
 
-    def __init__(self, package: str, extra: str) -> None:
+    ``extra`` is the one of Assay's that brings it; None where none does.
+    """
+
+    def __init__(self, package: str, extra: str | None) -> None:
         self.package = package
         self.extra = extra
         super().__init__(package, extra)
 
     def __str__(self) -> str:
-        return f"this needs the package {self.package!r}: run  pip install 'assay[{self.extra}]'"
+        wanted = self.package if self.extra is None else f"'assay[{self.extra}]'"
+        return f"this needs the package {self.package!r}: run  pip install {wanted}"
 
 
 class PluginError(AssayError):

@@ -13,10 +13,13 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
+from assay.engines.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
 from assay.systems.options import SystemOptions
+
+_ANY = "assay.engines.sqlalchemy_any:engine_for_scheme"
 
 Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports"]
 
@@ -90,8 +93,8 @@ def reference(group: Group, name: str) -> str:
 
 
 def engine_references() -> dict[str, str]:
-    """URL scheme to ``module:Class`` for every engine."""
-    return {name: _reference(entry) for name, entry in registered("assay.engines").items()}
+    """URL scheme to ``module:Class`` for every engine, and under ``*`` what knows the schemes of SQLAlchemy."""
+    return {name: _reference(entry) for name, entry in registered("assay.engines").items()} | {ANY_SCHEME: _ANY}
 
 
 def _reference(entry: EntryPoint) -> str:
@@ -99,10 +102,18 @@ def _reference(entry: EntryPoint) -> str:
 
 
 def engine_class(url: DatabaseUrl) -> EngineClass:
-    """The engine for a URL. Raises InputError where no engine takes its scheme."""
+    """The engine for a URL: the one registered for its scheme, else SQLAlchemy's where that knows it.
+
+    Raises InputError where neither does.
+    """
+    from assay.engines.executor import load_engine
+    from assay.engines.sqlalchemy_any import engine_for_scheme
+
     try:
         find("assay.engines", url.scheme)
     except InputError as error:
+        if reference := engine_for_scheme(url.scheme):
+            return load_engine(reference)
         raise InputError(f"{url}: {error}") from None
     loaded: EngineClass = load("assay.engines", url.scheme)
     return loaded

@@ -410,7 +410,7 @@ def test_the_dialects_wait_a_bounded_time_for_a_silent_server(
     engine: type[DenodoFlightSqlEngine], options: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without(engine.packages)
-    monkeypatch.setattr("assay.engines.denodo_sqlalchemy.CHECK_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("assay.engines.sqlalchemy_base.CHECK_TIMEOUT_S", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -173,15 +173,4 @@ def refusal(query: str) -> Execution | None:
     from assay.sql.vql import read_vql  # loads sqlglot: not for whoever only checks
 
     reading = read_vql(query)
-    match reading.does:
-        case "query":
-            return None
-        case "none":
-            return outcomes.no_query(query)
-        case "several":
-            return outcomes.several_statements(query)
-        case "write":
-            return outcomes.failed(query, "refused", "writes", f"refused: it writes ({reading.detail})")
-        case "prose":
-            return outcomes.failed(query, "refused", "no_query", f"it is no query: it begins with {reading.detail!r}")
-    return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({reading.detail})")
+    return outcomes.unless_query(query, reading.does, reading.detail)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from itertools import chain
 from marshal import dumps
+from typing import Any
 
 from assay.engines import heartbeat, outcomes
 from assay.engines.heartbeat import Loss
@@ -16,6 +17,8 @@ from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.ports import Engine, EngineClass
 
+ANY_SCHEME = "*"
+"""Among the engines: a function that names the class for a scheme that stands not among them, or None."""
 _CONNECTIONS = 8
 _SAMPLE_ROWS = 32
 _ROW_BYTES = 56
@@ -27,7 +30,8 @@ _ENTRY_BYTES = 600
 class Executor:
     """Runs queries under limits, each (database, query) only once.
 
-    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``. Results are
+    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and
+    `ANY_SCHEME` to the ``module:function`` that is asked for any other. Results are
     kept up to about ``cache_bytes``; beyond that the ones that went longest without use are
     dropped, and would run again: ``reruns`` counts those. Used by one thread.
     """
@@ -108,6 +112,8 @@ class Executor:
             heartbeat.end()
 
     def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
+        if execution.failure is not None and execution.failure.kind == "unreadable_database":
+            return  # a server that was away may be back for the next case
         size = _estimate(execution)
         if size > self._cache_bytes:
             self._dropped.add(label)
@@ -141,10 +147,13 @@ class Executor:
         scheme = url.scheme
         if known := self._classes.get(scheme):
             return known
-        if scheme not in self._references:
-            names = ", ".join(sorted(self._references)) or "none"
+        reference = self._references.get(scheme)
+        if reference is None and ANY_SCHEME in self._references:
+            reference = _load(self._references[ANY_SCHEME])(scheme)
+        if reference is None:
+            names = ", ".join(sorted(self._references.keys() - {ANY_SCHEME})) or "none"
             raise UsageError(f"no engine is registered for {scheme!r} URLs such as {url}: there are {names}")
-        engine_class = self._classes[scheme] = load_engine(self._references[scheme])
+        engine_class = self._classes[scheme] = load_engine(reference)
         return engine_class
 
 
@@ -168,12 +177,16 @@ def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
 
 def load_engine(reference: str) -> EngineClass:
     """The class that ``module:Class`` names. Raises PluginError where it cannot be loaded."""
+    engine_class: EngineClass = _load(reference)
+    return engine_class
+
+
+def _load(reference: str) -> Any:
     module_name, _, name = reference.partition(":")
     try:
-        engine_class: EngineClass = getattr(importlib.import_module(module_name), name)
+        return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         raise PluginError(f"the engine {reference!r} cannot be loaded: {error}") from error
-    return engine_class
 
 
 def _estimate(execution: Execution) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from assay.model import Execution, Failure, FailureKind, Limits, Result, Row
+from assay.model import Blame, Execution, Failure, FailureKind, Limits, Result, Row
 
 Cap = Literal["rows", "bytes"]
 
@@ -17,9 +17,10 @@ def failed(
     message: str,
     *,
     wall_time_s: float | None = None,
+    blame: Blame = "system",
 ) -> Execution:
-    """An Execution without rows. The blame is ``system``: who calls the engine knows whose query it was."""
-    failure = Failure(stage="execute", kind=kind, blame="system", message=message)
+    """An Execution without rows. The blame is mostly ``system``: who calls the engine knows whose query it was."""
+    failure = Failure(stage="execute", kind=kind, blame=blame, message=message)
     return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
 
 
@@ -84,6 +85,29 @@ def several_statements(query: str) -> Execution:
     return failed(
         query, "refused", "several_statements", "refused: the text holds several statements, and a query is one"
     )
+
+
+def unless_query(query: str, does: str, detail: str) -> Execution | None:
+    """Why a text is not sent to its server; None where it is a query.
+
+    ``does`` and ``detail`` are those of a reading by `assay.sql`.
+    """
+    match does:
+        case "query":
+            return None
+        case "none":
+            return no_query(query)
+        case "several":
+            return several_statements(query)
+        case "write":
+            return failed(query, "refused", "writes", f"refused: it writes ({detail})")
+        case "prose":
+            return failed(query, "refused", "no_query", f"it is no query: it begins with {detail!r}")
+        case "reaches":
+            return failed(query, "refused", "refused", f"refused: {detail}")
+        case "error":
+            return failed(query, "error", "error", f"the query cannot be run: {detail}")
+    return failed(query, "refused", "refused", f"refused: it is no query ({detail})")
 
 
 def not_text(query: str, error: UnicodeEncodeError) -> Execution:

@@ -2,18 +2,23 @@
 
 from assay.sql.comments import without_comments
 from assay.sql.contents import QueryContents, StatementKind, read_contents
+from assay.sql.mysql import read_mysql
 from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
+from assay.sql.statement import StatementReading, read_statement
 from assay.sql.ties import TieProbe, tie_probe
 
 __all__ = [
     "QueryContents",
     "QueryShape",
     "StatementKind",
+    "StatementReading",
     "TieProbe",
     "is_nondeterministic",
     "may_be_cut",
     "read_contents",
+    "read_mysql",
     "read_shape",
+    "read_statement",
     "tie_probe",
     "warm_up",
     "without_comments",

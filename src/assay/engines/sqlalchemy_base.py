@@ -1,0 +1,352 @@
+"""What all engines over SQLAlchemy share: one connection, rows streamed under caps, a watchdog, masked secrets."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from importlib.util import find_spec
+from itertools import chain
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import quote
+
+from assay.engines import outcomes
+from assay.engines.outcomes import Cap
+from assay.engines.watchdog import Watchdog
+from assay.errors import DatabaseError, MissingDependency
+from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
+
+CHECK_TIMEOUT_S = 10.0
+"""How long `check` waits for a server."""
+_FIRST_ROWS = 16
+_CHUNK_ROWS = 4096
+_CHUNK_BYTES = 8 * 1024 * 1024
+_CHECK_QUERY = "SELECT 1"
+_Self = TypeVar("_Self", bound="SqlAlchemyBase")
+
+
+class SqlAlchemyBase:
+    """One database that SQLAlchemy connects to. Subclasses say how its sessions are held.
+
+    The connection is made with the first query, and made anew after it was lost.
+    """
+
+    name: ClassVar[str] = ""
+    dialect: ClassVar[str] = ""
+    has_boolean_type: ClassVar[bool] = True
+    streams: ClassVar[bool] = True
+    """Whether a server-side cursor is asked for, where the driver has one."""
+    form: ClassVar[str] = "dialect+driver://user:password@host:port/database"
+    """How a URL of it is written, for messages."""
+
+    __slots__ = ("_connection", "_engine", "_limits", "_watchdog")
+
+    def __init__(self, engine: Any, limits: Limits) -> None:
+        self._engine = engine
+        self._limits = limits
+        self._connection: Any = None
+        self._watchdog = Watchdog(self._cancel)
+
+    @classmethod
+    def open(cls: type[_Self], url: DatabaseUrl, limits: Limits) -> _Self:
+        """Prepare the connection; it is made with the first query.
+
+        Raises DatabaseError for a wrong URL and MissingDependency where a package is not installed.
+        """
+        return cls(cls._make_engine(url, limits.timeout_s), limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError where no server answers or it refuses the credentials.
+
+        Raises MissingDependency where a package is not installed.
+        """
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
+        try:
+            failure = engine._run(engine._check_query()).failure
+        finally:
+            engine.close()
+        if failure is not None and failure.kind in ("unreadable_database", "timeout"):
+            raise DatabaseError(f"{url} cannot be used: {failure.message}")
+
+    @classmethod
+    def version(cls) -> str:
+        """SQLAlchemy's version; the server's is a part of the fingerprint where that can be seen."""
+        require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
+        import sqlalchemy
+
+        return f"SQLAlchemy {sqlalchemy.__version__}"
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the URL without its password. The content of a live server cannot be seen: it may change."""
+        return blake2b(str(url).encode(), digest_size=12).hexdigest()
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        return self._unsendable(query) or self._run(query)
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """None: a server has no databases of the same schema beside it."""
+        return ()
+
+    def close(self) -> None:
+        """Close the connection. Closing twice is harmless."""
+        self._watchdog.close()
+        self._drop()
+        self._engine.dispose()
+
+    @staticmethod
+    def _unsendable(query: str) -> Execution | None:
+        try:
+            query.encode()
+        except UnicodeEncodeError as error:
+            return outcomes.not_text(query, error)
+        return None
+
+    # What subclasses say.
+
+    @classmethod
+    def _require(cls, url: DatabaseUrl) -> None:  # noqa: ARG003
+        """Raise MissingDependency where a package is not installed that this URL needs."""
+        require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
+
+    @classmethod
+    def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:  # noqa: ARG003
+        """The URL for SQLAlchemy, and more arguments for its ``create_engine``."""
+        return parsed, {}
+
+    @classmethod
+    def _check_query(cls) -> str:
+        return _CHECK_QUERY
+
+    def _refusal(self, query: str) -> Execution | None:
+        """Why this text is not sent to the server; None where it is one query. The connection stands."""
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        """Set the session up for one query. Nothing of the query was sent yet: it may raise."""
+
+    def _finish(self) -> None:
+        """Undo whatever the query did. May raise: the connection is then given up."""
+        self._connection.rollback()
+
+    def _recover(self) -> None:
+        """After a query's error, whose connection may be broken."""
+        self._drop()
+
+    def _cut(self, cursor: Any) -> None:
+        """Stop a result of which no more rows are wanted."""
+        cursor.close()
+        self._finish()
+
+    @staticmethod
+    def _plain(row: Any) -> Row:
+        """A driver's row as a tuple of plain values."""
+        return tuple(row)
+
+    def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:  # noqa: ARG002
+        """What kind of failure the driver's error is, where the subclass knows better than the base."""
+        return None
+
+    # How a query runs.
+
+    @classmethod
+    def _make_engine(cls, url: DatabaseUrl, timeout_s: float) -> Any:
+        cls._require(url)
+        import sqlalchemy
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            parsed, arguments = cls._settings(sqlalchemy.make_url(url.reveal()), timeout_s)
+            return sqlalchemy.create_engine(parsed, poolclass=sqlalchemy.NullPool, hide_parameters=True, **arguments)
+        except (SQLAlchemyError, ValueError, TypeError) as error:
+            # The error may repeat the URL, password included.
+            raise DatabaseError(
+                f"{url}: SQLAlchemy cannot use this URL ({type(error).__name__}): write {cls.form}"
+            ) from None
+        except ImportError as error:
+            # SQLAlchemy imports the driver when it makes the engine; what is missing is said by the error.
+            missing = error.name or str(error)
+            raise MissingDependency(driver_package(missing), None) from None
+
+    def _run(self, query: str) -> Execution:
+        started = time.perf_counter()
+        self._watchdog.start(self._limits.timeout_s)
+        try:
+            try:
+                self._connect()
+            except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
+                failed = self._failed(query, error, "unreadable_database", started)
+                self._drop()
+                return failed
+            if refused := self._refusal(query):
+                return refused
+            try:
+                return self._fetch(query, started)
+            except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
+                failed = self._failed(query, error, "error", started)
+                self._recover()
+                return failed
+        finally:
+            self._watchdog.stop()
+
+    def _connect(self) -> None:
+        """Connect, or see that the connection still stands; a lost one is made anew, once."""
+        if self._connection is not None:
+            try:
+                self._begin()
+                return
+            except Exception:  # a server that restarted, say; a new connection shows what is true
+                self._drop()
+                if self._watchdog.fired:
+                    raise
+        self._connection = self._engine.connect()
+        self._begin()
+
+    def _fetch(self, query: str, started: float) -> Execution:
+        # Without parameters the text goes to the driver as it is: a % in it stays one.
+        options: dict[str, Any] = {"no_parameters": True}
+        if self.streams:
+            options |= {"stream_results": True, "max_row_buffer": _CHUNK_ROWS}
+        cursor = self._connection.exec_driver_sql(query, execution_options=options)
+        if not cursor.returns_rows:
+            self._finish_or_drop()
+            return outcomes.failed(
+                query, "refused", "refused", "refused: it is no query, for it gives no rows or columns"
+            )
+        columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
+        rows, cap = fetch_capped(cursor.fetchmany, self._limits, self._check_clock, self._plain)
+        if cap is None:
+            cursor.close()
+            self._finish_or_drop()
+        else:
+            self._cut(cursor)
+        wall_time_s = time.perf_counter() - started
+        return outcomes.fetched(query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=self._limits)
+
+    def _finish_or_drop(self) -> None:
+        """A connection whose transaction cannot be undone is closed, which undoes it; the rows are good either way."""
+        try:
+            self._finish()
+        except Exception:  # noqa: BLE001 - drivers raise what they like; the next query shows what is true
+            self._drop()
+
+    def _check_clock(self) -> None:
+        if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+            raise TimeoutError("interrupted")
+
+    def _failed(self, query: str, error: BaseException, kind: FailureKind, started: float) -> Execution:
+        wall_time_s = time.perf_counter() - started
+        if self._watchdog.fired:
+            return outcomes.timed_out(query, self._limits, wall_time_s)
+        if isinstance(error, MemoryError):
+            return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        original: BaseException = getattr(error, "orig", None) or error
+        message = self._scrubbed(outcomes.first_line(original))
+        if kind == "error" and (known := self._explain(original)) is not None:
+            kind, message = known[0], self._scrubbed(known[1])
+        elif getattr(error, "connection_invalidated", False):
+            kind = "unreadable_database"
+        if kind == "timeout":
+            return outcomes.timed_out(query, self._limits, wall_time_s)
+        if kind == "out_of_memory":
+            return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if kind in ("writes", "refused"):
+            return outcomes.failed(query, "refused", kind, message)
+        blame: Blame = "engine" if kind == "unreadable_database" else "system"
+        return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s, blame=blame)
+
+    def _scrubbed(self, text: str) -> str:
+        """The text without the password, should a driver or server repeat it: plain or URL-encoded."""
+        if password := self._engine.url.password:
+            for form in (str(password), quote(str(password), safe="")):
+                text = text.replace(form, "***")
+        return text
+
+    def _cancel(self) -> None:
+        """Ask the server to give up what runs. Called from the watchdog's thread."""
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            cancel = self._canceller(connection.connection.driver_connection)
+            if cancel is not None:
+                cancel()
+        except Exception:  # noqa: BLE001 - what cannot be cancelled ends with its worker process
+            return
+
+    @staticmethod
+    def _canceller(driver_connection: Any) -> Callable[[], object] | None:
+        """The driver's own way to cancel from another thread."""
+        for name in ("cancel", "adbc_cancel", "interrupt"):
+            found: Callable[[], object] | None = getattr(driver_connection, name, None)
+            if found is not None:
+                return found
+        return None
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception:  # noqa: BLE001 - a broken connection may not close; it is given up either way
+                return
+
+
+def fetch_capped(
+    fetchmany: Callable[[int], Sequence[Any]],
+    limits: Limits,
+    check_clock: Callable[[], None],
+    plain: Callable[[Any], Row] = tuple,
+) -> tuple[list[Row], Cap | None]:
+    """Fetch rows as plain tuples until the end or a cap, in chunks whose size follows that of the rows so far.
+
+    ``check_clock`` is called between chunks, and raises where the time is up; ``plain`` makes a
+    driver's row a tuple of plain values.
+    """
+    rows: list[Row] = []
+    size, wanted = 0, min(_FIRST_ROWS, limits.max_rows + 1)
+    while True:
+        chunk = [plain(row) for row in fetchmany(wanted)]
+        rows += chunk
+        if chunk:
+            size += sum(map(sys.getsizeof, chain.from_iterable(chunk))) + len(chunk) * (56 + len(chunk[0]) * 8)
+        if len(rows) > limits.max_rows:
+            del rows[limits.max_rows :]
+            return rows, "rows"
+        if size > limits.max_result_bytes:
+            return rows, "bytes"
+        # Not where a chunk is short: some drivers give less than was asked for before the end.
+        if not chunk:
+            return rows, None
+        check_clock()
+        wanted = min(_CHUNK_ROWS, limits.max_rows + 1 - len(rows), _CHUNK_BYTES * len(rows) // size + 1)
+
+
+_DRIVER_PACKAGES: Mapping[str, str] = {
+    "MySQLdb": "mysqlclient",
+    "mysql": "mysql-connector-python",
+    "mysql.connector": "mysql-connector-python",
+    "psycopg2": "psycopg2-binary",
+    "cx_Oracle": "oracledb",
+    "snowflake": "snowflake-sqlalchemy",
+}
+
+
+def driver_package(module: str) -> str:
+    """The name under which pip knows a driver's module."""
+    return _DRIVER_PACKAGES.get(module, module)
+
+
+def require(packages: Sequence[str], extra: str) -> None:
+    """Raise MissingDependency for the first of these (``module=distribution``) that is not installed."""
+    for one in packages:
+        module, _, distribution = one.partition("=")
+        try:
+            found = find_spec(module) is not None
+        except ModuleNotFoundError:  # the package that it is a part of
+            found = False
+        if not found:
+            raise MissingDependency(distribution, extra)

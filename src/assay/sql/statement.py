@@ -1,0 +1,140 @@
+"""Is a text one statement that only reads? For servers that would do whatever their user may do.
+
+Two readers: `read_statement` for any dialect that sqlglot knows, and `assay.sql.mysql.read_mysql`,
+which follows MySQL's own lexical rules. Neither replaces privileges: what a stored function does
+cannot be seen in a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sqlglot import Token
+
+MOST_CHARACTERS = 1_000_000
+"""A longer text is no question's answer, and takes seconds to read."""
+
+Does = Literal["query", "write", "refused", "reaches", "several", "none", "prose", "error"]
+"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``reaches`` out of
+the query; ``several`` statements; ``none``: no statement; ``prose``: what no statement begins with;
+``error``: no server would take it."""
+
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_WRITE_WORDS = frozenset(
+    {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"}
+    | {"COPY", "IMPORT", "EXPORT", "UNLOAD", "PUT", "REFRESH", "VACUUM", "REINDEX", "OPTIMIZE", "INTO"}
+)
+_COMMAND_WORDS = frozenset(
+    {"ANALYZE", "ATTACH", "BACKUP", "BEGIN", "CALL", "CHECKPOINT", "CLOSE", "COMMENT", "COMMIT", "DBCC", "DEALLOCATE"}
+    | {"DECLARE", "DESC", "DESCRIBE", "DETACH", "DISCARD", "DO", "EXEC", "EXECUTE", "EXPLAIN", "FETCH", "FLUSH", "GET"}
+    | {"GRANT", "HANDLER", "INSTALL", "KILL", "LISTEN", "LIST", "LOAD", "LOCK", "NOTIFY", "OPEN", "PRAGMA", "PREPARE"}
+    | {"PURGE", "REASSIGN", "RECONFIGURE", "RELEASE", "REMOVE", "RESET", "RESTORE", "REVERT", "REVOKE", "ROLLBACK"}
+    | {"SAVEPOINT", "SECURITY", "SET", "SHOW", "SHUTDOWN", "START", "USE", "WAITFOR", "XA"}
+    | {"BINLOG", "CACHE", "CHANGE", "CHECK", "CHECKSUM", "CLONE", "DENY", "HELP", "REPAIR", "SIGNAL", "STOP"}
+    | {"UNINSTALL", "UNLISTEN", "UNLOCK"}
+)
+_BATCH_WORDS = _WRITE_WORDS | frozenset(
+    {"EXEC", "EXECUTE", "GRANT", "REVOKE", "KILL", "SHUTDOWN", "BACKUP", "RESTORE", "DBCC", "RECONFIGURE", "WAITFOR"}
+    | {"BULK", "USE", "REVERT", "DENY", "CHECKPOINT", "COMMIT", "ROLLBACK", "SAVE", "SETUSER", "BEGIN", "DECLARE"}
+)
+"""Reserved words of Transact-SQL that begin a statement, which there needs no semicolon before it."""
+
+_REACHING = frozenset(
+    {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "load_file", "sys_exec", "sys_eval"}
+    | {"pg_sleep", "pg_sleep_for", "pg_sleep_until", "pg_read_file", "pg_read_binary_file", "pg_ls_dir", "lo_import"}
+    | {"lo_export", "dblink", "dblink_exec", "set_config", "nextval", "setval", "openrowset", "opendatasource"}
+    | {"openquery", "utl_http.request", "xp_cmdshell", "pg_terminate_backend", "pg_cancel_backend", "pg_reload_conf"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementReading:
+    """What a text would do if it were run, and what in it says so (empty where there is no need)."""
+
+    does: Does
+    detail: str = ""
+
+
+QUERY = StatementReading(does="query")
+
+
+def read_statement(query: str, dialect: str) -> StatementReading:
+    """Say what a text would do. Never raises.
+
+    A doubtful text counts as what it might do: one that sqlglot cannot parse is a query only where
+    it begins like one and no bare word in it writes, and in Transact-SQL, whose statements need no
+    semicolon between them, not at all.
+    """
+    from sqlglot import Dialect, TokenType
+    from sqlglot.errors import SqlglotError
+
+    from assay.sql.contents import read_contents
+
+    if len(query) > MOST_CHARACTERS:
+        return too_long(query)
+    try:
+        tokens = list(Dialect.get_or_raise(dialect).tokenize(query))
+    except (SqlglotError, ValueError):
+        return StatementReading(does="error", detail="a quote or comment in it does not end")
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    first = next((token for token in tokens if token.token_type not in (TokenType.L_PAREN, TokenType.SEMICOLON)), None)
+    if first is None:
+        return StatementReading(does="none")
+    opening = "" if first.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else first.text.upper()
+    if (told := told_by_opening(opening, query)) is not None:
+        return told
+    contents = read_contents(query, dialect)
+    if contents.kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        return StatementReading(does="several")
+    bare = _bare_words(tokens)
+    if contents.kind in ("write", "unreadable") and (word := _first_of(bare, _WRITE_WORDS)):
+        return StatementReading(does="write", detail=word)
+    if dialect == "tsql" and (word := _first_of(bare, _BATCH_WORDS)):
+        return StatementReading(does="refused", detail=word)
+    if contents.kind != "query" and (contents.kind != "unreadable" or dialect == "tsql"):
+        return StatementReading(does="refused", detail=f"it cannot be read as one query: {opening}")
+    called = [a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN]
+    if reaching := next((name for name in called if name in _REACHING), None):
+        return StatementReading(does="reaches", detail=f"{reaching}() reaches out of the query")
+    return QUERY
+
+
+def told_by_opening(opening: str, query: str) -> StatementReading | None:
+    """What the first word alone says; None where it begins a query."""
+    if opening in _QUERY_WORDS:
+        return None
+    if opening in _WRITE_WORDS:
+        return StatementReading(does="write", detail=opening)
+    if opening in _COMMAND_WORDS:
+        return StatementReading(does="refused", detail=opening)
+    return StatementReading(does="prose", detail=" ".join(query[:400].split())[:60])
+
+
+def too_long(query: str) -> StatementReading:
+    """The reading of a text of more than `MOST_CHARACTERS`."""
+    detail = f"its text has {len(query):,} characters, and the limit is {MOST_CHARACTERS:,}"
+    return StatementReading(does="error", detail=detail)
+
+
+def _bare_words(tokens: Sequence[Token]) -> list[str]:
+    """The unquoted words that are no names behind a point and no functions."""
+    from sqlglot import TokenType
+
+    quoted = (TokenType.IDENTIFIER, TokenType.STRING)
+    found = []
+    for index, token in enumerate(tokens):
+        if token.token_type in quoted or (index and tokens[index - 1].token_type is TokenType.DOT):
+            continue
+        if index + 1 < len(tokens) and tokens[index + 1].token_type is TokenType.L_PAREN:
+            continue
+        found.append(token.text.upper())
+    return found
+
+
+def _first_of(words: Sequence[str], wanted: frozenset[str]) -> str | None:
+    return next((word for word in words if word in wanted), None)

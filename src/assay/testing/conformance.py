@@ -1,0 +1,429 @@
+"""What every engine must hold, for whoever writes one: checks that run against a real database.
+
+    import pytest
+    from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
+
+    @pytest.fixture(scope="module")
+    def adapter():
+        adapter = Adapter(engine=MyEngine, url=..., absent=..., write=...)
+        prepare(adapter)
+        return adapter
+
+    @pytest.mark.parametrize("check", CHECKS, ids=str)
+    def test_my_engine_conforms(adapter, check):
+        if gap := conform(adapter, check):
+            pytest.xfail(f"{gap.whose}: {gap.why}")
+
+The checks need nothing of a database but two tables, which `prepare` makes in standard SQL. What an
+engine cannot hold is named as a `Gap`, with whose it is and why; a gap that has closed fails, so
+that the list stays true.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal
+
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Execution, Limits
+from assay.ports import Engine, EngineClass
+
+Kind = Literal["integer", "text", "decimal", "real", "boolean", "date", "timestamp", "binary"]
+
+STANDARD_TYPES: Mapping[Kind, str] = {
+    "integer": "BIGINT",
+    "text": "VARCHAR(200)",
+    "decimal": "DECIMAL(20, 4)",
+    "real": "DOUBLE PRECISION",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "binary": "BLOB",
+}
+_LIMITS = Limits(timeout_s=10.0, max_memory_bytes=512 * 1024 * 1024)
+_SHORT_S = 1.0
+_SLACK_S = 1.0
+"""How much longer than its limit a query may take."""
+_TEXT = "it''s 100% ü😀 :a ? $1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that an engine does not hold."""
+
+    whose: Literal["ours", "upstream", "never"]
+    """``ours`` to be closed by the engine's author, ``upstream`` by the database or its driver, ``never`` by nature."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One engine and a database to try it on.
+
+    ``url`` is an empty database, ``absent`` one that is not there (its password, if any, must not
+    show up in messages), and ``write`` runs one statement in the first as someone who may write.
+    ``types`` names the column types where they are not the standard ones.
+    """
+
+    engine: EngineClass
+    url: DatabaseUrl
+    absent: DatabaseUrl
+    write: Callable[[str], None]
+    types: Mapping[Kind, str] = field(default_factory=dict)
+    binary_literal: Callable[[bytes], str] = lambda value: f"X'{value.hex()}'"
+    gaps: Mapping[str, Gap] = field(default_factory=dict)
+    """By the name of the check."""
+    secrets: tuple[str, ...] = ()
+    """What no message may show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that an engine must hold. ``str()`` is its name."""
+
+    name: str
+    run: Callable[[Adapter], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def prepare(adapter: Adapter) -> None:
+    """Make the two tables that the checks read."""
+    types = {**STANDARD_TYPES, **adapter.types}
+    columns = ", ".join(f"a_{kind} {name}" for kind, name in types.items())
+    adapter.write(f"CREATE TABLE kinds (id {types['integer']}, {columns})")
+    binary = adapter.binary_literal(b"\x00\xff'")
+    adapter.write(
+        f"INSERT INTO kinds VALUES (1, 4611686018427387905, '{_TEXT}', 12345678901.2345, 0.1, TRUE, "
+        f"'2024-02-29', '2024-02-29 12:34:56', {binary})"
+    )
+    adapter.write("INSERT INTO kinds VALUES (2, -1, '', -0.5, -2.5, FALSE, NULL, NULL, NULL)")
+    adapter.write("INSERT INTO kinds (id) VALUES (3)")
+    adapter.write(f"CREATE TABLE digit (d {types['integer']})")
+    adapter.write(f"INSERT INTO digit VALUES {', '.join(f'({n})' for n in range(10))}")
+
+
+def conform(adapter: Adapter, check: Check) -> Gap | None:
+    """Run one check. None: it holds. A Gap: it does not, as was known.
+
+    Raises AssertionError where it does not hold though it should, or holds though a gap is named.
+    """
+    gap = adapter.gaps.get(check.name)
+    try:
+        check.run(adapter)
+    except AssertionError:
+        if gap is None:
+            raise
+        return gap
+    assert gap is None, f"{check.name} holds: the gap is closed ({gap.why}); take it off the list"
+    return None
+
+
+@contextmanager
+def _opened(adapter: Adapter, limits: Limits = _LIMITS) -> Iterator[Engine]:
+    engine = adapter.engine.open(adapter.url, limits)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _rows(engine: Engine, query: str) -> tuple[tuple[object, ...], ...]:
+    execution = engine.execute(query)
+    assert execution.result is not None, f"{query[:200]}: {execution.failure}"
+    assert execution.status == ("rows" if execution.result.rows else "empty")
+    return execution.result.rows
+
+
+def _told(adapter: Adapter, execution: Execution) -> str:
+    """A failure's message, which must be one line without secrets."""
+    assert execution.failure is not None, f"{execution.query[:200]} ran: {execution.result}"
+    message = execution.failure.message
+    assert message.strip()
+    assert "\n" not in message
+    assert not any(secret in message for secret in adapter.secrets)
+    return message
+
+
+def _many(columns: str, digits: int) -> str:
+    """A query of 10 to the power of so many rows."""
+    return f"SELECT {columns} FROM {', '.join(f'digit t{n}' for n in range(digits))}"
+
+
+def _number(digits: int) -> str:
+    return " + ".join(f"{10**n} * t{n}.d" for n in range(digits))
+
+
+def _one_value(adapter: Adapter, column: str) -> list[object]:
+    with _opened(adapter) as engine:
+        return [row[0] for row in _rows(engine, f"SELECT {column} FROM kinds ORDER BY id")]
+
+
+def integers_are_exact(adapter: Adapter) -> None:
+    """64 bits, and NULL is None."""
+    assert _one_value(adapter, "a_integer") == [4611686018427387905, -1, None]
+
+
+def texts_are_exact(adapter: Adapter) -> None:
+    """Signs that drivers take for parameters, characters outside of the basic plane, the empty text."""
+    assert _one_value(adapter, "a_text") == [_TEXT.replace("''", "'"), "", None]
+
+
+def decimals_are_exact(adapter: Adapter) -> None:
+    """A Decimal, not a float."""
+    assert _one_value(adapter, "a_decimal") == [Decimal("12345678901.2345"), Decimal("-0.5"), None]
+
+
+def reals_are_floats(adapter: Adapter) -> None:
+    """Double precision."""
+    assert _one_value(adapter, "a_real") == [0.1, -2.5, None]
+
+
+def truth_is_as_declared(adapter: Adapter) -> None:
+    """True and False where ``has_boolean_type``, else 1 and 0."""
+    found = _one_value(adapter, "a_boolean")
+    expected: list[object] = [True, False, None] if adapter.engine.has_boolean_type else [1, 0, None]
+    assert found == expected
+    assert [type(value) for value in found] == [type(value) for value in expected]
+
+
+def dates_are_dates(adapter: Adapter) -> None:
+    """A date without a time."""
+    found = _one_value(adapter, "a_date")
+    assert found == [date(2024, 2, 29), None, None]
+    assert type(found[0]) is date
+
+
+def timestamps_are_datetimes(adapter: Adapter) -> None:
+    """A datetime to the second at least."""
+    assert _one_value(adapter, "a_timestamp") == [datetime(2024, 2, 29, 12, 34, 56), None, None]  # noqa: DTZ001
+
+
+def binaries_are_bytes(adapter: Adapter) -> None:
+    """With NUL and quotes in them."""
+    assert _one_value(adapter, "a_binary") == [b"\x00\xff'", None, None]
+
+
+def signs_in_literals_stay(adapter: Adapter) -> None:
+    """Nothing in a query's text is a parameter."""
+    with _opened(adapter) as engine:
+        assert _rows(engine, "SELECT '100%', '%s', ':a', '?', 7 % 4") == (("100%", "%s", ":a", "?", 3),)
+
+
+def columns_keep_their_names(adapter: Adapter) -> None:
+    """Without rows, too, and where two are called the same."""
+    with _opened(adapter) as engine:
+        empty = engine.execute("SELECT id, a_text AS b FROM kinds WHERE id < 0")
+        assert (empty.status, empty.columns, empty.row_count) == ("empty", ("id", "b"), 0)
+        assert empty.result is not None
+        twice = engine.execute("SELECT id AS a, id AS a FROM kinds WHERE id = 2")
+        assert twice.result is not None, twice.failure
+        assert (twice.columns, twice.result.rows) == (("a", "a"), ((2, 2),))
+
+
+def rows_keep_their_order(adapter: Adapter) -> None:
+    """Over many chunks."""
+    with _opened(adapter) as engine:
+        found = _rows(engine, f"{_many(f'{_number(4)} AS n', 4)} ORDER BY n DESC")
+    assert found == tuple((n,) for n in range(9999, -1, -1))
+
+
+def comments_and_a_last_semicolon_are_harmless(adapter: Adapter) -> None:
+    """A query stays one."""
+    with _opened(adapter) as engine:
+        assert _rows(engine, "/* one */ SELECT id -- two\nFROM kinds WHERE id = 1 ; ") == ((1,),)
+
+
+def no_statement_is_no_query(adapter: Adapter) -> None:
+    """Nothing, spaces, comments, semicolons."""
+    with _opened(adapter) as engine:
+        for text in ("", " \n", "-- nothing", ";"):
+            execution = engine.execute(text)
+            _told(adapter, execution)
+            assert execution.failure is not None
+            assert (execution.status, execution.failure.kind) == ("error", "no_query"), text
+
+
+def several_statements_are_refused(adapter: Adapter) -> None:
+    """And none of them is run."""
+    with _opened(adapter) as engine:
+        for second in ("SELECT 2", "DROP TABLE kinds", "COMMIT"):
+            execution = engine.execute(f"SELECT 1; {second}")
+            _told(adapter, execution)
+            assert execution.failure is not None
+            assert (execution.status, execution.failure.kind) == ("refused", "several_statements")
+        assert len(_rows(engine, "SELECT id FROM kinds")) == 3
+
+
+def writes_change_nothing(adapter: Adapter) -> None:
+    """Whatever is tried is refused as a write, the content stays, and the next query runs."""
+    before = adapter.engine.fingerprint(adapter.url)
+    with _opened(adapter) as engine:
+        for text in (
+            "INSERT INTO digit VALUES (10)",
+            "UPDATE digit SET d = 0",
+            "DELETE FROM digit",
+            "DROP TABLE digit",
+            "CREATE TABLE more (a INTEGER)",
+            "CREATE TABLE more AS SELECT d FROM digit",
+            "ALTER TABLE digit ADD COLUMN e INTEGER",
+            "CREATE VIEW more AS SELECT d FROM digit",
+        ):
+            execution = engine.execute(text)
+            _told(adapter, execution)
+            assert execution.failure is not None
+            assert (execution.status, execution.failure.kind) == ("refused", "writes"), (text, execution.failure)
+            assert len(_rows(engine, "SELECT d FROM digit")) == 10
+    assert adapter.engine.fingerprint(adapter.url) == before
+
+
+def sessions_cannot_be_steered(adapter: Adapter) -> None:
+    """Neither transactions nor settings are a query's business, and trying leaves no trace."""
+    with _opened(adapter) as engine:
+        for text in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "SET x = 1", "I do not know."):
+            execution = engine.execute(text)
+            _told(adapter, execution)
+            assert execution.status in ("refused", "error"), text
+            assert len(_rows(engine, "SELECT d FROM digit")) == 10
+
+
+def errors_are_said_in_one_line(adapter: Adapter) -> None:
+    """And the next query runs."""
+    with _opened(adapter) as engine:
+        for text in (
+            "SELECT nothing_like_it FROM kinds",
+            "SELECT * FROM nowhere",
+            "SELECT FROM WHERE",
+            "SELECT '\udcff'",
+        ):
+            execution = engine.execute(text)
+            _told(adapter, execution)
+            assert execution.failure is not None
+            assert (execution.status, execution.failure.kind) == ("error", "error"), (text, execution.failure)
+            assert _rows(engine, "SELECT 1") == ((1,),)
+
+
+def monstrous_texts_are_survived(adapter: Adapter) -> None:
+    """Deep nesting, megabytes, NUL: run or refused within the time, and the next query runs."""
+    with _opened(adapter, Limits(timeout_s=_SHORT_S * 3)) as engine:
+        for text in (
+            f"SELECT {'(' * 3000}1{')' * 3000}",
+            f"SELECT {'1 + ' * 600_000}1",
+            f"SELECT '{'x' * 10_000_000}",
+            "SELECT 1 \x00 + 1",
+            "SELECT '\x00",
+        ):
+            started = time.monotonic()
+            execution = engine.execute(text)
+            assert time.monotonic() - started < 3 * _SHORT_S + _SLACK_S, text[:30]
+            if execution.failure is not None:
+                _told(adapter, execution)
+            assert _rows(engine, "SELECT 1") == ((1,),)
+
+
+def what_takes_too_long_is_ended(adapter: Adapter) -> None:
+    """10^12 rows to add up; within a second of the limit, twice, and the next query runs."""
+    endless = _many("SUM(t0.d * t5.d + t11.d)", 12)
+    with _opened(adapter, Limits(timeout_s=_SHORT_S, max_memory_bytes=_LIMITS.max_memory_bytes)) as engine:
+        _rows(engine, "SELECT 1")
+        for _ in range(2):
+            started = time.monotonic()
+            execution = engine.execute(endless)
+            assert time.monotonic() - started < _SHORT_S + _SLACK_S
+            assert execution.status == "timeout", execution.failure
+            assert f"{_SHORT_S:g} s" in _told(adapter, execution)
+            assert _rows(engine, "SELECT 1") == ((1,),)
+
+
+def rows_are_capped(adapter: Adapter) -> None:
+    """A result of 10^9 rows is cut at once; one of just the limit is whole."""
+    with _opened(adapter, Limits(timeout_s=5.0, max_rows=1000)) as engine:
+        assert len(_rows(engine, _many("t0.d", 3))) == 1000
+        started = time.monotonic()
+        execution = engine.execute(_many("t0.d", 9))
+        assert time.monotonic() - started < 5.0
+        assert (execution.status, execution.row_count) == ("truncated", 1000), execution.failure
+        assert "1,000 rows" in _told(adapter, execution)
+        assert _rows(engine, "SELECT 1") == ((1,),)
+
+
+def bytes_are_capped(adapter: Adapter) -> None:
+    """Few rows that are wide."""
+    wide = ", ".join(f"a_text AS c{n}" for n in range(200))
+    with _opened(adapter, Limits(timeout_s=10.0, max_result_bytes=1_000_000)) as engine:
+        execution = engine.execute(f"SELECT {wide} FROM kinds, {_many('', 4).partition('FROM ')[2]} WHERE id = 1")
+        assert execution.status == "truncated", execution.failure
+        assert "bytes" in _told(adapter, execution)
+        assert 0 < (execution.row_count or 0) < 5000
+        assert _rows(engine, "SELECT 1") == ((1,),)
+
+
+def content_has_a_fingerprint(adapter: Adapter) -> None:
+    """It is the same twice and changes with the content."""
+    first = adapter.engine.fingerprint(adapter.url)
+    assert first
+    assert adapter.engine.fingerprint(adapter.url) == first
+    adapter.write("UPDATE kinds SET a_real = 7.5 WHERE id = 3")
+    changed = adapter.engine.fingerprint(adapter.url)
+    adapter.write("UPDATE kinds SET a_real = NULL WHERE id = 3")
+    assert changed != first
+
+
+def what_is_absent_is_said(adapter: Adapter) -> None:
+    """By ``check``, as a DatabaseError without secrets; a database that is there passes."""
+    adapter.engine.check(adapter.url)
+    said = ""
+    try:
+        adapter.engine.check(adapter.absent)
+    except DatabaseError as error:
+        said = str(error)
+    assert said.strip(), f"check() takes {adapter.absent} for a database"
+    assert not any(secret in said for secret in adapter.secrets)
+
+
+def engines_are_told_apart(adapter: Adapter) -> None:
+    """Two at once, the library's version, siblings as URLs, closed twice."""
+    assert adapter.engine.version().strip()
+    with _opened(adapter) as one, _opened(adapter) as other:
+        assert _rows(one, "SELECT 1") == _rows(other, "SELECT 1")
+        assert all(isinstance(url, DatabaseUrl) for url in one.siblings())
+        other.close()
+        assert _rows(one, "SELECT 1") == ((1,),)
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    Check(check.__name__, check)
+    for check in (
+        integers_are_exact,
+        texts_are_exact,
+        decimals_are_exact,
+        reals_are_floats,
+        truth_is_as_declared,
+        dates_are_dates,
+        timestamps_are_datetimes,
+        binaries_are_bytes,
+        signs_in_literals_stay,
+        columns_keep_their_names,
+        rows_keep_their_order,
+        comments_and_a_last_semicolon_are_harmless,
+        no_statement_is_no_query,
+        several_statements_are_refused,
+        writes_change_nothing,
+        sessions_cannot_be_steered,
+        errors_are_said_in_one_line,
+        monstrous_texts_are_survived,
+        what_takes_too_long_is_ended,
+        rows_are_capped,
+        bytes_are_capped,
+        content_has_a_fingerprint,
+        what_is_absent_is_said,
+        engines_are_told_apart,
+    )
+)
+"""Every check, in the order in which to read them."""

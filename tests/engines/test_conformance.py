@@ -1,0 +1,223 @@
+"""One suite for all engines: what each must hold, and where one does not, whose gap that is and why."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from assay.engines.duckdb import DuckdbEngine
+from assay.engines.sqlite import SqliteEngine
+from assay.model import DatabaseUrl
+from assay.ports import EngineClass
+from assay.registry import engine_class
+from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
+
+if TYPE_CHECKING:
+    from mariadb_server import MariadbServer
+
+SQLITE_GAPS = {
+    "decimals_are_exact": Gap(whose="never", why="SQLite has no exact decimals: DECIMAL is kept as a double"),
+    "dates_are_dates": Gap(whose="never", why="SQLite has no dates: they are text"),
+    "timestamps_are_datetimes": Gap(whose="never", why="SQLite has no timestamps: they are text"),
+}
+
+SQLALCHEMY_GAPS = {
+    "content_has_a_fingerprint": Gap(
+        whose="ours", why="what SQLAlchemy reaches has no common way to hash content: its URL stands for it"
+    ),
+}
+
+
+def sqlite_adapter(folder: Path, *, scheme: str = "sqlite", engine: EngineClass = SqliteEngine) -> Adapter:
+    path = folder / "conformance.sqlite"
+
+    def write(statement: str) -> None:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    url = DatabaseUrl.parse(f"{scheme}:///{path}")
+    absent = DatabaseUrl.parse(f"{scheme}:///{folder}/absent.sqlite")
+    return Adapter(engine=engine, url=url, absent=absent, write=write, gaps=SQLITE_GAPS)
+
+
+def duckdb_adapter(folder: Path) -> Adapter:
+    path = folder / "conformance.duckdb"
+
+    def write(statement: str) -> None:
+        with closing(duckdb.connect(str(path))) as connection:
+            connection.execute(statement)
+
+    return Adapter(
+        engine=DuckdbEngine,
+        url=DatabaseUrl.parse(f"duckdb:///{path}"),
+        absent=DatabaseUrl.parse(f"duckdb:///{folder}/absent.duckdb"),
+        write=write,
+        binary_literal=lambda value: "'" + "".join(f"\\x{byte:02x}" for byte in value) + "'::BLOB",
+    )
+
+
+def server_adapter(url: str, absent: str, write: Callable[[str], None], secret: str, **options: object) -> Adapter:
+    found = DatabaseUrl.parse(url)
+    return Adapter(
+        engine=engine_class(found),
+        url=found,
+        absent=DatabaseUrl.parse(absent),
+        write=write,
+        secrets=(secret,),
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def mariadb_adapter(server: MariadbServer, scheme: str) -> Adapter:
+    name = f"conformance_{scheme}"
+    reader = f"{scheme}_reader"
+    with closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+        cursor.execute(f"CREATE USER {reader}@'%' IDENTIFIED BY 'pa@s:s'")
+        cursor.execute(f"GRANT SELECT ON {name}.* TO {reader}@'%'")
+
+    def write(statement: str) -> None:
+        with closing(server.connect(database=name)) as connection, connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    address = f"{server.host}:{server.port}"
+    return server_adapter(
+        f"{scheme}://{reader}:pa%40s%3As@{address}/{name}",
+        f"{scheme}://{reader}:pa%40s%3As@{address}/absent",
+        write,
+        "pa@s:s",
+        types={"timestamp": "DATETIME"},
+    )
+
+
+def mysql_adapter_by_url(url: str) -> Iterator[Adapter]:
+    """A server that someone else runs: the URL's user may create and drop databases and users on it."""
+    pymysql = pytest.importorskip("pymysql")
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    parsed = sqlalchemy.make_url(url)
+    name = f"assay_{uuid.uuid4().hex[:12]}"
+
+    def run(statement: str, database: str | None = None) -> None:
+        options = {"host": parsed.host, "port": parsed.port or 3306, "user": parsed.username, "autocommit": True}
+        connection = pymysql.connect(password=parsed.password or "", database=database, **options)
+        with closing(connection), connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    shown = parsed.set(drivername="mysql")
+    yield server_adapter(
+        shown.set(database=name).render_as_string(hide_password=False),
+        shown.set(database=f"{name}_absent", username="nobody_at_all").render_as_string(hide_password=False),
+        lambda statement: run(statement, name),
+        parsed.password or "\0",
+        types={"timestamp": "DATETIME"},
+    )
+    run(f"DROP DATABASE {name}")
+
+
+def postgres_adapter(server: Any, *, driver: str = "", gaps: Mapping[str, Gap] | None = None) -> Adapter:
+    name = f"conformance_{uuid.uuid4().hex[:12]}"
+    url = server.create(name).replace("postgresql:", f"postgresql{driver}:")
+
+    def write(statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(server.database(name), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    return server_adapter(
+        url,
+        url.rpartition("/")[0] + "/absent",
+        write,
+        DatabaseUrl.parse(url).reveal().partition("@")[0].rpartition(":")[2],
+        types={"binary": "BYTEA"},
+        gaps=gaps or {},
+        binary_literal=lambda value: f"'\\x{value.hex()}'::bytea",
+    )
+
+
+def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
+    try:
+        return request.getfixturevalue("postgres")
+    except pytest.FixtureLookupError:
+        pytest.skip("no fixture starts a PostgreSQL server here")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        "duckdb",
+        "sqlite+pysqlite",
+        "mysql",
+        "mariadb",
+        "mysql-by-url",
+        "postgresql",
+        "postgresql+psycopg2",
+    ],
+)
+def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
+    kind: str = request.param
+    folder = tmp_path_factory.mktemp("conformance")
+    rest: Iterator[Adapter] = iter(())
+    match kind:
+        case "sqlite":
+            found = sqlite_adapter(folder)
+        case "sqlite+pysqlite":
+            pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
+            scheme = DatabaseUrl.parse("sqlite+pysqlite://")
+            found = sqlite_adapter(folder, scheme=kind, engine=engine_class(scheme))
+        case "duckdb":
+            found = duckdb_adapter(folder)
+        case "mysql-by-url":
+            url = os.environ.get("ASSAY_MYSQL_URL")
+            if not url:
+                pytest.skip("ASSAY_MYSQL_URL names no server")
+            rest = mysql_adapter_by_url(url)
+            found = next(rest)
+        case "postgresql":
+            found = postgres_adapter(_postgres_or_skip(request))
+        case "postgresql+psycopg2":
+            pytest.importorskip("psycopg2", reason="psycopg2 is not installed (pip install psycopg2-binary)")
+            found = postgres_adapter(_postgres_or_skip(request), driver="+psycopg2", gaps=SQLALCHEMY_GAPS)
+        case _:
+            found = mariadb_adapter(request.getfixturevalue("mariadb"), kind)
+    prepare(found)
+    yield found
+    for _ in rest:
+        pass
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=str)
+def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
+    if gap := conform(adapter, check):
+        pytest.xfail(f"{gap.whose}: {gap.why}")
+
+
+def test_every_gap_names_a_check() -> None:
+    assert SQLITE_GAPS.keys() | SQLALCHEMY_GAPS.keys() <= {check.name for check in CHECKS}
+
+
+def test_a_gap_that_is_none_fails(tmp_path: Path) -> None:
+    adapter = sqlite_adapter(tmp_path)
+    prepare(adapter)
+    check = next(check for check in CHECKS if check.name == "reals_are_floats")
+    boasting = Adapter(
+        engine=adapter.engine,
+        url=adapter.url,
+        absent=adapter.absent,
+        write=adapter.write,
+        gaps={check.name: Gap(whose="ours", why="not yet")},
+    )
+    assert conform(adapter, check) is None
+    with pytest.raises(AssertionError, match="the gap is closed"):
+        conform(boasting, check)

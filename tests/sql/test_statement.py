@@ -1,0 +1,113 @@
+"""What a text would do, read before a server gets it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.sql import read_mysql, read_statement
+
+DIALECTS = ("", "sqlite", "postgres", "oracle", "tsql", "snowflake", "bigquery", "trino")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("query", "does"),
+    [
+        ("SELECT 1", "query"),
+        ("select a from t where b = 'DELETE; DROP' ;", "query"),
+        ("WITH x AS (SELECT 1 AS a) SELECT a FROM x", "query"),
+        ("(SELECT 1) UNION ALL (SELECT 2)", "query"),
+        ("SELECT t.a FROM t JOIN u ON t.a = u.a GROUP BY t.a HAVING COUNT(*) > 1 ORDER BY 1", "query"),
+        ("DELETE FROM t", "write"),
+        ("/* x */ UPDATE t SET a = 1", "write"),
+        ("WITH x AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM x", "write"),
+        ("SELECT * INTO u FROM t", "write"),
+        ("SELECT 1; SELECT 2", "several"),
+        ("COMMIT", "refused"),
+        ("EXEC sp_who", "refused"),
+        ("CALL evil()", "refused"),
+        ("SET a = 1", "refused"),
+        ("SELECT pg_sleep(9)", "reaches"),
+        ("SELECT * FROM openrowset('x', 'y', 'z')", "reaches"),
+        ("", "none"),
+        (" ;; ", "none"),
+        ("I cannot answer that.", "prose"),
+        ("SELECT 'open", "error"),
+        ("SELECT 1 " + "x" * 1_000_000, "error"),
+    ],
+)
+def test_a_text_is_read_as_what_it_would_do(query: str, does: str, dialect: str) -> None:
+    assert read_statement(query, dialect).does == does
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 DROP TABLE t",
+        "SELECT a FROM t DELETE FROM t",
+        "SELECT a FROM t EXEC sp_configure 'x'",
+        "SELECT a FROM t x EXECUTE sp_who",
+        "SELECT a FROM t SHUTDOWN",
+        "SELECT a FROM t WHERE a = 1 TRUNCATE TABLE t",
+        "SELECT a FROM t\nGRANT ALL TO x",
+        "WITH x AS (SELECT 1 AS a) SELECT a FROM x KILL 5",
+        "SELECT 1 COMMIT",
+    ],
+)
+def test_transact_sql_needs_no_semicolon_to_hide_a_second_statement(query: str) -> None:
+    assert read_statement(query, "tsql").does in ("write", "refused", "several")
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_the_readers_raise(text: str) -> None:
+    for dialect in ("postgres", "tsql"):
+        read_statement(text, dialect)
+    for backslash_escapes in (True, False):
+        read_mysql(text, backslash_escapes=backslash_escapes, ansi_quotes=not backslash_escapes)
+
+
+@pytest.mark.parametrize(
+    ("query", "does"),
+    [
+        ("SELECT 1 -- ; DELETE FROM t", "query"),
+        ("SELECT 1 --; DELETE FROM t", "several"),
+        ("SELECT 1 # ; DELETE FROM t", "query"),
+        ("SELECT '#' ; DELETE FROM t", "several"),
+        ("SELECT `a``;` FROM t", "query"),
+        ("SELECT 'it''s; ok'", "query"),
+        ("SELECT '\\'; DELETE FROM t; -- '", "query"),
+        ('SELECT "\\"; DELETE FROM t; -- "', "query"),
+        ("SELECT 1 /*! , SLEEP(9) */", "reaches"),
+        ("SELECT '/*! not one */'", "query"),
+        ("SELECT 1 /* /*! */", "query"),
+        ("SELECT a.update, `delete` FROM a", "query"),
+        ("SELECT REPLACE(a, 'x', 'y') FROM t", "query"),
+        ("WITH x AS (SELECT 1) REPLACE t SELECT * FROM x", "write"),
+        ("SELECT `sleep` (9)", "reaches"),
+        ("SELECT sleep/* */(9)", "reaches"),
+        ("SELECT sleep FROM t", "query"),
+        ("SELECT a FROM t FORCE INDEX FOR JOIN (i)", "query"),
+        ("SELECT a FROM t LIMIT 1 INTO @x", "write"),
+    ],
+)
+def test_mysqls_own_rules_for_quotes_and_comments_are_followed(query: str, does: str) -> None:
+    assert read_mysql(query).does == does
+
+
+def test_where_a_backslash_escapes_nothing_the_text_ends_earlier() -> None:
+    query = "SELECT '\\'; DELETE FROM t; -- '"
+    assert read_mysql(query, backslash_escapes=False).does == "several"
+    named = 'SELECT "\\"; DELETE FROM t; -- "'
+    assert read_mysql(named, ansi_quotes=True).does == "several"
+
+
+@pytest.mark.parametrize("part", ["1+", "(", "'a\\''", "/* */ ", "`a`.", "a ", "''", '"', "\\'"])
+def test_long_texts_are_read_in_time(part: str) -> None:
+    query = ("SELECT " + part * 1_000_000)[:1_000_000]
+    started = time.monotonic()
+    read_mysql(query)
+    assert time.monotonic() - started < 10
