@@ -106,7 +106,7 @@ class Session:
             reader.set_pgresult(result, set_loaders=first)
             if first:
                 places = range(result.nfields)
-                self.columns = tuple([(result.fname(place) or b"").decode() for place in places])
+                self.columns = tuple([(result.fname(place) or b"").decode(errors="replace") for place in places])
                 self.nested = tuple([place for place in places if postgres_values.is_nested(result.ftype(place))])
                 first = False
             if result.ntuples:
@@ -177,6 +177,8 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
         "SET LOCAL intervalstyle = 'postgres'",
         "SET LOCAL extra_float_digits = 1",
     ]
+    if postgres_values.has_no_encoding(connection):
+        statements.append("SET LOCAL client_encoding = 'SQL_ASCII'")  # else the server refuses to send its text
     if version >= 140000:  # a server whose client is gone stops
         statements.append("SET LOCAL client_connection_check_interval = 500")
     row = connection.execute(

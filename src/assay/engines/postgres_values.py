@@ -15,7 +15,6 @@ from psycopg.adapt import Loader
 from psycopg.pq import Format
 from psycopg.types.multirange import MultirangeInfo
 from psycopg.types.range import RangeInfo
-from psycopg.types.string import TextLoader
 
 _AS_TEXT = ("inet", "cidr", "record")
 _OF_TIME = ("date", "timestamp", "timestamptz", "time", "timetz")
@@ -38,10 +37,15 @@ def register(connection: psycopg.Connection[Any]) -> None:
     adapters = connection.adapters
     for oid, loader in _loaders():
         adapters.register_loader(oid, loader)
-    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+    if has_no_encoding(connection):
         for name in ("text", "varchar", "bpchar", "name"):
             adapters.register_loader(name, _AnyTextLoader)
         adapters.register_loader(0, _AnyTextLoader)
+
+
+def has_no_encoding(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the database holds text as bytes of no known encoding."""
+    return connection.info.parameter_status("server_encoding") == "SQL_ASCII"
 
 
 def is_nested(oid: int) -> bool:
@@ -52,8 +56,8 @@ def is_nested(oid: int) -> bool:
 @lru_cache(maxsize=1)
 def _loaders() -> tuple[tuple[int, type[Loader]], ...]:
     types = psycopg.postgres.types
-    found: list[tuple[int, type[Loader]]] = [(types[name].oid, TextLoader) for name in _AS_TEXT]
-    found += [(kind.oid, TextLoader) for kind in types if isinstance(kind, RangeInfo | MultirangeInfo)]
+    found: list[tuple[int, type[Loader]]] = [(types[name].oid, _AnyTextLoader) for name in _AS_TEXT]
+    found += [(kind.oid, _AnyTextLoader) for kind in types if isinstance(kind, RangeInfo | MultirangeInfo)]
     found += [(types[name].oid, _JsonLoader) for name in _JSON]
     found.append((types["interval"].oid, _IntervalLoader))
     for name in _OF_TIME:
@@ -88,7 +92,7 @@ def _or_text(base: Callable[..., Any]) -> type[Loader]:
 
 
 class _AnyTextLoader(Loader):
-    """Text of a database without an encoding: what is not valid UTF-8 comes as surrogate escapes."""
+    """Text as it is; of a database without an encoding, what is not valid UTF-8 comes as surrogate escapes."""
 
     seen = False
 
