@@ -413,6 +413,16 @@ def test_a_role_that_can_do_more_than_read_is_warned_of(postgres: Any, boss: Any
     assert postgres.url.split(":")[2].split("@")[0] not in warning
 
 
+def test_a_run_as_a_superuser_says_so_and_goes_on(postgres: Any, url: str) -> None:
+    boss_url = postgres.database(url.rpartition("/")[2])
+    with pytest.warns(UserWarning, match="is a superuser") as caught:
+        run = evaluate(
+            [Case(id="a", question="", golds=("SELECT 1",))], {"a": "SELECT 1"}, databases=boss_url, workers=1
+        )
+    assert run.evidence[0].verdict.outcome == "correct"
+    assert boss_url.split(":")[2].split("@")[0] not in str(caught[0].message)
+
+
 def test_even_a_superuser_reaches_no_file_through_a_query(
     postgres: Any, boss: Any, url: str, open_engine: Callable[..., Any]
 ) -> None:

@@ -206,7 +206,7 @@ class PostgresEngine:
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
         if session.broken or state == _CANCELED or (state.startswith(_LOST) and state != _PROTOCOL):
             return None
-        message = sessions.scrubbed(self._url, outcomes.first_line(error))
+        message = outcomes.first_line(error)
         if state == _READ_ONLY:
             return outcomes.failed(query, "refused", "writes", f"refused: it writes ({message})")
         if sessions.is_several(error):

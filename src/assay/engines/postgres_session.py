@@ -213,10 +213,10 @@ def unusable(url: DatabaseUrl, error: Exception) -> DatabaseError:
     """What to say of a server that cannot be used. What libpq says is shown without the password."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return DatabaseError(f"{url} is no PostgreSQL URL: write postgresql://user:password@host:port/database")
-    return DatabaseError(f"the PostgreSQL database {url} cannot be used: {scrubbed(url, outcomes.first_line(error))}")
+    return DatabaseError(f"the PostgreSQL database {url} cannot be used: {_scrubbed(url, outcomes.first_line(error))}")
 
 
-def scrubbed(url: DatabaseUrl, message: str) -> str:
+def _scrubbed(url: DatabaseUrl, message: str) -> str:
     """A message without the URL's password."""
     try:
         password = psycopg.conninfo.conninfo_to_dict(url.reveal()).get("password")
