@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,3 +35,18 @@ def make_sqlite(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A running PostgreSQL server (`servers.PostgresServer`), found or started for this session."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'assay[postgres]'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        import servers
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(servers.postgres_server())
+        except servers.NoServer as reason:
+            pytest.skip(str(reason))
+        yield server

@@ -68,7 +68,11 @@ class DescribesSchema(Protocol):
 
 
 class EngineClass(Protocol):
-    """What an `assay.engines` entry point loads to: the class of an Engine."""
+    """What an `assay.engines` entry point loads to: the class of an Engine.
+
+    It may also have ``warnings(url) -> tuple[str, ...]``: what the URL's user may do beyond reading, each
+    a sentence. A run shows them before it starts.
+    """
 
     name: str
     dialect: str

@@ -25,6 +25,7 @@ from assay.api.inputs import (
     is_system,
     locator,
     read_inputs,
+    warn_of_rights,
 )
 from assay.api.run import Run
 from assay.engines.pool import WorkerPool
@@ -119,6 +120,7 @@ def evaluate(
         works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))
+        warn_of_rights(urls.values())
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
         settings = RunSettings(
             cases=inputs.case_name,

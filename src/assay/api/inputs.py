@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -255,3 +256,19 @@ def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | Non
         except DatabaseError as error:
             origin = origins.get(url.text)
             raise DatabaseError(f"{origin}: {error}" if origin else str(error)) from error
+
+
+def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
+    """Warn where databases can be written with the credentials given, as far as their engines can tell.
+
+    Raises InputError where a database cannot be read.
+    """
+    found = [
+        sentence
+        for url in urls
+        if (tell := getattr(registry.engine_class(url), "warnings", None)) is not None
+        for sentence in tell(url)
+    ]
+    if found:
+        more = f" (and so for {len(found) - 1} more of the databases)" if len(found) > 1 else ""
+        warnings.warn(found[0] + more, UserWarning, stacklevel=3)

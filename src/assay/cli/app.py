@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -63,7 +64,9 @@ app.command(short_help="Draw a stored run: on the terminal, or as files.")(repor
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. Messages go to standard error, without a traceback."""
     try:
-        app(args=list(arguments), prog_name="assay")
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            app(args=list(arguments), prog_name="assay")
     except SystemExit as stop:
         # The parser ends this way: 0 after --help, 2 for options that it cannot use.
         return stop.code if isinstance(stop.code, int) else DONE
@@ -78,6 +81,11 @@ def run_command_line(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     return DONE
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as a sentence, without the place in the code that Python would show."""
+    _say(f"warning: {message}")
 
 
 def _say(message: str) -> None:

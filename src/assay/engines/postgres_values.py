@@ -1,0 +1,145 @@
+"""How PostgreSQL's values become cells: exact, and of plain types."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+from psycopg.types.multirange import MultirangeInfo
+from psycopg.types.range import RangeInfo
+
+_AS_TEXT = ("inet", "cidr", "record")
+_OF_TIME = ("date", "timestamp", "timestamptz", "time", "timetz")
+_JSON = ("json", "jsonb")
+_DAYS_OF_MONTH = 30
+_INTERVAL = re.compile(
+    r"(?:(?P<years>[-+]?\d+) years? ?)?(?:(?P<months>[-+]?\d+) mons? ?)?(?:(?P<days>[-+]?\d+) days? ?)?"
+    r"(?:(?P<sign>[-+])?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)(?:\.(?P<fraction>\d{1,6}))?)?"
+)
+
+
+def register(connection: psycopg.Connection[Any]) -> None:
+    """Make this connection read values as Assay compares them.
+
+    numeric is Decimal, NaN and infinities among them; dates and times beyond what Python has
+    (infinity, BC, after 9999, 24:00) are their text; an interval is a timedelta whose months have
+    30 days, as in PostgreSQL's own comparison; json and jsonb are the values that they hold, with fractions
+    as Decimal; arrays are lists; ranges, network addresses, enums and composites are text.
+    """
+    adapters = connection.adapters
+    for oid, loader in _loaders():
+        adapters.register_loader(oid, loader)
+    if has_no_encoding(connection):
+        for name in ("text", "varchar", "bpchar", "name"):
+            adapters.register_loader(name, _AnyTextLoader)
+        adapters.register_loader(0, _AnyTextLoader)
+
+
+def has_no_encoding(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the database holds text as bytes of no known encoding."""
+    return connection.info.parameter_status("server_encoding") == "SQL_ASCII"
+
+
+def is_nested(oid: int) -> bool:
+    """Whether values of this type may hold other values."""
+    return oid in _nested_oids()
+
+
+@lru_cache(maxsize=1)
+def _loaders() -> tuple[tuple[int, type[Loader]], ...]:
+    types = psycopg.postgres.types
+    found: list[tuple[int, type[Loader]]] = [(types[name].oid, _AnyTextLoader) for name in _AS_TEXT]
+    found += [(kind.oid, _AnyTextLoader) for kind in types if isinstance(kind, RangeInfo | MultirangeInfo)]
+    found += [(types[name].oid, _JsonLoader) for name in _JSON]
+    found.append((types["interval"].oid, _IntervalLoader))
+    for name in _OF_TIME:
+        oid = types[name].oid
+        base = psycopg.adapters.get_loader(oid, Format.TEXT)
+        assert base is not None, name
+        found.append((oid, _or_text(base)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _nested_oids() -> frozenset[int]:
+    types = psycopg.postgres.types
+    return frozenset([types[name].oid for name in _JSON] + [kind.array_oid for kind in types if kind.array_oid])
+
+
+def _or_text(base: Callable[..., Any]) -> type[Loader]:
+    """A loader that gives the text where this one's type cannot hold the value."""
+
+    class OrTextLoader(Loader):
+        def __init__(self, oid: int, context: Any = None) -> None:
+            super().__init__(oid, context)
+            self._load = base(oid, context).load
+
+        def load(self, data: Any) -> object:
+            try:
+                return self._load(data)
+            except (psycopg.DataError, ValueError, OverflowError):
+                return bytes(data).decode()
+
+    return OrTextLoader
+
+
+class _AnyTextLoader(Loader):
+    """Text as it is; of a database without an encoding, what is not valid UTF-8 comes as surrogate escapes."""
+
+    seen = False
+
+    def load(self, data: Any) -> str:
+        try:
+            return bytes(data).decode()
+        except UnicodeDecodeError:
+            _AnyTextLoader.seen = True
+            return bytes(data).decode("utf-8", "surrogateescape")
+
+
+def undecodable_text_seen() -> bool:
+    """Whether some text since `forget_undecodable_text` was not valid UTF-8."""
+    return _AnyTextLoader.seen
+
+
+def forget_undecodable_text() -> None:
+    """A query begins."""
+    _AnyTextLoader.seen = False
+
+
+class _JsonLoader(Loader):
+    def load(self, data: Any) -> object:
+        text = bytes(data).decode()
+        try:
+            return json.loads(text, parse_float=Decimal)
+        except (ValueError, RecursionError):  # an integer of thousands of digits, or nested without end
+            return text
+
+
+class _IntervalLoader(Loader):
+    def load(self, data: Any) -> object:
+        text = bytes(data).decode()
+        found = _INTERVAL.fullmatch(text)
+        if found is None:  # infinity
+            return text
+        years, months, days = (int(found[name] or 0) for name in ("years", "months", "days"))
+        try:
+            whole = timedelta(days=(years * 12 + months) * _DAYS_OF_MONTH + days)
+            if found["hours"] is None:
+                return whole
+            clock = timedelta(
+                hours=int(found["hours"]),
+                minutes=int(found["minutes"]),
+                seconds=int(found["seconds"]),
+                microseconds=int((found["fraction"] or "0").ljust(6, "0")),
+            )
+            return whole - clock if found["sign"] == "-" else whole + clock
+        except OverflowError:
+            return text

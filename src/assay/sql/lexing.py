@@ -1,0 +1,96 @@
+"""Cut SQL text into words, names, literals and signs, by PostgreSQL's lexical rules, without parsing it.
+
+Every text can be cut, and in time that grows with its length: for looking at texts that nothing
+trusts, and for telling a semicolon that separates from one in a literal. What is a literal is
+decided as the server decides it (``standard_conforming_strings`` on): E'' with backslashes and its
+continuation on the next line, dollar quotes, nested comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+PieceKind = Literal["word", "name", "text", "sign", "open"]
+"""``word`` a keyword or bare name or number; ``name`` a name in double quotes; ``text`` a literal; ``sign``
+one other character; ``open`` a literal, name or comment without its end. Blanks and comments are left out."""
+
+
+class Piece(NamedTuple):
+    """One piece of a text, from ``start`` up to ``end``."""
+
+    kind: PieceKind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """What the server makes of it as a name: bare ones in lower case, the quotes of others taken off."""
+        if self.kind != "name":
+            return self.text.translate(_LOWER)
+        return self.text[self.text.index('"') + 1 : -1].replace('""', '"')
+
+    @property
+    def is_unicode_escaped(self) -> bool:
+        """Whether it is a name or literal written as U&"...", whose characters are not what they look like."""
+        return self.text[:2] in ("U&", "u&")
+
+
+_LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+_CONTINUES = r"(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]++|--[^\n\r]*+[\n\r])*+'"
+_ESCAPED_BODY = r"(?:[^'\\]++|\\.|'')*+'"
+_PIECE = re.compile(
+    rf"""
+      (?P<blank> [ \t\n\r\f\v]++ | --[^\n\r]*+ )
+    | (?P<comment> /\* )
+    | (?P<text> [eE]'{_ESCAPED_BODY}(?:{_CONTINUES}{_ESCAPED_BODY})*+
+              | (?:[bBxXnN]|[uU]&)?'(?:[^']++|'')*+'
+              | \$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*+)?)\$ )
+    | (?P<name> (?:[uU]&)?"(?:[^"]++|"")*+" )
+    | (?P<open> (?:[eEbBxXnN]|[uU]&)?' | (?:[uU]&)?" )
+    | (?P<word> [A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*+ | [0-9][\w.]*+ )
+    | (?P<sign> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The pieces of a text, in order. Never raises; one that is ``open`` is the last."""
+    place, length = 0, len(text)
+    while place < length:
+        found = _PIECE.match(text, place)
+        assert found is not None, "the last alternative takes any character"
+        start, place = place, found.end()
+        kind = found.lastgroup if found["tag"] is None else "text"
+        match kind:
+            case "blank":
+                continue
+            case "comment":
+                place = _comment_end(text, place)
+                if place < 0:
+                    yield Piece("open", text[start:], start, length)
+                    return
+                continue
+            case "open":
+                place = length
+            case "text" if found["tag"] is not None:
+                mark = f"${found['tag']}$"
+                end = text.find(mark, place)
+                place = length if end < 0 else end + len(mark)
+                kind = "open" if end < 0 else "text"
+        yield Piece(kind, text[start:place], start, place)  # type: ignore[arg-type]
+
+
+def _comment_end(text: str, place: int) -> int:
+    """Where a comment ends whose inside begins at ``place``, comments within it counted; -1 where it does not."""
+    depth = 1
+    while found := _COMMENT_MARK.search(text, place):
+        depth += 1 if found[0] == "/*" else -1
+        place = found.end()
+        if depth == 0:
+            return place
+    return -1

@@ -1,0 +1,462 @@
+"""PostgreSQL, on a real server: each test talks to it as a role that may only read, unless it says otherwise."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import time as clock
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from assay import Case, evaluate
+from assay.engines.postgres_guard import LONGEST_QUERY, refusal
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Execution, Limits
+
+MIB = 1024 * 1024
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+LIMITS = Limits(timeout_s=0.5, max_rows=20_000, max_result_bytes=16 * MIB, max_memory_bytes=256 * MIB)
+SCRIPT = """
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE TABLE orders(id INTEGER PRIMARY KEY, total NUMERIC(10, 2), day DATE, paid BOOLEAN, feeling mood);
+INSERT INTO orders VALUES (1, 9.50, '2024-01-31', true, 'good'), (2, 20, NULL, false, 'bad');
+CREATE SEQUENCE numbers;
+CREATE FUNCTION sly() RETURNS INTEGER LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$;
+CREATE FUNCTION leaving() RETURNS INTEGER LANGUAGE plpgsql AS $$ BEGIN COMMIT; DELETE FROM orders; RETURN 1; END $$;
+CREATE FUNCTION lifting() RETURNS TEXT LANGUAGE sql AS $$ SELECT set_config('transaction_read_only', 'off', false) $$;
+CREATE FUNCTION resetting() RETURNS TEXT LANGUAGE sql AS $$
+  SELECT set_config('statement_timeout', '0', false) || pg_sleep(3) || pg_advisory_lock(7) $$;
+CREATE FUNCTION locking() RETURNS INTEGER LANGUAGE sql AS $$ SELECT 1 FROM (SELECT pg_advisory_lock(7)) x $$;
+CREATE FUNCTION searching() RETURNS TEXT LANGUAGE sql AS $$ SELECT set_config('search_path', 'pg_catalog', false) $$;
+CREATE FUNCTION dying() RETURNS BOOLEAN LANGUAGE sql AS $$ SELECT pg_terminate_backend(pg_backend_pid()) $$;
+"""
+
+
+@pytest.fixture(scope="module")
+def url(postgres: Any) -> Iterator[str]:
+    name = f"assay_{secrets.token_hex(4)}"
+    yield postgres.create(name, SCRIPT)
+    postgres.drop(name)
+
+
+@pytest.fixture
+def open_engine(url: str) -> Iterator[Callable[..., Any]]:
+    from assay.engines.postgres import PostgresEngine
+
+    opened = []
+
+    def open_it(text: str = url, limits: Limits = LIMITS) -> PostgresEngine:
+        opened.append(PostgresEngine.open(DatabaseUrl.parse(text), limits))
+        return opened[-1]
+
+    yield open_it
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def engine(open_engine: Callable[..., Any]) -> Any:
+    return open_engine()
+
+
+@pytest.fixture
+def boss(postgres: Any, url: str) -> Iterator[Any]:
+    """A superuser's connection to the same database, to look at it from outside."""
+    import psycopg
+
+    with psycopg.connect(postgres.database(url.rpartition("/")[2]), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def writer_url(postgres: Any, url: str) -> Iterator[str]:
+    """The same database, as a role that could write all of it and make objects: the engine must hold it back."""
+    import psycopg
+
+    database = url.rpartition("/")[2]
+    name = f"{database}_writer"
+    with psycopg.connect(postgres.database(database), autocommit=True) as connection:
+        connection.execute(
+            f"CREATE ROLE {name} LOGIN PASSWORD 'w'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {name};"
+            f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {name}; GRANT ALL ON SCHEMA public TO {name}"
+        )
+    yield postgres.database(database, user=name, password="w")
+    with psycopg.connect(postgres.database(database), autocommit=True) as connection:
+        connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
+
+
+def rows(execution: Execution) -> tuple[Any, ...]:
+    assert execution.result is not None, execution.failure
+    return execution.result.rows
+
+
+def kind(execution: Execution) -> str:
+    return execution.failure.kind if execution.failure is not None else execution.status
+
+
+def test_rows_come_with_names_and_types(engine: Any) -> None:
+    execution = engine.execute("SELECT *, 1 AS id FROM orders ORDER BY orders.id;")
+    assert execution.columns == ("id", "total", "day", "paid", "feeling", "id")
+    assert rows(execution) == (
+        (1, Decimal("9.50"), date(2024, 1, 31), True, "good", 1),
+        (2, Decimal("20.00"), None, False, "bad", 1),
+    )
+    nothing = engine.execute("SELECT id, day FROM orders WHERE false")
+    assert (nothing.status, nothing.columns, rows(nothing)) == ("empty", ("id", "day"), ())
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("1.50::numeric", Decimal("1.50")),
+        ("'Infinity'::numeric", Decimal("Infinity")),
+        ("1e400::numeric(401)", Decimal("1e400")),
+        ("'inf'::float8", float("inf")),
+        ("0.1::float4::float8", 0.10000000149011612),
+        ("9223372036854775807", 9223372036854775807),
+        (r"'\xdead00'::bytea", b"\xde\xad\x00"),
+        ("'00000000-0000-0000-0000-00000000000a'::uuid", UUID(int=10)),
+        ("DATE 'infinity'", "infinity"),
+        ("DATE '0044-03-15 BC'", "0044-03-15 BC"),
+        ("TIMESTAMP '2024-02-29 12:30:00.25'", datetime(2024, 2, 29, 12, 30, 0, 250_000)),  # noqa: DTZ001
+        ("TIMESTAMP '-infinity'", "-infinity"),
+        ("TIMESTAMPTZ '2024-01-01 02:00+02'", datetime(2024, 1, 1, tzinfo=UTC)),
+        ("TIMESTAMPTZ 'infinity'", "infinity"),
+        ("TIME '10:00'", clock(10)),
+        ("TIME '24:00'", "24:00:00"),
+        ("TIMETZ '10:00+03'", clock(10, tzinfo=timezone(timedelta(hours=3)))),
+        ("INTERVAL '1 year 2 mons -3 days +04:05:06.789'", timedelta(days=417, hours=4, minutes=5, seconds=6.789)),
+        ("INTERVAL '-1 mon -00:00:01.5'", timedelta(days=-30, seconds=-1.5)),
+        ("INTERVAL '178000000 years'", "178000000 years"),
+        ("ARRAY[1, 2, NULL]", [1, 2, None]),
+        ("'[2:3]={1,2}'::int[]", [1, 2]),
+        ("ARRAY[['a', 'b'], ['c', NULL]]", [["a", "b"], ["c", None]]),
+        ("ARRAY[DATE 'infinity', '2024-01-01']", ["infinity", date(2024, 1, 1)]),
+        ("""'{"b": [1, 2.50, null], "a": "x"}'::jsonb""", {"a": "x", "b": [1, Decimal("2.50"), None]}),
+        ("""'"text"'::json""", "text"),
+        ("('[' || repeat('9', 5000) || ']')::json", "[" + "9" * 5000 + "]"),
+        ("int4range(1, 5)", "[1,5)"),
+        ("'{[1,3),[5,7)}'::int4multirange", "{[1,3),[5,7)}"),
+        ("INET '10.0.0.1/8'", "10.0.0.1/8"),
+        ("ROW(1, 'a')", "(1,a)"),
+        ("'good'::mood", "good"),
+        ("B'101'", "101"),
+        ("'ab'::char(4)", "ab  "),
+        ("'%s %(a)s' || 5 % 3", "%s %(a)s2"),
+        ("'\U0001f600 é'", "\U0001f600 é"),
+    ],
+)
+def test_a_value_is_exact(engine: Any, expression: str, value: object) -> None:
+    ((found,),) = rows(engine.execute(f"SELECT {expression}"))
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_not_a_number_stays_one(engine: Any) -> None:
+    ((numeric, double),) = rows(engine.execute("SELECT 'NaN'::numeric, 'NaN'::float8"))
+    assert isinstance(numeric, Decimal)
+    assert numeric.is_nan()
+    assert double != double  # noqa: PLR0124
+
+
+def test_an_interval_of_months_equals_what_the_server_says_it_equals(engine: Any) -> None:
+    query = "SELECT i, j, i = j FROM (VALUES (INTERVAL '1 mon', INTERVAL '30 days'), ('1 year', '365 days')) v(i, j)"
+    assert [(i == j) is equal for i, j, equal in rows(engine.execute(query))] == [True, True]
+
+
+def test_text_without_an_encoding_keeps_its_bytes(postgres: Any, open_engine: Callable[..., Any]) -> None:
+    import psycopg
+
+    name = f"assay_{secrets.token_hex(4)}"
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    with psycopg.connect(postgres.database(name), autocommit=True) as connection:
+        connection.execute(b"CREATE TABLE t AS SELECT convert_from('\\x43ff', 'SQL_ASCII') AS a")
+    try:
+        engine = open_engine(postgres.database(name))
+        execution = engine.execute("SELECT a FROM t")
+        assert rows(execution) == (("C\udcff",),)
+        assert execution.undecodable_text
+        assert not engine.execute("SELECT 'C'").undecodable_text
+        engine.close()
+    finally:
+        postgres.drop(name)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("INSERT INTO orders VALUES (3)", "writes"),
+        ("WITH gone AS (DELETE FROM orders RETURNING 1) SELECT * FROM gone", "writes"),
+        ("WITH x AS (SELECT 3 AS id) INSERT INTO orders(id) SELECT id FROM x", "writes"),
+        ("SELECT * INTO copied FROM orders", "writes"),
+        ("SELECT * INTO TEMP copied FROM orders", "writes"),
+        ("SELECT * FROM orders FOR UPDATE", "writes"),
+        ("SELECT nextval('numbers')", "writes"),
+        ("SELECT setval('numbers', 7)", "writes"),
+        ("SELECT sly()", "writes"),
+        ("SELECT leaving()", "error"),
+        ("SELECT lifting()", "error"),
+        ("EXPLAIN ANALYZE DELETE FROM orders", "writes"),
+        ("COPY orders TO PROGRAM 'cat > /tmp/evil'", "writes"),
+        ("/* SELECT */ TRUNCATE orders", "writes"),
+        ("COMMIT", "refused"),
+        ("SET statement_timeout = 0", "refused"),
+        ("DO $$ BEGIN DELETE FROM orders; END $$", "refused"),
+        ("PREPARE p AS DELETE FROM orders", "refused"),
+        ("LISTEN channel", "refused"),
+        ("SELECT 1; DROP TABLE orders", "several_statements"),
+        ("SELECT 1; COMMIT; DROP TABLE orders; --", "several_statements"),
+        ("SELECT E'\\'' ; DELETE FROM orders; --'", "several_statements"),
+        ("SELECT $x$ ; $x$; DELETE FROM orders", "several_statements"),
+        ("", "no_query"),
+        (" ;; -- nothing\n/* at /* all */ */", "no_query"),
+        ("I cannot answer that.", "error"),
+        ("SELECT FROM WHERE", "error"),
+        ("SELECT $1", "error"),
+        ("SELECT 'a\0b'", "error"),
+        ("SELECT '\ud800'", "error"),
+        ("SELECT " + "(" * 20_000 + "1" + ")" * 20_000, "error"),
+        ("SELECT 1 -- " + "x" * LONGEST_QUERY, "error"),
+        ("SELECT pg_sleep(30)", "timeout"),
+        (f"{ENDLESS} SELECT count(*) FROM n", "timeout"),
+        (f"{ENDLESS} SELECT i FROM n", "truncated"),
+        (
+            f"{ENDLESS} SELECT repeat('x', 9999) FROM n",
+            "truncated",
+        ),
+    ],
+    ids=lambda text: text[:40] if len(text) < 10_000 else "long",
+)
+def test_what_is_not_one_query_that_ends_harms_nothing(
+    open_engine: Callable[..., Any], writer_url: str, boss: Any, query: str, expected: str
+) -> None:
+    engine = open_engine(writer_url)
+    started = time.monotonic()
+    execution = engine.execute(query)
+    assert time.monotonic() - started < LIMITS.timeout_s + 1
+    assert kind(execution) == expected, execution.failure
+    assert execution.failure is not None
+    assert "\n" not in execution.failure.message
+    assert rows(engine.execute("SELECT count(*), sum(id) FROM public.orders")) == ((2, 3),)
+    assert boss.execute("SELECT last_value, is_called FROM numbers").fetchall() == [(1, False)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "pg_read_file('/etc/passwd')",
+        "pg_catalog.pg_read_file ('/etc/passwd')",
+        "\"pg_read_file\"('/etc/passwd')",
+        "PG_READ_BINARY_FILE/* a */('/etc/passwd')",
+        "U&\"pg\\005fread_file\"('/etc/passwd')",
+        "pg_ls_dir('/')",
+        "lo_import('/etc/passwd')",
+        "lo_export(1, '/tmp/evil')",
+        "lo_create(0)",
+        "dblink('dbname=postgres', 'SELECT 1')",
+        "query_to_xml('SELECT pg_cancel_backend(1)', true, true, '')",
+        "pg_terminate_backend(1)",
+        "pg_advisory_lock(1)",
+        "pg_notify('a', 'b')",
+        "set_config('statement_timeout', '0', false)",
+        "pg_reload_conf()",
+        "E'a'\n'\\'' , pg_terminate_backend(1) , ''",
+    ],
+)
+def test_a_call_that_no_rollback_takes_back_never_leaves(call: str) -> None:
+    refused = refusal(f"SELECT {call}")
+    assert refused is not None
+    assert refused.status == "refused"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 'pg_read_file(1)', \"pg_read_file\" FROM (SELECT 1 AS pg_read_file) x",
+        "-- DROP TABLE x;\nSELECT ';'",
+        "((SELECT 1))",
+        ";SELECT 1;;",
+        "SELECT $$ pg_sleep(1); $$, $a$ $$ $a$",
+        "SELECT E'it\\'s; fine', 'it''s;'",
+        "TABLE orders",
+        "VALUES (1)",
+        "SELECT 1 /* ; /* ; */ ; */",
+    ],
+)
+def test_what_only_looks_dangerous_is_let_through(query: str) -> None:
+    assert refusal(query) is None
+
+
+def test_nothing_of_a_query_stays_for_the_next(engine: Any, boss: Any) -> None:
+    assert engine.execute("SELECT searching()").status == "rows"
+    assert rows(engine.execute("SELECT count(*) FROM orders")) == ((2,),)
+    assert engine.execute("SELECT locking()").status == "rows"
+    assert boss.execute("SELECT pg_try_advisory_lock(7)").fetchone() == (True,)
+    assert boss.execute("SELECT pg_advisory_unlock(7)").fetchone() == (True,)
+    assert kind(engine.execute("SELECT resetting()")) == "timeout"
+    assert kind(engine.execute("SELECT pg_sleep(30)")) == "timeout"
+    assert boss.execute(f"SELECT count(*) {OTHERS} AND state <> 'idle'".encode()).fetchone() == (0,)
+
+
+def test_a_lock_of_somebody_else_is_waited_for_until_the_limit(engine: Any, boss: Any) -> None:
+    with boss.transaction():
+        boss.execute("LOCK TABLE orders")
+        execution = engine.execute("SELECT * FROM orders")
+    assert kind(execution) == "timeout"
+    assert engine.execute("SELECT * FROM orders").status == "rows"
+
+
+def test_a_million_rows_are_cut_at_the_cap_without_waiting_for_them(open_engine: Callable[..., Any]) -> None:
+    engine = open_engine(limits=Limits(timeout_s=20.0, max_rows=1000))
+    started = time.monotonic()
+    execution = engine.execute(f"{ENDLESS} SELECT i FROM n")
+    assert time.monotonic() - started < 2
+    assert (execution.status, len(rows(execution))) == ("truncated", 1000)
+    whole = engine.execute("SELECT generate_series(1, 1000)")
+    assert (whole.status, len(rows(whole))) == ("rows", 1000)
+
+
+def test_a_connection_that_is_cut_is_made_anew_and_its_query_run_again(engine: Any, boss: Any) -> None:
+    assert engine.execute("SELECT 1").status == "rows"
+    others = f"SELECT pg_terminate_backend(pid) {OTHERS}"
+    boss.execute(others.encode())
+    assert engine.execute("SELECT 2").status == "rows"
+
+    def cut() -> None:
+        time.sleep(0.1)
+        boss.execute(others.encode())
+
+    thread = threading.Thread(target=cut)
+    thread.start()
+    execution = engine.execute("SELECT 3 FROM pg_sleep(0.25)")
+    thread.join()
+    assert rows(execution) == ((3,),)
+
+
+def test_a_query_that_ends_its_own_connection_is_no_answer_and_the_next_runs(engine: Any) -> None:
+    execution = engine.execute("SELECT dying()")
+    assert kind(execution) == "unreadable_database"
+    assert "twice" in execution.failure.message
+    assert engine.execute("SELECT 1").status == "rows"
+
+
+def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(postgres: Any, engine: Any, url: str) -> None:
+    from assay.engines.postgres import PostgresEngine
+
+    if postgres.folder is None:
+        pytest.skip("the server is not ours to restart")
+    assert engine.execute("SELECT 1").status == "rows"
+    postgres.restart()
+    assert engine.execute("SELECT 2").status == "rows"
+    postgres.stop()
+    try:
+        started = time.monotonic()
+        execution = engine.execute("SELECT 3")
+        assert time.monotonic() - started < LIMITS.timeout_s + 1
+        assert kind(execution) == "unreadable_database"
+        with pytest.raises(DatabaseError, match=r"cannot be used: .*[Cc]onnection") as raised:
+            PostgresEngine.check(DatabaseUrl.parse(url))
+        for message in (str(raised.value), execution.failure.message):
+            assert url.split(":")[2].split("@", maxsplit=1)[0] not in message
+    finally:
+        postgres.start()
+    assert engine.execute("SELECT 4").status == "rows"
+
+
+def test_a_wrong_password_database_or_url_is_an_error_without_the_password(url: str) -> None:
+    from assay.engines.postgres import PostgresEngine
+
+    password = url.split(":")[2].split("@", maxsplit=1)[0]
+    for wrong in (url.replace(password, "s3cret/ä"), url + "_gone", url.replace("127.0.0.1:", "127.0.0.1:port")):
+        with pytest.raises(DatabaseError) as raised:
+            PostgresEngine.check(DatabaseUrl.parse(wrong))
+        assert "s3cret" not in str(raised.value)
+        assert password not in str(raised.value)
+
+
+def test_the_fingerprint_follows_content_and_not_row_order(boss: Any, url: str) -> None:
+    from assay.engines.postgres import PostgresEngine
+
+    parsed = DatabaseUrl.parse(url)
+    before = PostgresEngine.fingerprint(parsed)
+    assert before.startswith("content-")
+    boss.execute("UPDATE orders SET total = total WHERE id = 1")  # now it is stored behind the other
+    assert PostgresEngine.fingerprint(parsed) == before
+    boss.execute("UPDATE orders SET total = 21 WHERE id = 2")
+    assert PostgresEngine.fingerprint(parsed) != before
+    boss.execute("UPDATE orders SET total = 20 WHERE id = 2")
+    assert PostgresEngine.fingerprint(parsed) == before
+    boss.execute("CREATE TABLE more(a TEXT)")
+    assert PostgresEngine.fingerprint(parsed) != before
+    boss.execute("DROP TABLE more")
+
+
+def test_a_role_that_can_do_more_than_read_is_warned_of(postgres: Any, boss: Any, url: str) -> None:
+    from assay.engines.postgres import PostgresEngine
+
+    name = url.rpartition("/")[2]
+    assert PostgresEngine.warnings(DatabaseUrl.parse(url)) == ()
+    boss.execute(f"GRANT INSERT ON orders TO {name}; GRANT CREATE ON SCHEMA public TO {name}")
+    (warning,) = PostgresEngine.warnings(DatabaseUrl.parse(url))
+    boss.execute(f"REVOKE INSERT ON orders FROM {name}; REVOKE CREATE ON SCHEMA public FROM {name}")
+    assert "write to a table; create objects in public" in warning
+    (warning,) = PostgresEngine.warnings(DatabaseUrl.parse(postgres.database(name)))
+    assert "is a superuser" in warning
+    assert postgres.url.split(":")[2].split("@")[0] not in warning
+
+
+def test_a_run_as_a_superuser_says_so_and_goes_on(postgres: Any, url: str) -> None:
+    boss_url = postgres.database(url.rpartition("/")[2])
+    with pytest.warns(UserWarning, match="is a superuser") as caught:
+        run = evaluate(
+            [Case(id="a", question="", golds=("SELECT 1",))], {"a": "SELECT 1"}, databases=boss_url, workers=1
+        )
+    assert run.evidence[0].verdict.outcome == "correct"
+    assert boss_url.split(":")[2].split("@")[0] not in str(caught[0].message)
+
+
+def test_even_a_superuser_reaches_no_file_through_a_query(
+    postgres: Any, boss: Any, url: str, open_engine: Callable[..., Any]
+) -> None:
+    boss.execute("CREATE FUNCTION reading() RETURNS TEXT LANGUAGE sql AS $$ SELECT pg_read_file('PG_VERSION') $$")
+    try:
+        execution = open_engine(postgres.database(url.rpartition("/")[2])).execute("SELECT reading()")
+    finally:
+        boss.execute("DROP FUNCTION reading()")
+    assert kind(execution) == "error"
+    assert "permission denied" in execution.failure.message
+
+
+def test_a_run_judges_on_it(url: str) -> None:
+    cases = [
+        Case(id="same", question="", golds=("SELECT sum(total) FROM orders",)),
+        Case(id="second gold", question="", golds=("SELECT max(id) FROM orders", "SELECT 29.5")),
+        Case(id="other", question="", golds=("SELECT id FROM orders",)),
+        Case(id="document", question="", golds=("SELECT '{\"a\": [1.5]}'::jsonb, ARRAY[day] FROM orders",)),
+        Case(id="broken", question="", golds=("SELECT nothing FROM orders",)),
+    ]
+    predictions = {
+        "same": "SELECT 29.5",
+        "second gold": "SELECT sum(total) FROM orders",
+        "other": "DELETE FROM orders",
+        "document": "SELECT '{\"a\":[1.5]}'::json, ARRAY[day] FROM orders ORDER BY id DESC",
+        "broken": "SELECT 1",
+    }
+    run = evaluate(cases, predictions, databases=url, workers=1)
+    verdicts = [(evidence.case.id, evidence.verdict.outcome, evidence.verdict.gold_index) for evidence in run.evidence]
+    assert verdicts == [
+        ("same", "correct", 0),
+        ("second gold", "correct", 1),
+        ("other", "incorrect", None),
+        ("document", "correct", 0),
+        ("broken", "unscored", None),
+    ]
+    assert url.split(":")[2].split("@", maxsplit=1)[0] not in repr(run)

@@ -1,0 +1,180 @@
+"""Database servers for tests: one that an environment variable names, or one of our own on loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+
+class NoServer(Exception):
+    """Why there is no server to test with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresServer:
+    """A running server and what starts it again, where it is ours."""
+
+    url: str
+    """Of a superuser, on the database postgres."""
+    folder: Path | None = None
+    programs: Path | None = None
+
+    def database(self, name: str, *, user: str | None = None, password: str = "") -> str:
+        """The URL of another database, as another user if one is named."""
+        parts = urlsplit(self.url)
+        place = parts.netloc.rpartition("@")[2]
+        who = f"{quote(user)}:{quote(password)}" if user is not None else parts.netloc.rpartition("@")[0]
+        return urlunsplit(parts._replace(netloc=f"{who}@{place}", path=f"/{name}"))
+
+    def create(self, name: str, script: str = "") -> str:
+        """Make a database from SQL text, and a role of its name that may only read there. Gives that role's URL."""
+        import psycopg
+        from psycopg import sql
+
+        password = secrets.token_hex(8)
+        named = sql.Identifier(name)
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE template0").format(named))
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(named, sql.Literal(password)))
+        with psycopg.connect(self.database(name), autocommit=True) as connection:
+            connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+            connection.execute(sql.SQL("GRANT pg_read_all_data TO {}").format(named))
+            if script:
+                connection.execute(script.encode())
+        return self.database(name, user=name, password=password)
+
+    def drop(self, name: str) -> None:
+        """Take away what `create` made."""
+        import psycopg
+        from psycopg import sql
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            for statement in ("DROP DATABASE IF EXISTS {} WITH (FORCE)", "DROP ROLE IF EXISTS {}"):
+                connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+
+    def restart(self) -> None:
+        """Stop it at once, as a crash would, and start it again. Only for a server of ours."""
+        assert self.folder is not None
+        _control(self, "restart", "-m", "immediate")
+
+    def stop(self) -> None:
+        """Stop it at once."""
+        _control(self, "stop", "-m", "immediate")
+
+    def start(self) -> None:
+        """Start it on the port it had."""
+        _control(self, "start", "-l", f"{self.folder}/log")
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """The server at ASSAY_POSTGRES_URL, else one started from installed programs. Raises NoServer with the reason."""
+    if named := os.environ.get("ASSAY_POSTGRES_URL"):
+        yield PostgresServer(url=named)
+        return
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir="/tmp"))
+    try:
+        server = _initialise(folder, programs)
+        server.start()
+        try:
+            yield server
+        finally:
+            with suppress(subprocess.CalledProcessError):
+                server.stop()
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or error.stdout or "").strip().splitlines()
+        raise NoServer(f"PostgreSQL does not start: {said[-1] if said else error}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path:
+    """The folder of the newest initdb and pg_ctl."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(re.sub(r"\D", "", path.parts[-3]) or 0)
+    )
+    on_path = shutil.which("initdb")
+    if found:
+        return found[-1].parent
+    if on_path and shutil.which("pg_ctl"):
+        return Path(on_path).resolve().parent
+    raise NoServer(
+        "no PostgreSQL server: install the package postgresql, or set ASSAY_POSTGRES_URL to a superuser's URL"
+    )
+
+
+def _initialise(folder: Path, programs: Path) -> PostgresServer:
+    password = secrets.token_hex(12)
+    (folder / "password").write_text(password)
+    if os.getuid() == 0:
+        user = _unprivileged()
+        for path in (folder, folder / "password"):
+            shutil.chown(path, user.pw_uid, user.pw_gid)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    url = f"postgresql://boss:{password}@127.0.0.1:{port}/postgres"
+    server = PostgresServer(url=url, folder=folder, programs=programs)
+    options = f"-U boss -A scram-sha-256 --pwfile {folder}/password -E UTF8 --locale=C --no-sync"
+    _run([f"{programs}/initdb", "-D", f"{folder}/data", *options.split()], folder)
+    settings = f"""
+    listen_addresses = '127.0.0.1'
+    port = {port}
+    unix_socket_directories = '{folder}'
+    fsync = off
+    shared_buffers = 32MB
+    log_min_messages = warning
+    """
+    with (folder / "data" / "postgresql.auto.conf").open("a") as file:
+        file.write("\n".join(line.strip() for line in settings.splitlines()))
+    return server
+
+
+def _control(server: PostgresServer, verb: str, *options: str) -> None:
+    folder = server.folder
+    assert folder is not None
+    _run([f"{server.programs}/pg_ctl", verb, "-D", f"{folder}/data", "-w", "-s", "-t", "60", *options], folder)
+
+
+def _run(command: list[str], folder: Path) -> None:
+    """Run a program of the server's, which refuses root, as somebody else. Its output goes to a file: it stays open."""
+    user = _unprivileged() if os.getuid() == 0 else None
+    with (folder / f"output-{secrets.token_hex(4)}").open("w+") as output:
+        done = subprocess.run(
+            command,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=False,
+            timeout=90,
+            user=user.pw_uid if user else None,
+            group=user.pw_gid if user else None,
+            extra_groups=[] if user else None,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+        )
+        output.seek(0)
+        if done.returncode:
+            raise subprocess.CalledProcessError(done.returncode, command, output.read())
+
+
+def _unprivileged() -> Any:
+    """The account that a server of root's runs as."""
+    import pwd  # not on Windows, where there is no root either
+
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise NoServer("PostgreSQL refuses to run as root, and there is no user postgres or nobody")
