@@ -140,7 +140,7 @@ def absent(cells: Cells, kind: ColumnKind) -> Cells:
     elif kind in _INSTANTS:
         nothing = numpy.isnat(cells)
     elif kind == "text":
-        nothing = numpy.equal(cells, None).astype(bool)
+        nothing = (cells == numpy.array(None, dtype=object)).astype(bool)
     else:
         nothing = numpy.array([cell is None for cell in cells], dtype=bool)
     return nothing
