@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,11 +16,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay import Case, evaluate
 from assay.engines.postgres_guard import LONGEST_QUERY, refusal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
+from assay.sql.lexing import pieces
 
 MIB = 1024 * 1024
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -293,6 +299,44 @@ def test_a_call_that_no_rollback_takes_back_never_leaves(call: str) -> None:
 )
 def test_what_only_looks_dangerous_is_let_through(query: str) -> None:
     assert refusal(query) is None
+
+
+@pytest.mark.parametrize("part", ["(", "a(", "E'\\'' ", "$a$", "/*", "$x ", "E''\n", '""', "- -", "é;"])
+def test_a_text_of_any_shape_is_looked_at_in_time(part: str) -> None:
+    text = "SELECT " + part * (LONGEST_QUERY // len(part) - 10)
+    started = time.process_time()
+    refusal(text)
+    assert time.process_time() - started < 2
+
+
+@given(st.text(alphabet="eEuU&'\"$a;/*-(\\\n \u00a0\u00e9", max_size=40))
+def test_pieces_follow_each_other_and_leave_out_only_blanks_and_comments(text: str) -> None:
+    place = 0
+    for piece in pieces(text):
+        assert text[piece.start : piece.end] == piece.text
+        assert place <= piece.start < piece.end
+        left_out = text[place : piece.start]
+        assert not left_out.strip(" \t\n\r\f\v") or left_out.strip(" \t\n\r\f\v").startswith(("--", "/*"))
+        place = piece.end
+    assert text[place:].strip(" \t\n\r\f\v")[:2] in ("", "--", "/*")
+
+
+def test_the_driver_is_loaded_when_needed_and_its_absence_names_the_extra() -> None:
+    script = """
+import sys
+from assay.engines.postgres import PostgresEngine
+from assay.model import DatabaseUrl, Limits
+assert "psycopg" not in sys.modules
+sys.modules["psycopg"] = None
+try:
+    PostgresEngine.open(DatabaseUrl.parse("postgresql:///shop"), Limits())
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
+    assert done.stdout.startswith("MissingDependency "), done.stderr
+    assert "pip install 'assay[postgres]'" in done.stdout
 
 
 def test_nothing_of_a_query_stays_for_the_next(engine: Any, boss: Any) -> None:

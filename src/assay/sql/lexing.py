@@ -65,23 +65,22 @@ def pieces(text: str) -> Iterator[Piece]:
         found = _PIECE.match(text, place)
         assert found is not None, "the last alternative takes any character"
         start, place = place, found.end()
-        kind = found.lastgroup if found["tag"] is None else "text"
-        match kind:
-            case "blank":
-                continue
-            case "comment":
-                place = _comment_end(text, place)
-                if place < 0:
-                    yield Piece("open", text[start:], start, length)
-                    return
-                continue
-            case "open":
-                place = length
-            case "text" if found["tag"] is not None:
-                mark = f"${found['tag']}$"
-                end = text.find(mark, place)
-                place = length if end < 0 else end + len(mark)
-                kind = "open" if end < 0 else "text"
+        kind = found.lastgroup
+        if kind == "blank":
+            continue
+        if kind == "comment":
+            place = _comment_end(text, place)
+            if place < 0:
+                yield Piece("open", text[start:], start, length)
+                return
+            continue
+        if kind == "open":
+            place = length
+        elif kind == "text" and (tag := found["tag"]) is not None:
+            mark = f"${tag}$"
+            end = text.find(mark, place)
+            place = length if end < 0 else end + len(mark)
+            kind = "open" if end < 0 else "text"
         yield Piece(kind, text[start:place], start, place)  # type: ignore[arg-type]
 
 
