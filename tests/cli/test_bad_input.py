@@ -57,7 +57,7 @@ def test_good_input_is_judged(assay: Callable[..., subprocess.CompletedProcess[s
         ({"db": "sqlite:///dbs/shopp.sqlite"}, ["cases.jsonl, line 1", "shopp.sqlite", "shop.sqlite"]),
         ({"db": "sqlite:///cases.jsonl"}, ["cases.jsonl", "SQLite"]),
         ({"db": "dbs/shop.sqlite"}, ["no database URL", "sqlite:///"]),
-        ({"db": "oracle://host/x"}, ["oracle", "sqlite", "duckdb"]),
+        ({"db": "orakle://host/x"}, ["orakle", "sqlite", "duckdb"]),
         ({"more": ["--metrics", "macth"]}, ["macth", "match"]),
         ({"more": ["--metrics", "match,match"]}, ["match", "twice"]),
         ({"more": ["--columns", "loose"]}, ["loose", "strict"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from assay.errors import InputError, UsageError
@@ -30,6 +31,12 @@ def add_service(
         raise UsageError(f"which datasets are to be fetched from {url}? Give their ids, as in datasets=['IMF.STA:CPI']")
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
     service = _Service(url, language=language)
+    with closing(service):
+        _fetch_all(service, catalogue, wanted, optional)
+
+
+def _fetch_all(service: _Service, catalogue: Catalogue, wanted: Sequence[ArtefactId], optional: Sequence[str]) -> None:
+    url = service.url
     fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
     for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
         service.add(catalogue, "dataflow", id_, references="all")
@@ -110,6 +117,11 @@ class _Service:
             client.source = self._sources[version]  # given at making, it would have to be registered for all
             client._send_kwargs = {}  # sdmx1 shares it among all clients: keep the time limit from the user's own
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        for client in self._clients.values():
+            client.session.close()
+
     def add(self, catalogue: Catalogue, kind: str, id_: ArtefactId, *, references: str) -> bool:
         """Fetch one artefact and what it refers to. False: the service does not have it. Raises InputError."""
         for version in list(self._clients):
@@ -117,7 +129,7 @@ class _Service:
             if content is None:
                 continue
             for other in [one for one in self._clients if one != version]:
-                del self._clients[other]
+                self._clients.pop(other).session.close()
             add_document(
                 catalogue, content, where=f'the answer of {self.url} to {kind} "{id_}"', language=self._language
             )
