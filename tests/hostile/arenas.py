@@ -186,8 +186,11 @@ class MariadbArena(Arena):
         self.boss.close()
 
 
-def wait_until_idle(arena: Arena, seconds: float = 2.0) -> bool:
-    """Whether the server has nothing left to do for the worker within so many seconds."""
+def wait_until_idle(arena: Arena, seconds: float = 5.0) -> bool:
+    """Whether the server has nothing left to do for the worker within so many seconds.
+
+    Some: PostgreSQL writes out one large value to its end before it looks whether its client is gone.
+    """
     end = time.monotonic() + seconds
     while arena.at_work():
         if time.monotonic() > end:

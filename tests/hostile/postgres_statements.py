@@ -159,6 +159,12 @@ POSTGRES = [
         "refused",
     ),
     row(
+        "crosstab that climbs, then writes a file",
+        "SELECT * FROM crosstab('SELECT set_config(''role'', ''none'', false), ''x'', ''x'' ', "
+        "'SELECT lo_export(lo_from_bytea(0, ''evil''), ''{folder}/evil'')') AS x(a text, b text)",
+        "refused",
+    ),
+    row(
         "connectby",
         "SELECT * FROM connectby('(SELECT 1 AS a, set_config(''role'', ''none'', false) AS b) x', "
         "'a', 'b', '1', 0) AS y(a int, b text, c int)",
