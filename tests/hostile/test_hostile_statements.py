@@ -87,9 +87,12 @@ def test_a_known_gap_is_one_for_a_superuser_only(
         assert not evil.exists()
     finally:
         arena.url = superuser
-    arena.run(sql)
+    for attempt in range(3):  # it may meet the time limit first
+        (reached,) = arena.run(f"{sql} AS attempt_{attempt}")
+        if evil.exists():
+            break
     if os.environ.get("ASSAY_POSTGRES_URL"):
         return  # whether that server can write here is not known
-    assert evil.exists(), f"this gap is closed; it was: {gap.reason}"
+    assert evil.exists(), f"this gap is closed ({reached.failure}); it was: {gap.reason}"
     evil.unlink()
     assert arena.snapshot() == arena.before
