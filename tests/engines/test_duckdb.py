@@ -191,3 +191,10 @@ def test_siblings_share_the_suffix(shop: Path) -> None:
     engine = open_engine(shop)
     assert [Path(url.path).name for url in engine.siblings()] == ["a.duckdb", "b.duckdb"]
     engine.close()
+
+
+def test_a_kind_of_statement_that_the_client_does_not_know_is_refused(engine: DuckdbEngine) -> None:
+    refused = engine.execute("UPDATE EXTENSIONS")
+    assert refused.failure is not None
+    assert refused.failure.kind in ("refused", "writes")
+    assert engine.execute("SELECT 1").status == "rows"

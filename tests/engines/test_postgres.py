@@ -504,3 +504,20 @@ def test_a_run_judges_on_it(url: str) -> None:
         ("broken", "unscored", None),
     ]
     assert url.split(":")[2].split("@", maxsplit=1)[0] not in repr(run)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM crosstab('SELECT set_config(''role'', ''none'', false), 1, 1') AS x(a text, b int)",
+        "SELECT * FROM crosstab_hash('SELECT 1', 'SELECT 2')",
+        "SELECT * FROM connectby('t', 'a', 'b', '1', 0) AS y(a int, b text, c int)",
+        "TABLE pg_authid",
+        'SELECT rolpassword FROM pg_catalog."pg_authid" x',
+        "SELECT passwd FROM pg_shadow",
+    ],
+)
+def test_texts_that_run_as_queries_and_tables_of_passwords_are_not_sent(query: str) -> None:
+    refused = refusal(query)
+    assert refused is not None
+    assert kind(refused) == "refused"

@@ -25,10 +25,6 @@ from assay.errors import DatabaseError, InputError, MissingDependency, UsageErro
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.registry import engine_class, engine_references
 
-with pytest.MonkeyPatch.context() as _patch:
-    _patch.syspath_prepend(str(Path(__file__).parent))
-    from mysql_statements import HOSTILE
-
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
@@ -155,33 +151,6 @@ def test_values_are_exact(engine: MysqlEngine) -> None:
     assert rows_of(engine.execute("SELECT 1/3, 10 % 3, NULL, 'a' = 'A', b'1' + 0")) == (
         (Decimal("0.3333"), 1, None, 1, 1),
     )
-
-
-def test_no_hostile_statement_harms_anything_even_as_administrator(database: str, mariadb: MariadbServer) -> None:
-    url = DatabaseUrl.parse(database)
-    before = MysqlEngine.fingerprint(url)
-    files = sorted(path.name for path in mariadb.folder.iterdir())
-    engine = open_engine(database)
-    wrong = []
-    for template, kinds in HOSTILE:
-        query = template.replace("{folder}", str(mariadb.folder))
-        started = time.monotonic()
-        execution = engine.execute(query)
-        took = time.monotonic() - started
-        if kind_of(execution) not in kinds.split() or took > TIMEOUT_S + 1:
-            wrong.append((query[:80], kinds, kind_of(execution), execution.failure, round(took, 2)))
-        state = rows_of(engine.execute("SELECT COUNT(*), @a, LAST_INSERT_ID(), @@max_statement_time FROM t"))
-        if [int(str(value)) if value is not None else None for value in state[0][:3]] != [2, None, 0] or (
-            float(str(state[0][3])) != TIMEOUT_S
-        ):
-            wrong.append((query[:80], "leaves traces", state))
-    engine.close()
-    assert not wrong
-    assert as_admin(mariadb, "SELECT IS_FREE_LOCK('held')") == ((1,),)
-    assert as_admin(mariadb, "SELECT NEXTVAL(numbers)") == ((1,),)
-    assert MysqlEngine.fingerprint(url) == before
-    assert sorted(path.name for path in mariadb.folder.iterdir()) == files
-    wait_until_idle(mariadb)
 
 
 def test_a_reader_without_rights_gets_clear_errors(database: str, mariadb: MariadbServer) -> None:

@@ -1,13 +1,84 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+_HERE = Path(__file__).parent
+# Workers import by the parent's path, too.
+_PLACES = [str(_HERE), str(_HERE.parent / "engines")]
+for _place in _PLACES:
+    if _place not in sys.path:
+        sys.path.insert(0, _place)
 
-@pytest.fixture(scope="module", autouse=True)
-def tables_on_path() -> object:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parent))
-        patch.syspath_prepend(str(Path(__file__).parent.parent / "engines"))
-        yield
+
+@pytest.fixture(scope="session")
+def mariadb() -> Any:
+    """A MariaDB server of the tests' own, started once."""
+    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
+    pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'assay[sqlalchemy]')")
+    from mariadb_server import MariadbServer, Unavailable
+
+    try:
+        server = MariadbServer()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from _used(lambda arenas: arenas.FileArena("sqlite", tmp_path_factory.mktemp("sqlite")))
+
+
+@pytest.fixture(scope="session")
+def duckdb_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from _used(lambda arenas: arenas.FileArena("duckdb", tmp_path_factory.mktemp("duckdb")))
+
+
+@pytest.fixture(scope="session")
+def postgresql_arena(postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("postgresql")
+    for parent in (folder.parent, folder.parent.parent):
+        parent.chmod(0o755)  # the server is somebody else
+    yield from _used(lambda arenas: arenas.PostgresArena(postgres, folder))
+
+
+@pytest.fixture(scope="session")
+def mariadb_arena(mariadb: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from _used(lambda arenas: arenas.MariadbArena(mariadb, tmp_path_factory.mktemp("mariadb")))
+
+
+def _used(make: Callable[[Any], Any]) -> Iterator[Any]:
+    import arenas
+
+    arena = make(arenas)
+    yield arena
+    arena.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many statements each engine was asked, and how many harmed something or ended otherwise than stated."""
+    counts: dict[str, dict[str, int]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            for name, engine in getattr(report, "user_properties", ()):
+                if name in ("hostile", "known_gap"):
+                    key = outcome if name == "hostile" else "gap"
+                    count = counts.setdefault(engine, {})
+                    count[key] = count.get(key, 0) + 1
+    if not counts:
+        return
+    terminalreporter.section("hostile statements")
+    terminalreporter.write_line(
+        f"{'engine':<12}{'tried':>8}{'survived':>10}{'harmed':>8}{'known gaps':>12}{'skipped':>9}"
+    )
+    for engine, count in sorted(counts.items()):
+        survived, harmed = count.get("passed", 0), count.get("failed", 0) + count.get("error", 0)
+        gaps, skipped = count.get("gap", 0), count.get("skipped", 0)
+        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}"
+        terminalreporter.write_line(line)

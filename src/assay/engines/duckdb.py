@@ -128,7 +128,7 @@ class DuckdbEngine:
         statement = statements[0]
         # Nothing of this query may stay behind for the next one: neither PIVOT's temporary types,
         # nor what a WITH clause might write into a database in memory.
-        isolated = self._in_memory or statement.type.name == "MULTI"
+        isolated = self._in_memory or _kind(statement) == "MULTI"
         self._watchdog.start(self._limits.timeout_s)
         try:
             if isolated:
@@ -222,16 +222,24 @@ class DuckdbEngine:
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)
 
 
+def _kind(statement: duckdb.Statement) -> str:
+    """Its type's name; empty for a type that DuckDB's parser knows and its Python client does not."""
+    try:
+        return statement.type.name
+    except ValueError:  # UPDATE EXTENSIONS, in DuckDB 1.3
+        return ""
+
+
 def _refusal(query: str, statements: list[duckdb.Statement]) -> Execution | None:
     """Why these statements are not run; None where they are one that reads."""
     if not statements:
         return outcomes.no_query(query)
     if len(statements) > 1:
         return outcomes.several_statements(query)
-    kind = statements[0].type.name
+    kind = _kind(statements[0])
     if kind in _READS:
         return None
-    words = kind.replace("_", " ")
+    words = kind.replace("_", " ") or "of a kind that the client does not know"
     if kind in _WRITES:
         return outcomes.failed(query, "refused", "writes", f"refused: it writes ({words})")
     return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({words})")

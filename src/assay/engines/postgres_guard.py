@@ -32,9 +32,11 @@ _EXPLAINED_WRITES = frozenset({"insert", "update", "delete", "merge", "create", 
 
 _REACHES_OUT = re.compile(
     r"pg_read_\w+|pg_ls_\w+|pg_stat_file|pg_file_\w+|lo_\w+|loread|lowrite|dblink\w*|pg_current_logfile|pg_hba_file_\w+|"
-    r"postgres_fdw_\w+|query_to_xml\w*|cursor_to_xml\w*|ts_stat|ts_rewrite|xpath_table"
+    r"postgres_fdw_\w+|query_to_xml\w*|cursor_to_xml\w*|ts_stat|ts_rewrite|xpath_table|crosstab\w*|connectby"
 )
 """Functions that touch files, other servers or large objects, and those that run a text as a query."""
+_SECRETS = frozenset({"pg_authid", "pg_shadow", "pg_user_mapping"})
+"""Tables of the server with passwords in them. Their views without passwords are open."""
 _ACTS_ON_SERVER = re.compile(
     r"pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile\w*|pg_logfile_rotate|pg_switch_wal|"
     r"pg_promote|pg_create_\w+|pg_drop_\w+|pg_copy_\w+_slot|pg_backup_\w+|pg_start_backup|pg_stop_backup|"
@@ -88,7 +90,10 @@ def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
 
 
 def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
-    """Why a function that it calls is not to be called."""
+    """Why a function that it calls is not to be called, or a table not to be read."""
+    for piece in found:
+        if piece.kind in ("word", "name") and piece.name in _SECRETS:
+            return outcomes.failed(query, "refused", "refused", f"refused: it reads passwords ({piece.name})")
     for piece, following in pairwise(found):
         if piece.kind == "name" and piece.is_unicode_escaped:
             return outcomes.failed(

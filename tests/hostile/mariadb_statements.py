@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from statements import Hostile
+
+SCHEMA = (
+    "CREATE TABLE t (a int PRIMARY KEY, b varchar(20))",
+    "INSERT INTO t VALUES (1, 'one'), (2, 'two')",
+    "CREATE TABLE m (a int) ENGINE = MyISAM",
+    "INSERT INTO m VALUES (1)",
+    "CREATE TABLE d (d int)",
+    "INSERT INTO d VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+    "CREATE SEQUENCE numbers",
+    "CREATE FUNCTION writes_t() RETURNS int BEGIN DELETE FROM t; RETURN 1; END",
+    "CREATE FUNCTION writes_m() RETURNS int BEGIN INSERT INTO m VALUES (2); RETURN 1; END",
+    "CREATE FUNCTION takes_lock() RETURNS int RETURN GET_LOCK('held', 0)",
+    "CREATE FUNCTION lifts_limit() RETURNS int BEGIN SET SESSION max_statement_time = 0; RETURN 1; END",
+    "CREATE FUNCTION makes_table() RETURNS int BEGIN CREATE TEMPORARY TABLE evil (a int); RETURN 1; END",
+    "CREATE VIEW a_view AS SELECT writes_t() AS a",
+)
+
 NESTED = "(" * 20_000 + "1" + ")" * 20_000
 
-HOSTILE: tuple[tuple[str, str], ...] = (
+_TABLE: tuple[tuple[str, str], ...] = (
     ("INSERT INTO t VALUES (9, 'x')", "writes"),
     ("UPDATE t SET b = 'x'", "writes"),
     ("DELETE FROM t", "writes"),
@@ -114,7 +132,7 @@ HOSTILE: tuple[tuple[str, str], ...] = (
     ("SELECT LAST_INSERT_ID(77)", "rows"),
     ("SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l, d m", "timeout"),
     ("WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n", "rows error timeout"),
-    ("SELECT a.d FROM d a, d b, d c, d e, d f, d g, d h, d i, d j", "truncated"),
+    ("SELECT a.d FROM d a, d b, d c, d e, d f, d g, d h, d i, d j", "truncated timeout"),
     ("SELECT LENGTH(REPEAT('x', 2000000000))", "rows error"),
     ("SELECT REPEAT('x', 2000000000) FROM d a, d b, d c, d e", "rows truncated error"),
     ("SELECT REPEAT('x', 10000000) FROM d a, d b, d c, d e, d f", "truncated timeout"),
@@ -143,4 +161,42 @@ HOSTILE: tuple[tuple[str, str], ...] = (
     ("SELECT REPLACE('abc', 'b', 'x'), INSERT('abc', 1, 1, 'y'), TRUNCATE(1.25, 1)", "rows"),
     ("SELECT t.a AS `update`, 'DELETE FROM t' FROM t", "rows"),
     ("SELECT CONVERT('a' USING utf8mb4), CAST('1' AS CHAR CHARACTER SET utf8mb4)", "rows"),
+    ("SELECT " + "1," * 499_999 + "1", "error timeout"),
+    ("SELECT seq FROM seq_1_to_10000000", "truncated timeout"),
+    ("SELECT COUNT(*) FROM seq_1_to_1000000 a, seq_1_to_1000000 b WHERE a.seq * b.seq = 7", "timeout"),
+    ("SELECT a.seq FROM seq_1_to_100000000 a ORDER BY RAND()", "timeout error out_of_memory"),
+    ("SELECT JSON_DETAILED(CONCAT(REPEAT('[', 20000), REPEAT(']', 20000)))", "rows error"),
+    ("SELECT EXTRACTVALUE(REPEAT('<a>', 100000), '//a//a//a//a')", "rows error timeout"),
+    ("SELECT JSON_ARRAYAGG(REPEAT('x', 10000)) FROM seq_1_to_1000000", "rows error timeout out_of_memory"),
+    ("SELECT REGEXP_REPLACE(REPEAT('a', 100000), 'a', REPEAT('b', 100000))", "rows error timeout out_of_memory"),
+    ("SELECT LPAD('', 1000000000, 'xy')", "rows error timeout out_of_memory"),
+    ("SELECT SFORMAT('{:>1000000000}', 'x')", "rows error timeout out_of_memory"),
+    ("SELECT * FROM mysql.global_priv WHERE SLEEP(9)", "refused"),
+    ("SELECT COUNT(*) FROM " + ", ".join(f"t a{i}" for i in range(61)), "timeout rows error"),
+    ("SELECT COUNT(*) FROM " + ", ".join(f"t a{i}" for i in range(5000)), "error timeout"),
+    ("SELECT * FROM (" * 60 + "SELECT 1" + ") x" * 60, "error rows"),
+    ("SELECT * FROM (" * 3000 + "SELECT 1" + ") x" * 3000, "error"),
+    ("SELECT " + "CASE WHEN 1=1 THEN " * 3000 + "1" + " END" * 3000, "error rows timeout"),
+    ("SELECT " + "NOT " * 50_000 + "1", "error rows"),
+    ("SELECT 1; COMMIT; DROP TABLE t", "several_statements"),
+    ("SELECT * FROM t PROCEDURE ANALYSE(1, 1)", "error refused rows"),
+    ("INSERT DELAYED INTO m VALUES (2)", "writes"),
+    ("CREATE EVENT evil ON SCHEDULE EVERY 1 SECOND DO DELETE FROM t", "writes"),
+    ("CREATE TRIGGER evil BEFORE INSERT ON t FOR EACH ROW SET NEW.b = 'evil'", "writes"),
+    ("CREATE SERVER evil FOREIGN DATA WRAPPER mysql OPTIONS (HOST '127.0.0.1')", "writes"),
+    ("CREATE TABLE evil (a int) ENGINE = CSV", "writes"),
+    ("CHANGE MASTER TO MASTER_HOST = '127.0.0.1'", "refused writes"),
+    ("PURGE BINARY LOGS BEFORE NOW()", "refused writes"),
+    ("RESET QUERY CACHE", "refused"),
+    ("CACHE INDEX m IN evil", "refused no_query"),
+    ("REPAIR TABLE m", "refused writes"),
+    ("CHECK TABLE t", "refused"),
+    ("BACKUP STAGE START", "refused no_query"),
+    ("SIGNAL SQLSTATE '45000'", "refused no_query"),
 )
+
+
+MARIADB = [
+    Hostile(f"{number}: {' '.join(sql.split())[:40]!a}", sql, frozenset(kinds.split()))
+    for number, (sql, kinds) in enumerate(_TABLE)
+]

@@ -1,0 +1,256 @@
+"""A database of each kind with what a statement could harm around it, and how to see whether it did."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import mariadb_statements
+import postgres_statements
+import pytest
+
+from assay.engines.pool import Task, TaskDone, WorkerPool
+from assay.model import Execution, Limits
+
+TIMEOUT_S = 0.5
+WORKER_MEMORY_BYTES = 1024 * 1024 * 1024
+WORKER_AT_START_BYTES = 256 * 1024 * 1024
+"""What a worker may hold before its first statement, on top of which its cap counts."""
+LIMITS = Limits(
+    timeout_s=TIMEOUT_S, max_rows=50_000, max_result_bytes=32 * 1024 * 1024, max_memory_bytes=256 * 1024 * 1024
+)
+ENGINES = {
+    "sqlite": "assay.engines.sqlite:SqliteEngine",
+    "duckdb": "assay.engines.duckdb:DuckdbEngine",
+    "postgresql": "assay.engines.postgres:PostgresEngine",
+    "mysql": "assay.engines.sqlalchemy_mysql:MysqlEngine",
+}
+
+
+class Arena:
+    """A worker in a folder of its own. A subclass adds the database."""
+
+    probe = "SELECT count(*), sum(a), '{name}' FROM t"
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        """Where statements are told to write."""
+        self.cwd = folder / "cwd"
+        self.temporary = folder / "temporary"
+        for made in (self.cwd, self.temporary):
+            made.mkdir()
+        self.pool = WorkerPool(
+            workers=1,
+            setup="pool_tasks:execute",
+            argument={"engines": ENGINES, "limits": LIMITS},
+            grace_s=0.2,
+            memory_limit_bytes=WORKER_MEMORY_BYTES,
+        )
+        self.before = self.snapshot()
+        self.healthy = self.state("nothing")
+
+    def run(self, *queries: str) -> list[Execution]:
+        tasks = [Task(id=number, payload=(self.url, query)) for number, query in enumerate(queries)]
+        executions: dict[int, Execution] = {}
+        with pytest.MonkeyPatch.context() as patch:
+            # Where workers start, and where they and the pool put what is temporary.
+            patch.chdir(self.cwd)
+            patch.setenv("TMPDIR", str(self.temporary))
+            patch.setattr(tempfile, "tempdir", str(self.temporary))
+            for outcome in self.pool.run([tasks]):
+                assert isinstance(outcome, TaskDone), outcome
+                assert isinstance(outcome.outcome, Execution)
+                executions[outcome.task_id] = outcome.outcome
+        return [executions[number] for number in range(len(queries))]
+
+    def state(self, name: str) -> tuple[object, ...]:
+        """What the next query sees of the data and of its session. Another text each time, so that it is run."""
+        (after,) = self.run(self.probe.replace("{name}", name.replace("'", "")))
+        assert after.result is not None, after.failure
+        return after.result.rows[0][:2] + after.result.rows[0][3:]
+
+    def snapshot(self) -> dict[str, str]:
+        """The files around the database, and what is in them; on a server, a checksum of each table, too."""
+        folders = (self.cwd, self.temporary)
+        files = [file for folder in folders for file in folder.rglob("*")]
+        return {str(file): _digest(file) for file in files}
+
+    def at_work(self) -> int:
+        """How many statements the server is still busy with, or how many locks are held."""
+        return 0
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+class FileArena(Arena):
+    def __init__(self, scheme: str, folder: Path) -> None:
+        self.database = folder / "data" / f"shop.{scheme}"
+        self.database.parent.mkdir(parents=True)
+        (_make_sqlite if scheme == "sqlite" else _make_duckdb)(self.database)
+        super().__init__(f"{scheme}:///{self.database}", folder)
+
+    def snapshot(self) -> dict[str, str]:
+        return super().snapshot() | {str(file): _digest(file) for file in self.database.parent.rglob("*")}
+
+
+class PostgresArena(Arena):
+    """A superuser's connection: the worst case."""
+
+    probe = (
+        "SELECT count(*), sum(a), '{name}', current_user, current_setting('statement_timeout'), "
+        "current_setting('search_path'), current_setting('transaction_read_only') FROM t"
+    )
+
+    def __init__(self, server: Any, folder: Path) -> None:
+        import psycopg
+
+        self.server = server
+        self.name = f"assay_{secrets.token_hex(4)}"
+        self.reader_url = server.create(self.name, postgres_statements.SCRIPT)
+        self.boss = psycopg.connect(server.database(self.name), autocommit=True)
+        folder.chmod(0o777)
+        super().__init__(server.database(self.name), folder)
+
+    def snapshot(self) -> dict[str, str]:
+        found = super().snapshot() | _evil(self.folder, self.server.folder)
+        for name in ("t", "big", "pg_proc", "pg_largeobject", "pg_authid", "pg_db_role_setting"):
+            query = f"SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM {name} x"
+            found[name] = str(self.boss.execute(query.encode()).fetchone())
+        found["numbers"] = str(self.boss.execute("SELECT last_value, is_called FROM numbers").fetchone())
+        classes = "SELECT md5(string_agg(oid::text || relname, ',' ORDER BY oid)) FROM pg_class"
+        found["pg_class"] = str(self.boss.execute(classes).fetchone())
+        return found
+
+    def at_work(self) -> int:
+        busy = "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid()"
+        locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        return sum(int(self.boss.execute(query).fetchone()[0]) for query in (busy, locks))  # type: ignore[index]
+
+    def close(self) -> None:
+        super().close()
+        self.boss.close()
+        self.server.drop(self.name)
+
+
+class MariadbArena(Arena):
+    """The administrator's connection: the worst case."""
+
+    probe = (
+        "SELECT COUNT(*), SUM(a), '{name}', @a, LAST_INSERT_ID(), @@max_statement_time, @@sql_mode, @@autocommit, "
+        "DATABASE(), CURRENT_USER() FROM t"
+    )
+    name = "hostile_corpus"
+
+    def __init__(self, server: Any, folder: Path) -> None:
+        self.server = server
+        with closing(server.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {self.name} CHARACTER SET utf8mb4")
+            cursor.execute(f"USE {self.name}")
+            for statement in mariadb_statements.SCHEMA:
+                cursor.execute(statement)
+        self.boss = server.connect(database=self.name)
+        super().__init__(f"mysql://root@{server.host}:{server.port}/{self.name}", folder)
+        self.folder = server.folder  # the only one that it may write to
+
+    def ask(self, query: str) -> Any:
+        with self.boss.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetchall()
+
+    def snapshot(self) -> dict[str, str]:
+        found = super().snapshot() | _evil(self.server.folder)
+        found["tables"] = str(self.ask("SHOW FULL TABLES"))
+        found["sums"] = str(
+            self.ask("CHECKSUM TABLE t, m, d, mysql.global_priv, mysql.proc, mysql.event, mysql.servers")
+        )
+        found["sequence"] = str(self.ask("SELECT next_not_cached_value FROM numbers"))
+        return found
+
+    def at_work(self) -> int:
+        busy = "SELECT COUNT(*) FROM information_schema.processlist WHERE command = 'Query' AND id <> CONNECTION_ID()"
+        return int(self.ask(busy)[0][0]) + int(not self.ask("SELECT IS_FREE_LOCK('held')")[0][0])
+
+    def close(self) -> None:
+        super().close()
+        self.ask(f"DROP DATABASE {self.name}")
+        self.boss.close()
+
+
+def wait_until_idle(arena: Arena, seconds: float = 5.0) -> bool:
+    """Whether the server has nothing left to do for the worker within so many seconds.
+
+    Some: PostgreSQL writes out one large value to its end before it looks whether its client is gone.
+    """
+    end = time.monotonic() + seconds
+    while arena.at_work():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def processes_of(pid: int) -> set[int]:
+    """The processes that a process started, and those that they did (Linux; elsewhere none is seen)."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            parents[int(folder.name)] = int(fields[1])
+    found: set[int] = set()
+    while more := {child for child, parent in parents.items() if parent in found | {pid}} - found:
+        found |= more
+    return found
+
+
+def most_memory(pid: int) -> int:
+    """The most bytes that a process has held at once (Linux; elsewhere 0)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "folder"
+
+
+def _evil(*folders: Path | None) -> dict[str, str]:
+    """What a statement left on a server's disk: each of them names its files so. Sorting leaves pgsql_tmp files."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        for root, _, names in os.walk(folder) if folder is not None else ():
+            found |= {f"{root}/{name}": "made" for name in names if "evil" in name or name.startswith("pgsql_tmp")}
+    return found
+
+
+def _make_sqlite(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT)")
+    connection.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'y')")
+    connection.execute("CREATE INDEX t_b ON t(b)")
+    connection.execute("CREATE TABLE big(a INTEGER)")
+    connection.executemany("INSERT INTO big VALUES (?)", [(number,) for number in range(1000)])
+    connection.commit()
+    connection.close()
+
+
+def _make_duckdb(path: Path) -> None:
+    connection = duckdb.connect(str(path))
+    connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, 'y')) v(a, b)")
+    connection.execute("CREATE TABLE big AS SELECT i::INTEGER AS a FROM range(1000) r(i)")
+    connection.execute("CREATE SEQUENCE numbers")
+    connection.close()
