@@ -3,7 +3,8 @@
 Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a
 notebook may start them. A task that crashes, hangs or eats its memory costs its worker. The pool
 starts another one, puts the unfinished tasks back, and tells every worker from then on what it was
-that failed (`assay.engines.heartbeat`), so that it is not run again.
+that failed (`assay.engines.heartbeat`), so that it is not run again. Where somebody else killed the
+worker, what ran is tried once more first.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class WorkerPool:
         self._returned: deque[deque[Task]] = deque()
         self._losses: dict[bytes, Loss] = {}
         self._times_lost: dict[int, int] = {}
+        self._killed_once: set[bytes] = set()
         self._starts_lost = 0
         self._restarts = 0
         self._stop = threading.Event()
@@ -280,6 +282,10 @@ class WorkerPool:
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
         beat = worker.last_beat
         if beat is not None:
+            if worker.was_killed_by_another and beat.label not in self._killed_once:
+                # What ran may have had no part in it; where it took all the memory, it will again.
+                self._killed_once.add(beat.label)
+                return None
             self._losses[beat.label] = loss
             if times <= _MAX_LOSSES:
                 return None
