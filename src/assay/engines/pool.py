@@ -98,7 +98,6 @@ class WorkerPool:
         self._returned: deque[deque[Task]] = deque()
         self._losses: dict[bytes, Loss] = {}
         self._times_lost: dict[int, int] = {}
-        self._killed_once: set[bytes] = set()
         self._starts_lost = 0
         self._restarts = 0
         self._stop = threading.Event()
@@ -280,12 +279,10 @@ class WorkerPool:
             return None
         task = worker.pending[0]
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
+        if times == 1 and worker.was_killed_by_another:
+            return None  # it may have had no part in that; where it took all the memory, it will again
         beat = worker.last_beat
         if beat is not None:
-            if worker.was_killed_by_another and beat.label not in self._killed_once:
-                # What ran may have had no part in it; where it took all the memory, it will again.
-                self._killed_once.add(beat.label)
-                return None
             self._losses[beat.label] = loss
             if times <= _MAX_LOSSES:
                 return None
