@@ -50,3 +50,19 @@ def postgres() -> Iterator[Any]:
         except servers.NoServer as reason:
             pytest.skip(str(reason))
         yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Any]:
+    """A MariaDB server of the tests' own (`mariadb_server.MariadbServer`), started once."""
+    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
+    pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'assay[sqlalchemy]')")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent / "engines"))
+        from mariadb_server import MariadbServer, Unavailable
+    try:
+        server = MariadbServer()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    yield server
+    server.close()

@@ -2,15 +2,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from mariadb_server import MariadbServer
 
 
 @pytest.fixture
@@ -54,21 +49,3 @@ def wait_for_exit() -> Callable[[int, float], bool]:
         return False
 
     return gone
-
-
-@pytest.fixture(scope="session")
-def mariadb() -> Iterator[MariadbServer]:
-    """A MariaDB server of the tests' own, started once."""
-    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
-    pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'assay[sqlalchemy]')")
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        from mariadb_server import MariadbServer, Unavailable
-    finally:
-        sys.path.pop(0)
-    try:
-        server = MariadbServer()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    yield server
-    server.close()

@@ -119,7 +119,7 @@ def test_a_crash_without_a_label_loses_the_task_and_no_other(
     assert lost.kind == "crashed"
     assert words in lost.message
     assert all(isinstance(outcome, TaskDone) for outcome in outcomes.values())
-    assert pool.restarts == 1
+    assert pool.restarts == (2 if verb == "suicide" else 1), "a kill may be another's doing: once more"
 
 
 def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool) -> None:

@@ -3,7 +3,8 @@
 Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a
 notebook may start them. A task that crashes, hangs or eats its memory costs its worker. The pool
 starts another one, puts the unfinished tasks back, and tells every worker from then on what it was
-that failed (`assay.engines.heartbeat`), so that it is not run again.
+that failed (`assay.engines.heartbeat`), so that it is not run again. Where somebody else killed the
+worker, what ran is tried once more first.
 """
 
 from __future__ import annotations
@@ -278,6 +279,8 @@ class WorkerPool:
             return None
         task = worker.pending[0]
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
+        if times == 1 and worker.was_killed_by_another:
+            return None  # it may have had no part in that; where it took all the memory, it will again
         beat = worker.last_beat
         if beat is not None:
             self._losses[beat.label] = loss

@@ -129,6 +129,11 @@ class WorkerProcess(Generic[T]):
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
 
+    @property
+    def was_killed_by_another(self) -> bool:
+        """Whether somebody else ended it, a person or a system short of memory. For one that was reaped."""
+        return os.name == "posix" and not self._killed and self._process.returncode == -signal.SIGKILL
+
     def loss(self) -> Loss:
         """How it ended, for one that was reaped."""
         if self._killed and (not self.ready or self._killed_at == self.last_beat):

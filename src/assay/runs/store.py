@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -59,13 +60,15 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
         stored = read_run_file(folder)
         _check_same(folder, stored.settings, settings)
         return stored
-    if folder.exists() and not (folder.is_dir() and all(map(_is_empty_journal, folder.iterdir()))):
+    if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
         raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
     return None
 
 
-def _is_empty_journal(path: Path) -> bool:
+def _is_first_trace(path: Path) -> bool:
     """What a run leaves that was killed in its first moment."""
+    if path.name == _temporary(Path(_RUN_FILE)).name:
+        return True
     return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
 
 
@@ -211,30 +214,57 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 def _write(path: Path, content: RunFile) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all. Raises RunError where the disk does not take it."""
     import msgspec
 
-    temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(msgspec.json.format(encode_value(content), indent=2))
-    os.replace(temporary, path)
+    temporary = _temporary(path)
+    try:
+        with _taking(path):
+            temporary.write_bytes(msgspec.json.format(encode_value(content), indent=2))
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_suffix(".tmp")
+
+
+@contextmanager
+def _taking(path: Path) -> Iterator[None]:
+    """Say of a file that the disk does not take what that means for the run."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
+            "make room and run the same command again"
+        ) from error
 
 
 def write_parquet(path: Path, run: Run) -> None:
-    """Write a row a case, in the question set's order, with a column for each metric (NULL: unscored)."""
+    """Write a row a case, in the question set's order, with a column for each metric (NULL: unscored).
+
+    Raises RunError where the disk does not take it.
+    """
     import duckdb
 
     metrics = run.settings.metrics
     columns = {**RESULT_COLUMNS, **dict.fromkeys(metrics, "DOUBLE")}
     lines = path.with_suffix(".lines.tmp")
-    temporary = path.with_suffix(".tmp")
+    temporary = _temporary(path)
     try:
-        with lines.open("wb") as file:
-            for evidence in run.evidence:
-                file.write(encode_value(_parquet_row(evidence, metrics)) + b"\n")
-        with duckdb.connect(":memory:") as connection:
-            source = connection.read_json(str(lines), columns=columns, format="newline_delimited")
-            source.write_parquet(str(temporary))
-        os.replace(temporary, path)
+        with _taking(path):
+            with lines.open("wb") as file:
+                for evidence in run.evidence:
+                    file.write(encode_value(_parquet_row(evidence, metrics)) + b"\n")
+            with duckdb.connect(":memory:") as connection:
+                source = connection.read_json(str(lines), columns=columns, format="newline_delimited")
+                try:
+                    source.write_parquet(str(temporary))
+                except duckdb.IOException as error:  # its own, not an OSError
+                    raise OSError(0, str(error).partition("\n")[0]) from error
+            os.replace(temporary, path)
     finally:
         lines.unlink(missing_ok=True)
         temporary.unlink(missing_ok=True)

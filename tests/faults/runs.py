@@ -1,0 +1,183 @@
+"""Runs of the command line that faults are brought upon, and what became of their cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.api import load_run
+
+SERVER_SCRIPT = "CREATE TABLE t(a INTEGER PRIMARY KEY, b VARCHAR(10))"
+ROWS = 400
+"""At least as many as the largest run has cases, so that each query gives something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one fault came to. Survived and explained make up what was tried, unless some were lost."""
+
+    fault: str
+    faults: int
+    """How often it struck."""
+    tried: int
+    """Cases of the run."""
+    survived: int
+    """Judged as without the fault."""
+    explained: int
+    """Judged otherwise, or unscored, with a reason that names what happened."""
+
+    @property
+    def lost(self) -> int:
+        """Cases that are absent, judged wrongly without such a reason, or done and then done again."""
+        return self.tried - self.survived - self.explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A run of many cases of about 10 to 30 ms: the answers to two in three are right."""
+
+    folder: Path
+    url: str
+    count: int
+
+    @property
+    def run(self) -> Path:
+        """Where the run goes, unless told otherwise."""
+        return self.folder / "run"
+
+    @property
+    def journal(self) -> Path:
+        """Its journal."""
+        return self.run / "journal.jsonl"
+
+    def command(self, *, run: Path | None = None) -> list[str]:
+        """The command that makes the run, and that goes on with it."""
+        return [
+            *(sys.executable, "-m", "assay", "run", str(self.folder / "cases.jsonl")),
+            *("-p", str(self.folder / "answers.jsonl"), "--db", self.url, "-o", str(run or self.run)),
+            *("--metrics", "match", "--workers", "2", "--timeout", "10"),
+        ]
+
+    def start(self) -> subprocess.Popen[str]:
+        """Begin it."""
+        return subprocess.Popen(
+            self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
+
+    def again(self, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run it to its end."""
+        return subprocess.run(
+            self.command(),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    def lines(self) -> list[bytes]:
+        """The whole lines of its journal."""
+        if not self.journal.exists():
+            return []
+        return [line for line in self.journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+    def wait_for(self, process: subprocess.Popen[str], count: int) -> None:
+        """Wait until so many cases are finished, or the run is."""
+        until = time.monotonic() + 60
+        while len(self.lines()) < count and process.poll() is None:
+            assert time.monotonic() < until, f"{count} cases were not finished within 60 s"
+            time.sleep(0.005)
+
+    def figures(
+        self,
+        fault: str,
+        faults: int,
+        done: subprocess.CompletedProcess[str],
+        reasons: tuple[str, ...],
+        outcomes: tuple[str, ...] = ("unscored",),
+    ) -> Figures:
+        """Hold the finished run against what it must be. ``reasons`` and ``outcomes``: how another verdict may read."""
+        if done.returncode or "Traceback" in done.stderr:
+            raise AssertionError(f"{fault}: exit status {done.returncode}: {done.stderr}")
+        run = load_run(self.run)
+        digests = [json.loads(line)["digest"] for line in self.lines()]
+        repeated = len(digests) - len(set(digests))
+        survived = explained = 0
+        for evidence in run.evidence:
+            if evidence.outcome == expected(int(evidence.case.id)):
+                survived += 1
+            elif evidence.outcome in outcomes and any(reason in evidence.verdict.reason for reason in reasons):
+                explained += 1
+            else:
+                print(f"lost: {evidence.case.id}: {evidence.verdict}", file=sys.stderr)
+        assert len(run.evidence) == self.count
+        return Figures(fault=fault, faults=faults, tried=self.count, survived=survived - repeated, explained=explained)
+
+
+def expected(number: int) -> str:
+    """The verdict of a case that nothing disturbs."""
+    return "incorrect" if number % 3 == 0 else "correct"
+
+
+def make_job(folder: Path, url: str, *, count: int = 150, cross: str = "t x, t y") -> Job:
+    """Write a question set and answers for a database that has the table t."""
+    folder.mkdir(parents=True, exist_ok=True)
+    slow = f"(SELECT count(*) FROM {cross} WHERE x.a + y.a > {{i}}) > 0"
+    cases = [
+        {"id": str(i), "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i + 1}"} for i in range(count)
+    ]
+    answers = [
+        {
+            "id": str(i),
+            "predicted_sql": f"SELECT b, a FROM t WHERE a <= {i + 1 - (i % 3 == 0)} AND {slow.format(i=i)}",
+        }
+        for i in range(count)
+    ]
+    for name, rows in (("cases", cases), ("answers", answers)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return Job(folder=folder, url=url, count=count)
+
+
+def insert() -> str:
+    """The rows of the table t."""
+    return f"INSERT INTO t VALUES {', '.join(str((i, f'x{i}')) for i in range(1, ROWS + 1))}"
+
+
+def disturb(
+    job: Job, strike: Callable[[subprocess.Popen[str]], object], at: list[int]
+) -> subprocess.CompletedProcess[str]:
+    """Run it, and strike whenever so many cases are finished."""
+    process = job.start()
+    try:
+        for count in at:
+            job.wait_for(process, count)
+            strike(process)
+        out, errors = process.communicate(timeout=120)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+
+
+def workers(process: subprocess.Popen[str], *, older_than_s: float = 0.0) -> list[int]:
+    """The process ids of a run's workers that are at least so old. Linux only."""
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    found = []
+    for number in path.read_text().split() if path.exists() else ():
+        with suppress(OSError):
+            state, *rest = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+            age = uptime - int(rest[18]) / os.sysconf("SC_CLK_TCK")
+            if state != "Z" and age >= older_than_s:
+                found.append(int(number))
+    return found
