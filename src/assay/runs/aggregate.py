@@ -78,10 +78,10 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         by_database=grouped("database", lambda item: _one(item.case.database)),
         by_tag=grouped("tag", lambda item: item.case.tags),
         disagreements=_disagreements(evidence, metrics, columns),
-        flags=_counts(evidence, lambda item: item.verdict.flags),
-        near_misses=_counts(evidence, _near_misses),
-        failures=_counts(evidence, _failures),
-        causes=_counts(evidence, lambda item: _one(item.cause)),
+        flags=counts_of(evidence, lambda item: item.verdict.flags),
+        near_misses=counts_of(evidence, _near_misses),
+        failures=counts_of(evidence, _failures),
+        causes=counts_of(evidence, lambda item: _one(item.cause)),
         usage=_usage([item.prediction for item in evidence]),
     )
 
@@ -216,7 +216,7 @@ def _disagreements(
     return tuple(found)
 
 
-def _counts(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
+def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
     """How many cases carry each name, the most frequent first, then by name. A case counts once for a name."""
     ids: dict[str, list[str]] = {}
     for item in evidence:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from assay.model import (
-    Count,
     DimensionScore,
     DimensionTotal,
     Evidence,
@@ -16,15 +14,14 @@ from assay.model import (
     SelectionScore,
     SelectionTotals,
 )
-from assay.runs.aggregate import rate_of
+from assay.runs.aggregate import counts_of, rate_of
 from assay.runs.selecting import SELECTION_METRICS
 from assay.sdmx.scoring import term_counts
 
 
 def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
     """The totals over every scored question of a run. Case ids are in the run's order."""
-    scored = [(item, turn.number, turn.score) for item in evidence for turn in item.turns if turn.score is not None]
-    scores = [score for _, _, score in scored]
+    scores = [score for item in evidence for score in _scores(item)]
     by_dimension: dict[str, list[DimensionScore]] = {}
     for in_target in (True, False):
         for score in scores:
@@ -37,10 +34,8 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         micro=term_counts(*_pooled(every)),
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
         by_turn=tuple(_by_turn(evidence)),
-        wrong_terms=_counted((item.case.id, _notes(score)) for item, _, score in scored),
-        time_states=_counted(
-            (item.case.id, [one.state for one in score.time if one.state != "not_judged"]) for item, _, score in scored
-        ),
+        wrong_terms=counts_of(evidence, _notes),
+        time_states=counts_of(evidence, _time_states),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
         compared_by_id_only=sum(not score.names_compared for score in scores),
     )
@@ -89,16 +84,19 @@ def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
         yield Group(kind="turn", name=str(number), cases=len(scores), metrics=summaries)
 
 
-def _notes(score: SelectionScore) -> Iterable[str]:
-    return (term.note for one in score.dimensions for term in one.false_positives if term.note is not None)
+def _scores(item: Evidence) -> Iterable[SelectionScore]:
+    return (turn.score for turn in item.turns if turn.score is not None)
 
 
-def _counted(named: Iterable[tuple[str, Iterable[str]]]) -> tuple[Count, ...]:
-    """How many cases carry each name, the most frequent first, then by name."""
-    ids: dict[str, dict[str, None]] = {}
-    for case_id, names in named:
-        for name in names:
-            ids.setdefault(name, {})[case_id] = None
-    counts = Counter({name: len(found) for name, found in ids.items()})
-    order: Callable[[str], tuple[int, str]] = lambda name: (-counts[name], name)  # noqa: E731
-    return tuple(Count(name=name, count=counts[name], case_ids=tuple(ids[name])) for name in sorted(ids, key=order))
+def _notes(item: Evidence) -> Iterable[str]:
+    return (
+        term.note
+        for score in _scores(item)
+        for one in score.dimensions
+        for term in one.false_positives
+        if term.note is not None
+    )
+
+
+def _time_states(item: Evidence) -> Iterable[str]:
+    return (one.state for score in _scores(item) for one in score.time if one.state != "not_judged")
