@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from processes import assay
 
-from assay import demo
+from assay import demo, evaluate_selections
+from assay.sdmx.structures import Structures
 from assay.testing import ChatAnswer, ChatEmulator
 from assay.testing.chat import query_attachment
 
@@ -200,6 +201,21 @@ def test_a_service_that_is_down_is_one_message(example: Path) -> None:
     done = assay("sdmx", *inputs, "--structures", "http://127.0.0.1:9/rest")
     assert done.returncode == 2
     assert "cannot be reached" in done.stderr
+
+
+@needs_sdmx1
+def test_the_credentials_of_a_service_are_in_no_message_and_no_run(example: Path, tmp_path: Path) -> None:
+    inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl"]
+    done = assay("sdmx", *inputs, "--structures", "http://reader:geheim-4711@127.0.0.1:9/rest", "-o", tmp_path / "run")
+    assert done.returncode == 2
+    assert "reader:***@127.0.0.1" in done.stderr
+    assert "geheim-4711" not in done.stdout + done.stderr
+    structures = Structures((), sources=("https://reader:geheim-4711@host/rest", "a/folder"))
+    run = evaluate_selections(example / "cases.yaml", example / "predictions.jsonl", structures=structures)
+    run.save(tmp_path / "kept")
+    assert run.settings.selection is not None
+    assert run.settings.selection.structures == ("https://reader:***@host/rest", "a/folder")
+    assert "geheim-4711" not in "".join(path.read_text(errors="replace") for path in (tmp_path / "kept").iterdir())
 
 
 @needs_sdmx1

@@ -33,7 +33,7 @@ from assay.runs.store import claim_folder
 from assay.sdmx.answers import datasets_named, read_answer
 from assay.sdmx.load import load_structures
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures import Structures, shown_source
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
@@ -105,7 +105,10 @@ def evaluate_selections(
         limits=Limits(),
         name=name,
         selection=SelectionSettings(
-            structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
+            structures=tuple(map(shown_source, sources)),
+            match_on=match_on,
+            count_hierarchy=count_hierarchy,
+            language=language,
         ),
     )
     folder = Path(output) if output is not None else None
@@ -155,7 +158,10 @@ def judge_selection(
         raise UsageError("there is no target to judge by: give a Selection, or several that are acceptable")
     sources = _sources(structures)
     settings = SelectionSettings(
-        structures=sources, match_on=match_on, count_hierarchy=count_hierarchy, language=language
+        structures=tuple(map(shown_source, sources)),
+        match_on=match_on,
+        count_hierarchy=count_hierarchy,
+        language=language,
     )
     wanted = [dataset.dataset for one in targets for dataset in one.datasets]
     named = datasets_named(answer) if isinstance(answer, str) else [one.dataset for one in answer.datasets]

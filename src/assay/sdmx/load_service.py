@@ -11,6 +11,7 @@ from assay.errors import InputError, UsageError
 from assay.sdmx.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.load_catalogue import Catalogue, Index
 from assay.sdmx.load_documents import add_document
+from assay.sdmx.structures import shown_source
 
 TIMEOUT_S = (10.0, 60.0)
 """For connecting, and for each wait for more of an answer."""
@@ -28,7 +29,9 @@ def add_service(
     UsageError without either.
     """
     if not datasets and not optional:
-        raise UsageError(f"which datasets are to be fetched from {url}? Give their ids, as in datasets=['IMF.STA:CPI']")
+        raise UsageError(
+            f"which datasets are to be fetched from {shown_source(url)}? Give their ids, as in datasets=['IMF.STA:CPI']"
+        )
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
     service = _Service(url, language=language)
     with closing(service):
@@ -36,7 +39,7 @@ def add_service(
 
 
 def _fetch_all(service: _Service, catalogue: Catalogue, wanted: Sequence[ArtefactId], optional: Sequence[str]) -> None:
-    url = service.url
+    url = service.name
     fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]
     for id_ in dict.fromkeys(id_ for id_ in map(_parsed, optional) if id_ is not None and id_ not in wanted):
         service.add(catalogue, "dataflow", id_, references="all")
@@ -105,11 +108,12 @@ class _Service:
                 response.headers["content-type"] = "application/vnd.sdmx.structure+xml; version=2.1"
                 return response, io.BytesIO(_NOTHING)
 
-        self.url = url.rstrip("/")
+        url = url.rstrip("/")
+        self.name = shown_source(url)
         self._language = language
         self._until = time.monotonic() + TOTAL_S
         self._sources = {
-            version: Capture(id="ASSAY", url=self.url, name=self.url, versions={Version[version]})
+            version: Capture(id="ASSAY", url=url, name=self.name, versions={Version[version]})
             for version in ("2.1", "3.0.0")
         }
         self._clients = {version: sdmx.Client(session=Session()) for version in self._sources}
@@ -131,7 +135,7 @@ class _Service:
             for other in [one for one in self._clients if one != version]:
                 self._clients.pop(other).session.close()
             add_document(
-                catalogue, content, where=f'the answer of {self.url} to {kind} "{id_}"', language=self._language
+                catalogue, content, where=f'the answer of {self.name} to {kind} "{id_}"', language=self._language
             )
             return True
         return False
@@ -141,7 +145,7 @@ class _Service:
 
         if time.monotonic() > self._until:
             raise InputError(
-                f"the service {self.url} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
+                f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
                 f'"{id_}": save them to files and give those'
             )
         media = "application/vnd.sdmx.structure+xml; version=" + version
@@ -163,14 +167,14 @@ class _Service:
                 return None
             reason = getattr(error.response, "reason", None)
             raise InputError(
-                f'the service {self.url} answered {status} ({reason}) to {kind} "{id_}": check its '
+                f'the service {self.name} answered {status} ({reason}) to {kind} "{id_}": check its '
                 "address, or try again later"
             ) from error
         except NotImplementedError:  # sdmx1's word for 501
             return None
         except requests.RequestException as error:
             raise InputError(
-                f"the service {self.url} cannot be reached ({_reason(error)}): check the address, or save the "
+                f"the service {self.name} cannot be reached ({_reason(error)}): check the address, or save the "
                 "structures to files and give those"
             ) from error
         content: bytes = self._sources[version].content

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.errors import InputError
+from assay.model import DatabaseUrl
 from assay.sdmx.identifiers import ArtefactId, parse_artefact
 
 
@@ -80,8 +81,8 @@ class Structures:
     """All datasets that are known, by name."""
 
     def __init__(self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = ()) -> None:
-        self.sources = sources
-        """Where they came from, as the user named it."""
+        self.sources = tuple(map(shown_source, sources))
+        """Where they came from, as the user named it, without credentials."""
         self._by_id: dict[str, list[DatasetStructure]] = {}
         for dataset in datasets:
             self._by_id.setdefault(dataset.id.id, []).append(dataset)
@@ -115,3 +116,8 @@ def version_key(version: str | None) -> tuple[int, ...]:
     """A key that puts versions in order, those that are no numbers and absent ones first."""
     parts = (version or "").split(".")
     return tuple(int(part) if part.isdigit() else -1 for part in parts)
+
+
+def shown_source(source: str) -> str:
+    """The name of a source as messages and runs may have it: the address of a service without its credentials."""
+    return str(DatabaseUrl(text=source)) if source.lower().startswith(("http://", "https://")) else source
