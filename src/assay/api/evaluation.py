@@ -28,7 +28,7 @@ from assay.api.inputs import (
     warn_of_rights,
 )
 from assay.api.run import Run
-from assay.engines.pool import WorkerPool
+from assay.engines.pool import WorkerPool, default_workers
 from assay.errors import UsageError
 from assay.model import (
     ColumnRule,
@@ -46,8 +46,6 @@ from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
 from assay.runs.store import RESULT_COLUMNS, claim_folder
 from assay.runs.worker import SETUP, WorkerSettings
-
-_MOST_WORKERS = 8
 
 
 def evaluate(
@@ -106,7 +104,7 @@ def evaluate(
     _check_names(wanted)
     check_options(columns, relative_tolerance, absolute_tolerance)
     limits = limits or Limits()
-    count = workers if workers is not None else _default_workers()
+    count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
     options = ComparisonOptions(
         columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
@@ -177,11 +175,6 @@ def make_pool(
     # Beside the engine's own memory a worker holds rows, and as much again twice while it compares them.
     memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
     return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
-
-
-def _default_workers() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _MOST_WORKERS))
 
 
 def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:

@@ -26,6 +26,7 @@ from assay.engines.heartbeat import Loss
 from assay.engines.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
 
+_MOST_WORKERS = 8
 _WATCH_S = 0.05
 _WAIT_S = 0.5
 """How long a wait for events may take before it looks up, so that Ctrl-C is noticed on every system."""
@@ -302,3 +303,9 @@ class WorkerPool:
                 beat = worker.beat()
                 if beat is not None and now > beat.deadline + self._grace_s:
                     worker.kill(beat)
+
+
+def default_workers() -> int:
+    """One a core that this process may use, at most 8."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _MOST_WORKERS))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import quote
 
-from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool, default_workers
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import InputError, UsageError
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
@@ -19,7 +19,6 @@ from assay.llmsql.worker import SETUP, Judged, Payload, WorkerSettings, unpack
 from assay.model import DatabaseUrl, Limits, Rate
 from assay.stats import wilson_interval
 
-_MOST_WORKERS = 8
 _LARGEST_BATCH = 64
 _BATCHES_PER_WORKER = 8
 _WORTH_A_WORKER = 200
@@ -113,7 +112,7 @@ def assess(
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
     url = _url_of(files.database)
     SqliteEngine.check(url)
-    count = workers if workers is not None else min(_default_workers(), 1 + len(given.items) // _WORTH_A_WORKER)
+    count = workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER)
     with _make_pool(url, limits, count) as pool:  # its workers start while the questions are read
         questions = read_questions(files.questions)
         check_known(given, questions, files.questions)
@@ -125,12 +124,6 @@ def assess(
     assessment = Assessment(version=version, outputs=given, findings=tuple(findings), questions=len(questions))
     _check_golds(assessment, files.database)
     return assessment
-
-
-def _default_workers() -> int:
-    """One a core that this process may use, at most 8."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _MOST_WORKERS))
 
 
 def _url_of(path: str) -> DatabaseUrl:
