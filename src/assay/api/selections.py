@@ -9,7 +9,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from assay._version import __version__
 from assay.api.evaluation import provenance_of
 from assay.api.inputs import CasesInput, FileOptions, Inputs, is_system, read_inputs
 from assay.api.run import Run
@@ -134,7 +133,6 @@ def evaluate_selections(
         cases=inputs.cases,
         predictions=answers,
         structures=known,
-        basis=f"{__version__} {_digest(known)}",
     )
     return Run(execute_selections(job, folder=folder, overwrite=overwrite or rescore, on_progress=on_progress))
 

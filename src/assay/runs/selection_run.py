@@ -32,8 +32,6 @@ class SelectionJob:
     predictions: Sequence[Prediction]
     """One for each case, in their order."""
     structures: Structures | None = None
-    basis: str = ""
-    """Stands for the content of the structures and the version that judges."""
 
 
 def execute_selections(
@@ -59,7 +57,7 @@ def _execute(job: SelectionJob, folder: Path | None, *, overwrite: bool, on_prog
         begin_folder(folder, job.settings, job.provenance)
         for index in _counted(job, on_progress):
             # Nothing is resumed by it, so that it need not stand for the case's content.
-            digests.append(blake2b(f"{job.basis} {job.cases[index].id}".encode(), digest_size=12).hexdigest())
+            digests.append(blake2b(job.cases[index].id.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest())
             evidence.append(_judge(job, index))
             journal.append(digests[-1], encode_evidence(evidence[-1]))
         run = _run(job, evidence, started)
