@@ -71,7 +71,10 @@ class HttpChatModel:
                 raise InputError(f"two models are named, {name!r} and {given!r}: leave one of them out")
             name = name if given is None else str(given)
             if not name:
-                raise InputError(f"{place.address.shown} needs the name of a model: give the parameter model=NAME")
+                raise InputError(
+                    f"{place.address.shown} needs the name of a model: give the parameter model=NAME "
+                    "(on the command line --param model=NAME)"
+                )
             fields = {"model": name, **fields}
         if fields.get("stream") is True:
             fields.setdefault("stream_options", {"include_usage": True})
