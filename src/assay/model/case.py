@@ -78,6 +78,8 @@ class Prediction:
     origin: str | None = None
     turns: tuple[TurnAnswer, ...] = ()
     """For SDMX: the answers to the questions of the conversation, in their order; ``query`` is then None."""
+    repeat: int = 0
+    """Zero-based: which of several answers to the same question this is."""
 
     def timing_s(self, name: str) -> float | None:
         """The seconds under that name, None where there are none.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
+from assay.model.gate import GateResult
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.usage import UsageTotals
@@ -155,8 +157,41 @@ class SelectionTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassRate:
+    """What ``k`` answers to each question come to, over the cases with at least ``k`` scored ones."""
+
+    k: int
+    any: Rate
+    """pass@k: at least one of ``k`` answers is right."""
+    all: Rate
+    """pass^k: all ``k`` are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatTotals:
+    """How steady a system is that was asked each question several times. All counts are of cases."""
+
+    asked: int
+    """How often each question was asked."""
+    stable_right: int
+    """Every scored answer is right."""
+    stable_wrong: int
+    """Every scored answer is wrong."""
+    flaky: tuple[str, ...]
+    """Ids of the cases with right and wrong answers, in the run's order."""
+    unscored: int
+    """Cases without any scored answer."""
+    pass_rates: tuple[PassRate, ...]
+    """For ``k`` from 1 to ``asked``; of the metric that decides the verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregates:
-    """The numbers of a run, computed once; reports only draw them."""
+    """The numbers of a run, computed once; reports only draw them.
+
+    Where questions were asked several times, ``cases`` counts cases, ``correct``, ``incorrect``, ``unscored`` and
+    ``unanswered`` count answers, and every rate is over cases, each by the mean of its scored answers.
+    """
 
     cases: int
     correct: int
@@ -175,6 +210,8 @@ class Aggregates:
     causes: tuple[Count, ...] = ()
     selection: SelectionTotals | None = None
     """For SDMX runs only."""
+    repeats: RepeatTotals | None = None
+    """None where every question was asked once."""
     usage: UsageTotals | None = None
     """None where no answer says its tokens or cost."""
 
@@ -205,6 +242,10 @@ class RunSettings:
     """How often efficiency metrics execute both queries, after a warm-up."""
     workers: int = 2
     name: str | None = None
+    tags: tuple[str, ...] = ()
+    """The user's own labels for the run, in order."""
+    repeats: int = 1
+    """How often a live system was asked each question."""
     selection: SelectionSettings | None = None
     """Set where selections were judged, and no query: ``database`` is then empty."""
 
@@ -230,13 +271,36 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryPoint:
+    """A stored run as a list or a trend shows it."""
+
+    folder: str
+    status: Literal["running", "finished", "damaged"]
+    settings: RunSettings | None
+    """None where the run is damaged."""
+    provenance: Provenance | None
+    cases: int = 0
+    correct: int = 0
+    incorrect: int = 0
+    unscored: int = 0
+    headline_metric: str | None = None
+    headline: Rate | None = None
+    trouble: str | None = None
+    """What is damaged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Every Evidence of one evaluation, with its settings, provenance and aggregates.
 
-    ``evidence`` is in the question set's order.
+    ``evidence`` is in the question set's order; repeated answers to a question follow one another.
     """
 
     settings: RunSettings
     provenance: Provenance
     evidence: tuple[Evidence, ...]
     aggregates: Aggregates
+    gates: tuple[GateResult, ...] = ()
+    """What was demanded of the run, for its reports; not stored with it."""
+    history: tuple[HistoryPoint, ...] = ()
+    """Earlier runs beside this one, oldest first, for its reports; not stored with it."""

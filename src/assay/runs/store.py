@@ -19,7 +19,7 @@ FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
 _RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
-_MAY_DIFFER = ("workers", "name")
+_MAY_DIFFER = ("workers", "name", "tags")
 """Settings that change nothing in the evidence."""
 RESULT_COLUMNS = {
     "case_id": "VARCHAR",

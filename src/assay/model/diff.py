@@ -1,0 +1,214 @@
+"""Two runs over the same cases, and many of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model.evidence import Provenance, Rate, RunSettings
+from assay.model.gate import GateResult
+
+ChangeKind = Literal["fixed", "broken", "better", "worse", "still_right", "still_wrong", "flaky", "unscored"]
+"""Of a case that both runs have, by `match` (or what leads the run in its place).
+
+``fixed``: every scored answer of the baseline is wrong, every one of the candidate right; ``broken``: the other way
+round. ``better``, ``worse``: with repeats, the share of right answers rose or fell otherwise; ``flaky``: it is the
+same on both sides and neither 0 nor 1. ``unscored``: a side has no scored answer.
+"""
+
+PairedTest = Literal["mcnemar_exact", "sign_flip"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead:
+    """What a comparison says of a run itself."""
+
+    label: str
+    """What the comparison calls it: its name, or else its folder's; unique among the compared."""
+    folder: str | None
+    settings: RunSettings
+    provenance: Provenance
+    cases: int
+    repeats: int
+    """How often each question was asked."""
+    headline: Rate | None
+    """The headline metric over all of its own cases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSide:
+    """What one run says of a case. ``right + wrong + unscored`` is the number of its answers."""
+
+    case_id: str
+    right: int
+    wrong: int
+    unscored: int
+    query: str | None
+    """Of the first answer that is not right, else of the first."""
+    reason: str
+    """Of the same answer."""
+
+    @property
+    def share(self) -> float | None:
+        """The share of right answers among the scored ones; None where none is."""
+        scored = self.right + self.wrong
+        return self.right / scored if scored else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseChange:
+    """One case that both runs have, unchanged in itself, and what became of it."""
+
+    kind: ChangeKind
+    baseline: CaseSide
+    candidate: CaseSide
+    question: str
+    database: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+    otherwise: bool = False
+    """Still wrong, but in another way: it fails otherwise, or comes otherwise close to gold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedCase:
+    """A case whose content differs between the runs: it is compared with nothing, and named."""
+
+    baseline_id: str
+    candidate_id: str
+    parts: tuple[str, ...]
+    """What differs, of ``question``, ``gold``, ``database``, ``context``, ``options``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """Which cases of two runs are the same."""
+
+    paired: int
+    """Cases of the same content: all that is compared is over these."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Baseline's and candidate's id of those among them that are called otherwise."""
+    changed: tuple[ChangedCase, ...] = ()
+    added: tuple[str, ...] = ()
+    """Ids of cases that only the candidate has."""
+    removed: tuple[str, ...] = ()
+    """Ids of cases that only the baseline has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricDiff:
+    """One metric over the paired cases that both runs score; a repeated case counts once, by the mean of its answers.
+
+    ``difference`` is the candidate's mean less the baseline's, ``low`` and ``high`` bound it at the diff's confidence.
+    All is None where ``n`` is 0.
+    """
+
+    metric: str
+    binary: bool
+    n: int
+    unscored: int
+    """Paired cases that at least one of the runs leaves unscored."""
+    baseline: float | None
+    candidate: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    gained: int
+    """Cases whose value rose."""
+    lost: int
+    """Cases whose value fell."""
+    test: PairedTest | None = None
+    p_value: float | None = None
+    """Two-sided, of no difference."""
+    adjusted_p_value: float | None = None
+    """After Holm's correction: across the metrics of a diff, or across the groups of one kind."""
+    clusters: int | None = None
+    """How many databases the interval resamples; None: it resamples cases."""
+    detectable: float | None = None
+    """The smallest difference that this many cases show with the diff's power, at this rate of differing cases."""
+    cases_needed: int | None = None
+    """How many cases would show the observed difference; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDiff:
+    """The paired cases that share a difficulty, database or tag (the candidate's, where the runs differ in that)."""
+
+    kind: Literal["difficulty", "database", "tag"]
+    name: str | None
+    cases: int
+    metrics: tuple[MetricDiff, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSettings:
+    """How a comparison computes."""
+
+    confidence: float = 0.95
+    alpha: float = 0.05
+    power: float = 0.80
+    resamples: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiff:
+    """Two runs over the same cases: what was fixed and broken, and how sure the difference is."""
+
+    baseline: RunHead
+    candidate: RunHead
+    settings: DiffSettings
+    headline_metric: str
+    matching: Matching
+    notes: tuple[str, ...]
+    """What makes the two runs less comparable than they look: sentences."""
+    metrics: tuple[MetricDiff, ...]
+    """Those that both runs have, in the candidate's order."""
+    only_baseline_metrics: tuple[str, ...]
+    only_candidate_metrics: tuple[str, ...]
+    groups: tuple[GroupDiff, ...]
+    """By kind: difficulties, databases, tags; a kind with a single group has none here."""
+    changes: tuple[CaseChange, ...]
+    """Every paired case, in the candidate's order."""
+    gates: tuple[GateResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One run's place among several."""
+
+    run: RunHead
+    rate: Rate
+    """The metric over the cases that all runs have and score."""
+    rank: int
+    """From 1, by the mean; equal means share a rank."""
+    rank_low: int
+    rank_high: int
+    """The places that the data leave possible: at least so many runs are significantly better, and so many worse."""
+    groups: str
+    """Letters: runs that share one cannot be told apart, as in ``ab``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingPair:
+    """Two runs of a leaderboard, ``first`` and ``second`` being their places in ``standings``."""
+
+    first: int
+    second: int
+    diff: MetricDiff
+    """Of the second less the first, corrected across all pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """Several runs on one question set, best first."""
+
+    metric: str
+    settings: DiffSettings
+    cases: int
+    """Cases that all runs have in the same content and score."""
+    left_out: int
+    """Cases that some run lacks, has otherwise, or leaves unscored."""
+    standings: tuple[Standing, ...]
+    pairs: tuple[StandingPair, ...]
+    notes: tuple[str, ...] = ()
