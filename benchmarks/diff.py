@@ -85,9 +85,7 @@ def _evidence(number: int, *, right: bool, chance: random.Random) -> Evidence:
         f"WHERE T2.year > {1900 + number % 120} AND T2.total > {number} GROUP BY T1.name ORDER BY COUNT(*) DESC"
     )
     query = gold if right else gold.replace("COUNT(*)", f"COUNT(DISTINCT T2.v{chance.randrange(9)})")
-    rows = tuple(
-        AlignedRow(state="matched" if right else "missing", gold=(f"customer {row}", row)) for row in range(5)
-    )
+    rows = tuple(AlignedRow(state="matched" if right else "missing", gold=(f"customer {row}", row)) for row in range(5))
     reason = "all 5 rows match" if right else "5 of gold's 5 rows not found in the prediction"
     execution = Execution(query=query, status="rows", wall_time_s=0.0001, row_count=5, columns=("name", "COUNT(*)"))
     return Evidence(
