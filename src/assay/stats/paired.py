@@ -113,9 +113,11 @@ def paired_interval(
     if not len(values):
         return None
     tally = _tally(values)
-    swapped = _is_swapped(tally)
-    alone = _alone(tally.mirrored() if swapped else tally, confidence, resamples=resamples, seed=seed)
-    grouped = None if clusters is None else cluster_sums(-values if swapped else values, clusters)
+    grouped = None if clusters is None else cluster_sums(values, clusters)
+    side = _side(tally, grouped)
+    if side < 0:
+        tally, grouped = tally.mirrored(), None if grouped is None else grouped.mirrored()
+    alone = _alone(tally, confidence, resamples=resamples, seed=seed)
     if grouped is None or len(grouped.counts) < 2:
         if alone is None:
             return None
@@ -126,7 +128,10 @@ def paired_interval(
         groups = len(grouped.counts)
         if _is_bounded(tally):
             low, high = max(-1.0, low), min(1.0, high)
-    return PairedInterval(low=-high if swapped else low, high=-low if swapped else high, clusters=groups)
+    if side == 0:
+        # What is its own mirror image has bounds that are: the draws alone make them uneven.
+        low, high = (low - high) / 2.0, (high - low) / 2.0
+    return PairedInterval(low=-high if side < 0 else low, high=-low if side < 0 else high, clusters=groups)
 
 
 def score_interval(gained: float, lost: float, n: float, *, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -156,14 +161,19 @@ def _tally(values: NDArray[Any]) -> _Tally:
     return _Tally(values=distinct, counts=counts)
 
 
-def _is_swapped(tally: _Tally) -> bool:
-    """Whether of the two orders of the runs this is the one that is bounded as the other's mirror image."""
-    other = tally.mirrored()
-    unlike = (tally.values != other.values) | (tally.counts != other.counts)
-    if not unlike.any():
-        return False
-    first = int(unlike.argmax())
-    return (tally.values[first], tally.counts[first]) < (other.values[first], other.counts[first])
+def _side(tally: _Tally, grouped: ClusterSums | None) -> int:
+    """1 for one order of the runs, -1 for the other, which is bounded as its mirror image; 0 where they are alike."""
+    mirrored = tally.mirrored()
+    pairs = [(tally.values, mirrored.values), (tally.counts, mirrored.counts)]
+    if grouped is not None:
+        swapped = grouped.mirrored()
+        pairs += [(grouped.sums, swapped.sums), (grouped.counts, swapped.counts)]
+    for one, other in pairs:
+        unlike = one != other
+        if unlike.any():
+            first = int(unlike.argmax())
+            return 1 if one[first] > other[first] else -1
+    return 0
 
 
 def _is_bounded(tally: _Tally) -> bool:
