@@ -40,7 +40,7 @@ class Run:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """One for each case, in the question set's order."""
+        """One for each case, in the question set's order; of a case that was asked several times one for each answer."""
         return self.record.evidence
 
     @property

@@ -7,11 +7,14 @@ from assay.stats.intervals import (
     student_t_quantile,
     wilson_interval,
 )
+from assay.stats.repeats import pass_all_k, pass_at_k
 
 __all__ = [
     "bootstrap_mean_interval",
     "bounded_mean_interval",
     "mean_interval",
+    "pass_all_k",
+    "pass_at_k",
     "student_t_quantile",
     "wilson_interval",
 ]
