@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel_page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
-from assay.reports.excel_summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart, write_counts
+from assay.reports.excel_summary import (
+    CHART_GAP,
+    CHART_GROUPS,
+    CHART_ROWS,
+    CHART_SIZE,
+    cached,
+    chart,
+    write_counts,
+    write_repeats,
+)
 from assay.reports.text import one_line, plural, words
 from assay.reports.view import RunView
 
@@ -66,6 +75,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
+    row = write_repeats(page, row, view)
     for title, counted in view.count_tables:
         row = write_counts(page, row + 1, title, counted)
 

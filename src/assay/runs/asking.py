@@ -34,9 +34,9 @@ def ask(
     """The system's answers in the cases' order, those that ``folder`` holds already not asked for again.
 
     Each question is asked ``repeats`` times, all of them once before any of them again; its answers follow one
-    another in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it arrives. A question whose asking failed (``ask_failed``) has no
-    answer: that is written, too, but it is asked again when the same command runs again. Raises
-    SystemUnusable where the system can answer nothing at all.
+    another in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
+    arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too, but it is asked
+    again when the same command runs again. Raises SystemUnusable where the system can answer nothing at all.
     """
     wanted = _wanted(cases, repeats)
     answers: dict[_Key, Prediction] = {}
@@ -67,9 +67,7 @@ def ask(
     return tuple(answers[key] for key in wanted)
 
 
-def answers_held(
-    system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1
-) -> tuple[Prediction, ...]:
+def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
     """What ``folder`` holds of the system's answers, in the order of `ask`, failures to answer among them.
 
     Nothing is asked. Raises RunError where a question was never asked, or not as often as wanted.
