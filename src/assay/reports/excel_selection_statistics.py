@@ -143,13 +143,14 @@ def _write_notes(page: Page, row: int, view: RunView) -> int:
     """Title, tally, and what a reader must know before trusting them. Gives the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
+    asked = f" asked {view.repeats.asked:,} times, of the answers" if view.repeats else ""
     counted = (
         f"{view.correct:,} correct",
         f"{view.incorrect:,} incorrect",
         f"{view.unscored:,} unscored",
         f"{view.unanswered:,} unanswered",
     )
-    page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}: {' · '.join(counted)}", "plain")
+    page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}{asked}: {' · '.join(counted)}", "plain")
     notes = [f"Means are over test cases; Low and High bound them at {view.confidence}.", *view.notes]
     row += 2
     for note in notes:

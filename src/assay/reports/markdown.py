@@ -71,8 +71,10 @@ def _numbers(view: RunView) -> Iterable[str]:
     for table in () if view.selection else view.first_groups:
         yield from _group_table(view, table)
     if view.repeats:
-        yield from section(view.repeats.title)
-        yield from grid(*pass_cells(view.repeats))
+        header, cells = pass_cells(view.repeats)
+        # In code: a plain @k would notify somebody.
+        yield from section(plain(view.repeats.title[:1].upper() + view.repeats.title[1:]))
+        yield from grid([cell_code(name) if "@" in name else name for name in header], cells)
     yield from section("Metrics")
     yield from grid(
         ("metric", "value", "interval", "cases", "unscored"),
@@ -95,7 +97,7 @@ def _numbers(view: RunView) -> Iterable[str]:
                 (
                     cell_code(f"{row.blame}: {row.name}" if row.blame else row.name),
                     f"{row.count:,}",
-                    cell_code(named_ids(row.cases)),
+                    cell_code(named_ids(row.cases)) if row.cases else "",
                     cell_code(row.example) if row.example else row.meaning,
                 )
                 for row in rows[:_GROUP_ROWS]

@@ -32,7 +32,7 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
     cases = run.aggregates.cases
     counts = (totals.stable_right, totals.stable_wrong, len(totals.flaky), totals.unscored)
     return RepeatsView(
-        title="k answers to each question: pass@k, one right at least; pass^k, all right",
+        title="of k answers to a question: pass@k, at least one is right; pass^k, all are",
         asked=totals.asked,
         said=_said(totals, cases),
         rows=tuple(
