@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +32,8 @@ def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) ->
     """Write one JSON object a case. Raises InputError where the file cannot be written."""
     outcomes = {} if run is None else {(one.case.id, one.prediction.repeat): one.outcome for one in run.evidence}
     several = run is not None and run.settings.repeats > 1
-    lines = [
-        json.dumps(
-            _record(case, outcomes.get((case.case_id, case.repeat)), numbered=several), ensure_ascii=False
-        ).encode("utf-8", "replace")
-        + b"\n"
-        for case in judged
-    ]
+    records = (_record(case, outcomes.get((case.case_id, case.repeat)), numbered=several) for case in judged)
+    lines = [json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for one in records]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"".join(lines))
@@ -132,7 +127,8 @@ def _equivalent(judged: Sequence[JudgedCase]) -> Rate:
     for case in judged:
         by_case.setdefault(case.case_id, []).append(None if case.equivalent is None else float(case.equivalent))
     once = all(len(values) == 1 for values in by_case.values())
-    return rate_of(mean_of_each(by_case.values()), binary=once)
+    rate = rate_of(mean_of_each(by_case.values()), binary=once)
+    return replace(rate, numerator=int(rate.numerator)) if once else rate
 
 
 def _show_pair(case: JudgedCase) -> None:
