@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from assay.errors import UsageError
-from assay.model import Aggregates, Case, Count, Disagreement, Evidence, PassRate, RepeatTotals
+from assay.model import Aggregates, Case, Count, Disagreement, Evidence, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate import (
     ScoredMetric,
     Values,
@@ -116,11 +116,10 @@ def repeat_totals(evidence: Sequence[Evidence], *, asked: int, confidence: float
         counts.append((right + outcomes.count("incorrect"), right))
 
     def pass_rate(k: int) -> PassRate:
-        def values(estimate: Callable[[int, int, int], float]) -> list[float | None]:
-            return [estimate(n, right, k) if n >= k else None for n, right in counts]
+        def rate(estimate: Callable[[int, int, int], float | None]) -> Rate:
+            return rate_of([estimate(n, c, k) for n, c in counts], binary=False, confidence=confidence)
 
-        some, every = (rate_of(values(one), binary=False, confidence=confidence) for one in (pass_at_k, pass_all_k))
-        return PassRate(k=k, any=some, all=every)
+        return PassRate(k=k, any=rate(pass_at_k), all=rate(pass_all_k))
 
     return RepeatTotals(
         asked=asked,
