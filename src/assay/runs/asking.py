@@ -79,11 +79,13 @@ def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats
             held = _held(journal, _digests(system, cases, repeats))
     missing = [key for key in wanted if key not in held]
     if missing:
-        of_all = f"{len(wanted)} questions" if repeats == 1 else f"{len(cases)} questions, each asked {repeats} times"
-        what = "no answer to" if repeats == 1 else "no answer for"
+        lacks = f"holds no answer to {len(missing)} of the {len(cases)} questions, such as case"
+        if repeats > 1:
+            lacks = (
+                f"lacks {len(missing)} of the {len(wanted)} answers ({repeats} to each question), such as one to case"
+            )
         raise RunError(
-            f"{folder} holds {what} {len(missing)} of the {of_all}, such as case "
-            f"{missing[0][0]!r}, asked of {system.describe()}: nothing was judged again; "
+            f"{folder} {lacks} {missing[0][0]!r}, asked of {system.describe()}: nothing was judged again; "
             "to ask them first, run the command without rescoring"
         )
     return tuple(held[key] for key in wanted)
