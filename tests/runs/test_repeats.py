@@ -107,7 +107,9 @@ def test_pass_rates_are_shares_of_all_choices_of_answers() -> None:
         assert rate.any.value == pytest.approx(sum(some) / len(some))
         assert rate.all.value == pytest.approx(sum(whole) / len(whole))
         for one in (rate.any, rate.all):
-            assert one.value is not None and one.low is not None and one.high is not None
+            assert one.value is not None
+            assert one.low is not None
+            assert one.high is not None
             assert one.low <= one.value <= one.high
 
 
@@ -250,7 +252,9 @@ def test_a_whole_run_of_a_flaky_system(shop: tuple[tuple[Case, ...], str], tmp_p
     assert [one.case for one in run.evidence] == list(repeated(cases, 3))
     totals = run.aggregates.repeats
     assert totals is not None
-    assert len(totals.flaky) > 1 and totals.stable_right and totals.stable_wrong
+    assert len(totals.flaky) > 1
+    assert totals.stable_right
+    assert totals.stable_wrong
     rate = run.rate("match")
     assert rate is not None
     assert rate.value == pytest.approx(totals.pass_rates[0].any.value)
@@ -316,7 +320,8 @@ def test_efficiency_is_timed_answer_by_answer(shop: tuple[tuple[Case, ...], str]
     assert right
     assert all(len(one.pair_timings) == 1 for one in right)
     rate = run.rate("ves")
-    assert rate is not None and rate.n == 12
+    assert rate is not None
+    assert rate.n == 12
 
 
 def test_answers_from_a_file_or_a_function_are_there_once() -> None:

@@ -27,6 +27,9 @@ from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; any other word follows by name."""
 
+ANSWER_TIME = "total_execution_time"
+"""By what name systems say what an answer took in all."""
+
 Values: TypeAlias = Sequence[float | None]
 
 
@@ -50,7 +53,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
     columns = [column_of(evidence, metric) for metric in metrics]
-    times = [answer_time_s(item) for item in evidence]
+    times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
     groups = groups_of(evidence, metrics, columns, times, confidence=confidence)
     outcomes = [item.verdict.outcome for item in evidence]
     return Aggregates(
@@ -289,11 +292,6 @@ def failures_of(item: Evidence) -> Iterable[str]:
 def is_unanswered(item: Evidence) -> bool:
     """Whether the system gave no answer at all."""
     return item.prediction.failure is not None and item.prediction.failure.kind == "unanswered"
-
-
-def answer_time_s(item: Evidence) -> float | None:
-    """What the system said its answer took in all."""
-    return item.prediction.timing_s("total_execution_time")
 
 
 def _one(name: str | None) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from typing import TypeVar
 from assay.errors import UsageError
 from assay.model import Aggregates, Case, Count, Disagreement, Evidence, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate import (
+    ANSWER_TIME,
     ScoredMetric,
     Values,
     aggregate,
-    answer_time_s,
     causes_of,
     column_of,
     counts_of,
@@ -69,7 +69,7 @@ def aggregate_answers(
         firsts,
         [_MeanOf(name=metric.name) for metric in metrics],
         [mean_of_each(_split(column, sizes)) for column in columns],
-        mean_of_each(_split([answer_time_s(item) for item in evidence], sizes)),
+        mean_of_each(_split([item.prediction.timing_s(ANSWER_TIME) for item in evidence], sizes)),
         confidence=confidence,
     )
     outcomes = [item.verdict.outcome for item in evidence]
