@@ -46,11 +46,19 @@ class MarkdownReporter:
         """The whole report, short enough for one comment; what is left out is counted."""
         wrong = [item for item in run.evidence if item.outcome == "incorrect"]
         broken = [item for item in run.evidence if item.outcome == "unscored"]
-        shown: list[Evidence] = [*broken[: _CASES // 4], *wrong[:_CASES]]
+        shown = [*_first_of_each(broken)[: _CASES // 4], *_first_of_each(wrong)[:_CASES]]
         view = view_of(run, detailed=shown, terms=_TERMS)
         numbers = "\n".join(_numbers(view))
         details = _details(view, len(wrong) + len(broken), _LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
+
+
+def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Of several answers to a case the first: another question tells a reader more than another answer."""
+    firsts: dict[str, Evidence] = {}
+    for item in evidence:
+        firsts.setdefault(item.case.id, item)
+    return list(firsts.values())
 
 
 def _numbers(view: RunView) -> Iterable[str]:
