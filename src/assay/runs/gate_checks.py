@@ -156,6 +156,6 @@ def _selector(text: str) -> tuple[str, str]:
         return kind, name.strip()
     if not colon or not name.strip():
         raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
-    close = get_close_matches(kind, SELECTORS, n=1)
+    close = get_close_matches(kind.strip().lower(), SELECTORS, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")

@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
+from assay.stats import holm
 
 _SLACK = 1e-9
 _MOST_PLACES = 6
@@ -124,20 +125,21 @@ def _max_drop(compared: _Compared, metric: str, most: float) -> GateResult:
 def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
     """Each metric that must not be significantly worse.
 
-    Two-sided tests at ``gates.alpha``, their p-values corrected by Holm's step-down method (Holm 1979) over just these
-    metrics; a metric without a test (nothing to compare, or no case differs) counts in the correction with p = 1.
+    The diff's two-sided tests at ``gates.alpha``, their p-values corrected over just these metrics (`holm`).
     """
     found = [compared.metric(metric) for metric in gates.fail_on_regression]
-    known = [1.0 if one is None or one.p_value is None else one.p_value for one in found]
-    for metric, one, p_value, adjusted in zip(gates.fail_on_regression, found, known, _holm(known), strict=True):
+    known = [None if one is None else one.p_value for one in found]
+    for metric, one, adjusted in zip(gates.fail_on_regression, found, holm(known), strict=True):
         gate = f"fail-on-regression {metric}"
         wanted = f"not significantly below the baseline (at {gates.alpha:g})"
         if one is None or one.difference is None:
             yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
             continue
-        passed = not (one.difference < 0.0 and adjusted <= gates.alpha)
-        corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
-        tested = f"{_change(one)}; p {_p_value(p_value, sign=True)}{corrected}"
+        passed = not (one.difference < 0.0 and adjusted is not None and adjusted <= gates.alpha)
+        tested = _change(one)
+        if one.p_value is not None and adjusted is not None:
+            corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
+            tested += f"; p {_p_value(one.p_value, sign=True)}{corrected}"
         if passed and one.detectable is not None:
             tested += f"; so many cases show differences from {_size(metric, one.detectable)} up"
         yield GateResult(
@@ -148,16 +150,6 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
             missed_by=None if passed else _size(metric, -one.difference),
             case_ids=() if passed else compared.lost(metric),
         )
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values by Holm's correction, in their order."""
-    adjusted = [1.0] * len(p_values)
-    least = 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = least
-    return adjusted
 
 
 def _must_pass(run: Run, selector: str) -> GateResult:
