@@ -13,7 +13,9 @@ from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates
 from assay.model import Run as RunRecord
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
+from assay.runs.compare import diff_runs
 from assay.runs.gates import evaluate_gates
+from assay.runs.records import content_of
 from assay.runs.selecting import SELECTION_METRICS
 from assay.runs.store import load_run
 
@@ -29,13 +31,25 @@ class GateKeeper:
     baseline: RunRecord | None = None
 
     def check_cases(self, cases: Sequence[Case]) -> None:
-        """See that every selector fits a case of the run. Raises InputError for one that fits none."""
+        """See that every selector fits a case of the run, and that the baseline has one of them, unchanged.
+
+        Raises InputError where that is not so.
+        """
         check_cases(self.gates, cases)
+        if self.baseline is None or not cases:
+            return
+        known = {content_of(item.case) for item in self.baseline.evidence}
+        if not any(content_of(case) in known for case in cases):
+            raise InputError(
+                f"the baseline has none of the {len(cases):,} cases of this run, question, gold, database, context and "
+                f"options being the same: it was made over {self.baseline.settings.cases}, so name another run"
+            )
 
     def judged(self, run: RunRecord) -> RunRecord:
         """The run with what became of its gates. Raises InputError for a selector that fits no case."""
         if not self.gates.any:
             return run
+        self.check_cases([item.case for item in run.evidence])
         return replace(run, gates=results_of(self.gates, run, self.baseline))
 
 
@@ -51,7 +65,7 @@ def check(run: Run, gates: Gates, baseline: Run | str | os.PathLike[str] | None 
     """
     other = baseline if baseline is None or isinstance(baseline, (str, os.PathLike)) else baseline.record
     keeper = keeper_of(gates, run.settings.metrics, baseline=other)
-    return results_of(keeper.gates, run.record, keeper.baseline)
+    return keeper.judged(run.record).gates
 
 
 def keeper_of(
@@ -110,7 +124,5 @@ def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tupl
     """What became of the gates; the runs are compared where a gate compares."""
     if baseline is None or not gates.needs_baseline:
         return evaluate_gates(gates, run)
-    from assay.runs.compare import diff_runs
-
     diff = diff_runs(baseline, run, settings=DiffSettings(alpha=gates.alpha))
     return evaluate_gates(gates, run, diff=diff, baseline=baseline)
