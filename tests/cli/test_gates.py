@@ -34,13 +34,13 @@ ANSWERS = {"good": GOOD, "four": FOUR, "none": NONE}
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Questions, a database, answers of which all, four of five and none are right, and the first two's runs."""
+    """Questions, a database, answers of which all, four of five and none are right, and a run of each."""
     folder = tmp_path_factory.mktemp("gates")
     with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
         connection.execute("CREATE TABLE t(a INTEGER)")
     for name, rows in {"cases": CASES, **ANSWERS}.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for name, answers in (("main", "good"), ("now", "four")):
+    for name, answers in (("main", "good"), ("now", "four"), ("bad", "none")):
         files = (folder / "cases.jsonl", folder / f"{answers}.jsonl")
         database = f"sqlite:///{(folder / 'shop.sqlite').as_posix()}"
         assay.evaluate(*files, databases=database, metrics=["match", "bird_ex"], output=folder / name)
@@ -65,7 +65,7 @@ def test_a_gate_that_is_just_reached_gives_0_and_one_that_is_not_gives_1(
 ) -> None:
     assert run("four", "--min", "match=80%", "--min-accuracy", "0.8") == 2, "the same gate twice"
     capsys.readouterr()
-    assert run("four", "--min", "match=80%", "--must-pass", "tag:smoke") == 0
+    assert report("now", "--min", "match=80%", "--must-pass", "tag:smoke") == 0
     told = capsys.readouterr()
     assert told.err.splitlines()[-1] == "gates: 2 of 2 passed"
     assert run("four", "--min-accuracy", "0.81", "--must-pass", "id:q1") == 1
@@ -101,14 +101,18 @@ def test_a_missed_gate_comes_after_the_run_is_kept_and_every_report_written(
     assert ["min match=0.5", "missed"] in [row[:2] for row in rows]
 
 
+def report(name: str, *options: str) -> int:
+    return run_command_line(["report", name, *options])
+
+
 def test_a_baseline_tells_a_drop_and_a_regression(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = ("--metrics", "match,bird_ex", "--baseline", "main")
-    assert run("four", *metrics, "--max-drop", "match=20%", "--fail-on-regression") == 0
-    assert run("four", *metrics, "--max-drop", "match=0.19") == 1
+    baseline = ("--baseline", "main")
+    assert run("four", "--metrics", "match", *baseline, "--max-drop", "match=20%", "--fail-on-regression") == 0
+    assert report("now", *baseline, "--max-drop", "match=0.19") == 1
     assert "80.0 % after 100.0 %: -20.0 points" in capsys.readouterr().out
     # 5 cases show nothing at 5 %: the exact test of 5 losses gives 0.0625.
-    assert run("none", *metrics, "--fail-on-regression") == 0
-    assert run("none", *metrics, "--fail-on-regression", "--alpha", "0.07") == 1
+    assert report("bad", *baseline, "--fail-on-regression") == 0
+    assert report("bad", *baseline, "--fail-on-regression", "--alpha", "0.07") == 1
     assert "q0, q1, q2, q3, q4" in capsys.readouterr().out
 
 
