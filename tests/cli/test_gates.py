@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from processes import PASSWORD
 
 import assay
 from assay.cli.app import run_command_line
@@ -18,6 +19,7 @@ from assay.demo import sdmx_path
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Gates
 from assay.settings import GateSettings
+from assay.testing import DenodoEmulator
 
 CASES = [
     {"id": f"q{n}", "question": f"number {n}?", "gold_sql": f"SELECT {n}", "difficulty": "hard" if n == 4 else "easy"}
@@ -175,6 +177,21 @@ def test_nobody_is_asked_where_a_gate_cannot_be(here: Path, capsys: pytest.Captu
     assert run_command_line([*arguments, "--must-pass", "tag:none"]) == 2
     assert "there is tag:smoke" in capsys.readouterr().err
     assert not Path("asked").exists()
+
+
+def test_the_denodo_verb_has_gates_and_asks_nothing_where_one_cannot_be(
+    server: DenodoEmulator, workbook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_PASSWORD", PASSWORD)
+    arguments = ["denodo", "--input", str(workbook), "--output", "r.xlsx", "--api-url", server.api_url, "-q"]
+    arguments += ["--catalog-url", server.catalog_url, "--user", "demo", "--question-rows", "2"]
+    assert run_command_line([*arguments, "--must-pass", "difficulty:nowhere"]) == 2
+    assert server.calls == ()
+    limits = ["--ves-iterations", "1", "--min", "ves=0", "--min", "match=1"]
+    status = run_command_line([*arguments, *limits])
+    assert Path("r.xlsx").exists()
+    assert status == int(assay.load_run("r.run").aggregates.correct < 2)
 
 
 def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
