@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.caseview import case_view, failures
+from assay.reports.gates import missed
 from assay.reports.repeats import answer_name
 from assay.reports.selection_text import details
 from assay.reports.text import clipped, one_line, plural, visible
@@ -201,14 +202,17 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
             )
         ),
     )
+    for row in view.gates:
+        found = "; ".join(filter(None, (f"{row.state}: wanted {row.wanted}", f"found {row.found}", missed(row))))
+        yield f"gate.{row.gate}", found
     for metric in view.metrics:
         rate = metric.figure.rate
         yield f"metric.{metric.metric}", "n/a" if rate.value is None else f"{rate.value:.6f}"
         between = "" if rate.low is None or rate.high is None else f", {rate.low:.6f} to {rate.high:.6f}"
         confidence = f" at {view.confidence}" if between else ""
         yield f"metric.{metric.metric}.n", f"{plural(rate.n, 'case')}, {rate.unscored:,} unscored{between}{confidence}"
-    for row in view.repeats.rows if view.repeats else ():
-        for name, figure in ((f"pass@{row.k}", row.any), (f"pass^{row.k}", row.all)):
+    for passed in view.repeats.rows if view.repeats else ():
+        for name, figure in ((f"pass@{passed.k}", passed.any), (f"pass^{passed.k}", passed.all)):
             yield name, "n/a" if figure.rate.value is None else f"{figure.rate.value:.6f}"
     if numbers.selection is not None:
         for name in ("precision", "recall", "f1"):

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from assay.errors import InputError
-from assay.model import Aggregates, CaseOptions, Evidence, Provenance, Run, RunSettings, TurnAnswer
+from assay.model import Aggregates, Case, CaseOptions, Evidence, Provenance, Run, RunSettings, TurnAnswer
 from assay.runs.codec import decode_value, encode_value
 from assay.runs.headline import common_headline
-from assay.runs.record_lines import SlimEvidence, SlimTurnAnswer
+from assay.runs.record_lines import SlimCase, SlimEvidence, SlimTurnAnswer
 from assay.runs.store import FinishedRunFile, read_evidence, read_finished
 
 Answer: TypeAlias = Evidence | SlimEvidence
@@ -168,7 +168,7 @@ class _Reader:
             self.repeated = True
         return CaseRecord(
             case_id=case.id,
-            content=_content(answer),
+            content=content_of(case),
             difficulty=case.difficulty,
             tags=case.tags,
             right=int(value is not None and not wrong),
@@ -200,8 +200,8 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _content(answer: Answer) -> Content:
-    case = answer.case
+def content_of(case: Case | SlimCase) -> Content:
+    """What makes the case the case it is, whatever it is called."""
     golds = case.golds
     if case.turns:
         # A hash, since targets may name hundreds of terms.
