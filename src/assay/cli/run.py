@@ -135,7 +135,9 @@ def run(  # one parameter an option
         bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
     ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
@@ -241,9 +243,10 @@ def run_settings(
 ) -> None:
     """Evaluate what the settings say, and show it."""
     from assay.api import evaluate
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import printed_report, show, write_reports
     from assay.cli.progress import progress
 
+    printed = printed_report(reports, as_json=as_json)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
@@ -285,8 +288,8 @@ def run_settings(
         if system is not None:
             system.close()
     written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=folder, written=written)
-    if folder is None and not written and not as_json:
+    show(done, as_json=as_json, folder=folder, written=written, on_stderr=printed is not None)
+    if folder is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
 
 
