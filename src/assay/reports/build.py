@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from assay.model import Aggregates, Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
+from assay.reports.gates import gate_rows
 from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.view import (
     CaseLink,
@@ -23,8 +24,9 @@ from assay.reports.view import (
     RunView,
     SlowRow,
 )
+from assay.runs.headline import QUERY_HEADLINE
 
-HEADLINE_METRIC = "match"
+HEADLINE_METRIC = QUERY_HEADLINE
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5
@@ -120,6 +122,7 @@ class _Builder:
             ),
             time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES),
             selection=selection_build.overview(self.run, self.metrics, room) if self.of_selections else None,
+            gates=gate_rows(self.run.gates, self.links),
         )
 
     def case(self, item: Evidence, room: selection_build.Room) -> CaseView:
