@@ -135,7 +135,8 @@ def test_a_build_of_the_main_branch_and_then_one_of_a_pull_request(checkout: Pat
     same = shell(judge, checkout, tools, {"GATES": WITHIN_REACH})
     assert same.returncode == 0, same.stderr
     assert "max-drop match" in (checkout / "comment.md").read_text(encoding="utf-8")
-    assert load_run(checkout / "runs" / "candidate").aggregates == load_run(checkout / "runs" / "main").aggregates
+    first, second = (load_run(checkout / "runs" / name).aggregates.overall for name in ("main", "candidate"))
+    assert first.rate("match") == second.rate("match")
 
 
 def test_a_missed_gate_fails_the_step_and_is_told_all_the_same(checkout: Path, tools: Path) -> None:
@@ -176,6 +177,22 @@ def test_the_lines_that_talk_to_github(checkout: Path, tools: Path) -> None:
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Path) -> None:
+    (shown,) = blocks("text")
+    question, gold, predicted = (
+        re.findall(pattern, shown, re.M)[0]
+        for pattern in (r"^Question: (.*)$", r"^Gold \(.*\):\n(.*)$", r"^Predicted \(.*\):\n(.*)$")
+    )
+    (checkout / "cases.jsonl").write_text(json.dumps({"id": "17", "question": question, "gold_sql": gold}) + "\n")
+    (checkout / "answers.jsonl").write_text(json.dumps({"id": "17", "predicted_sql": predicted}) + "\n")
+    command = "assay run cases.jsonl --predictions answers.jsonl --db sqlite:///eval/shop.sqlite --junit one.xml"
+    done = shell(command, checkout, tools)
+    assert done.returncode == 0, done.stderr
+    (failure,) = ElementTree.parse(checkout / "one.xml").iter("failure")
+    told, said = (re.sub(r" in [\d.]+ m?s\)", ")", text.strip()) for text in (str(failure.text), shown))
+    assert told == said
 
 
 def test_the_documents_yaml_parses() -> None:
