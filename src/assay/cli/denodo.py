@@ -89,6 +89,9 @@ def denodo(  # one parameter an option
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run: ask all again.")] = False,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
@@ -159,6 +162,6 @@ def denodo(  # one parameter an option
         rescore=rescore,
         as_json=as_json,
         quiet=quiet,
-        reports={"xlsx": output, "html": html, "junit": junit},
+        reports={"xlsx": output, "html": html, "md": md, "junit": junit},
         keeper=keeper,
     )

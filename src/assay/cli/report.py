@@ -24,7 +24,9 @@ from assay.cli.gates import (
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
+    ] = None,
     xlsx: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
     ] = None,
@@ -46,8 +48,10 @@ def report(
     """
     from assay.api import Run, load_run
     from assay.api.gates import keeper_of
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import printed_report, show, write_reports
 
+    targets = {"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}
+    printed = printed_report(targets)
     gates = gathered(
         minimum=minimum,
         min_accuracy=min_accuracy,
@@ -59,11 +63,11 @@ def report(
     stored = load_run(run)
     keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run)
     stored = Run(keeper.judged(stored.record))
-    written = write_reports(stored, [("html", html), ("md", md), ("xlsx", xlsx), ("junit", junit), ("json", json)])
-    if not written:
+    written = write_reports(stored, targets.items())
+    if not written and printed is None:
         show(stored, as_json=False, folder=run)
     for path in written.values():
-        typer.echo(f"wrote {path}")
-    if written:
+        typer.echo(f"wrote {path}", err=printed is not None)
+    if written and printed is None:
         print_gates(stored.record.gates)
     exit_for(stored.record.gates)

@@ -150,7 +150,9 @@ def run(  # one parameter an option
         bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
     ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
     minimum: MinOption = None,
@@ -291,9 +293,10 @@ def run_settings(
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api import Run, evaluate
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import printed_report, show, write_reports
     from assay.cli.progress import progress
 
+    printed = printed_report(reports, as_json=as_json)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
@@ -339,8 +342,8 @@ def run_settings(
     if keeper is not None:
         done = Run(keeper.judged(done.record))
     written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=folder, written=written)
-    if folder is None and not written and not as_json:
+    show(done, as_json=as_json, folder=folder, written=written, on_stderr=printed is not None)
+    if folder is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
     exit_for(done.record.gates)
 

@@ -71,7 +71,9 @@ def sdmx(  # one parameter an option
     verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the workbook: Overview, Statistics.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")] = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
@@ -166,9 +168,10 @@ def run_selections(
     """
     from assay.api import Run
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import printed_report, show, write_reports
     from assay.cli.progress import progress
 
+    printed = printed_report(reports, as_json=as_json)
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
     try:
@@ -203,7 +206,7 @@ def run_selections(
     if keeper is not None:
         done = Run(keeper.judged(done.record))
     written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=output, written=written)
-    if output is None and not written and not as_json:
+    show(done, as_json=as_json, folder=output, written=written, on_stderr=printed is not None)
+    if output is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")
     exit_for(done.record.gates)

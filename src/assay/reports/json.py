@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
-from assay.model import AlignedRow, Cell, Evidence, Run
+from assay.model import AlignedRow, Cell, Evidence, Execution, Run
 from assay.reports.build import view_of
 
 FORMAT_VERSION = 1
@@ -139,8 +139,8 @@ def _case(item: Evidence) -> dict[str, object]:
         "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
         "scores": [_builtins(score) for score in item.scores],
         "comparison": comparison,
-        "gold_executions": [_fields_but(execution, "result") for execution in item.gold_executions],
-        "predicted_execution": item.predicted_execution and _fields_but(item.predicted_execution, "result"),
+        "gold_executions": [_execution(execution) for execution in item.gold_executions],
+        "predicted_execution": item.predicted_execution and _execution(item.predicted_execution),
         "cause": item.cause,
     }
 
@@ -155,6 +155,11 @@ def _selection_case(item: Evidence) -> dict[str, object]:
         "turns": item.turns,
         "cause": item.cause,
     }
+
+
+def _execution(execution: Execution) -> dict[str, object]:
+    head = [[cell_json(cell) for cell in row] for row in execution.head]
+    return {**_fields_but(execution, "result", "head"), "head": head}
 
 
 def _row(row: AlignedRow) -> dict[str, object]:
@@ -172,8 +177,8 @@ def _builtins(value: object) -> dict[str, object]:
     return built
 
 
-def _fields_but(value: object, left_out: str) -> dict[str, object]:
-    """The fields of a dataclass but one, which holds cells."""
+def _fields_but(value: object, *left_out: str) -> dict[str, object]:
+    """The fields of a dataclass but those that hold cells."""
     from dataclasses import fields
 
     import msgspec
@@ -181,7 +186,7 @@ def _fields_but(value: object, left_out: str) -> dict[str, object]:
     return {
         field.name: msgspec.to_builtins(getattr(value, field.name))
         for field in fields(value)  # type: ignore[arg-type]
-        if field.name != left_out
+        if field.name not in left_out
     }
 
 

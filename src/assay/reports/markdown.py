@@ -1,4 +1,4 @@
-"""A run as Markdown, made for a pull-request comment.
+"""A run as Markdown, made for a pull-request comment and for a job's summary page (``$GITHUB_STEP_SUMMARY``).
 
 Whatever came from outside stands in code spans and code blocks, where GitHub and GitLab render no
 HTML, follow no link and notify nobody; fences are longer than any run of backticks within.
@@ -27,7 +27,7 @@ from assay.reports.view import (
 )
 
 _LENGTH = 60_000
-"""Characters at most: GitHub refuses comments of more than 65,536."""
+"""Characters: GitHub refuses comments of more than 65,536, and step summaries of more than 1 MiB."""
 _CASES = 20
 _GROUP_ROWS = 25
 _PAIRS = 6
@@ -49,7 +49,7 @@ class MarkdownReporter:
         broken = [item for item in run.evidence if item.outcome == "unscored"]
         shown = [*_first_of_each(broken)[: _CASES // 4], *_first_of_each(wrong)[:_CASES]]
         view = view_of(run, detailed=shown, terms=_TERMS)
-        numbers = "\n".join(_numbers(view))
+        numbers = _fitting(_numbers(view), _LENGTH)
         details = _details(view, len(wrong) + len(broken), _LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
 
@@ -60,6 +60,19 @@ def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
     for item in evidence:
         firsts.setdefault(item.case.id, item)
     return list(firsts.values())
+
+
+def _fitting(lines: Iterable[str], room: int) -> str:
+    """Whole lines as far as there is room: a run may have hundreds of metrics. Tables end well at any line."""
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return "\n".join(
+                [*kept, "", "What follows is too long for a comment: the HTML and JSON reports have it.", ""]
+            )
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def _numbers(view: RunView) -> Iterable[str]:
