@@ -24,7 +24,7 @@ from assay.reports.diff_view import (
     SideView,
 )
 from assay.reports.gates import gate_rows
-from assay.reports.text import clipped, interval, one_line, percent, plural, visible
+from assay.reports.text import clipped, interval, one_line, percent, plural
 from assay.reports.view import Fact
 
 CASES = 5
@@ -66,7 +66,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         counts=tuple(
             KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in _KINDS if by_kind[kind]
         ),
-        notes=tuple(visible(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
+        notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
         gates=gate_rows(diff.gates),
         changes=tuple(
             _change_table(kind, name, meaning, by_kind[kind], shown)
@@ -171,8 +171,8 @@ def _own_notes(one: MetricDiff | None, direction: Direction) -> Iterable[str]:
     if direction in ("better", "worse") and holds_zero:
         if one.clusters is not None:
             yield (
-                f"The difference is more than chance over these cases, but the interval, which allows for the cases "
-                f"of each of {plural(one.clusters, 'database')} being alike, holds 0: other databases may say otherwise."
+                f"The difference is more than chance over these cases, but the interval, which allows for cases of one "
+                f"database being alike ({plural(one.clusters, 'database')}), holds 0: other databases may say otherwise."
             )
         else:
             yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."
@@ -225,9 +225,7 @@ def _by_kind(changes: Sequence[CaseChange]) -> dict[ShownKind, list[CaseChange]]
     return found
 
 
-def _change_table(
-    kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int
-) -> ChangeTable:
+def _change_table(kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int) -> ChangeTable:
     return ChangeTable(
         kind=kind,
         title=name[0].upper() + name[1:],

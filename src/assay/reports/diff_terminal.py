@@ -33,7 +33,9 @@ MATCH_NAMES = 10
 MARGIN = 2
 _WIDEST = 100
 _NAME_WIDTH = 28
-_LEAST_BAR, _WIDEST_BAR = 11, 41
+_LEAST_BAR, _GOOD_BAR, _WIDEST_BAR = 11, 21, 41
+_FIRM = 4
+"""Columns kept above this give way for a bar at all; the others already for one that is easy to read."""
 _COLOURS: dict[Direction, str] = {"better": "green", "worse": "red", "unclear": "yellow", "unknown": "default"}
 SIGNS: dict[Direction, str] = {"better": "▲", "worse": "▼", "unclear": "·", "unknown": " "}
 _KIND_STYLES: dict[ShownKind, tuple[str, str]] = {
@@ -58,7 +60,7 @@ def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> 
     inner = max(20, width - 2 * MARGIN)
     parts: list[RenderableType] = [Text(), _panel(view, inner), *_sides(view, inner)]
     if view.gates:
-        parts += [title("Gates"), drawn_gates(view.gates, inner)]
+        parts += [title(f"Gates: {view.gates_passed}"), drawn_gates(view.gates, inner)]
     for table in view.changes:
         parts += _change_table(table)
     if view.metrics:
@@ -86,7 +88,9 @@ def title(text: str) -> Text:
     return Text("\n").append(text, style="bold underline")
 
 
-def framed(parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, foot: str, width: int) -> RenderableType:
+def framed(
+    parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, foot: str, width: int
+) -> RenderableType:
     """The panel that a summary begins with."""
     from rich.console import Group
     from rich.panel import Panel
@@ -127,7 +131,7 @@ def _panel(view: DiffView, width: int) -> RenderableType:
     ]
     if view.counts:
         cells = max(10, min(width, _WIDEST) - 6)
-        parts += [Text(), _kinds_bar(view, cells), _kinds_legend(view)]
+        parts += [Text(), _kinds_bar(view, cells), *_kinds_legend(view, cells)]
     foot = f"{view.headline_metric}, {view.confidence} interval"
     return framed(parts, view.notes, head=view.title, foot=foot, width=width)
 
@@ -150,18 +154,19 @@ def _kinds_bar(view: DiffView, cells: int) -> Text:
     return bar
 
 
-def _kinds_legend(view: DiffView) -> Text:
+def _kinds_legend(view: DiffView, width: int) -> list[Text]:
+    """What the signs of the bar stand for; an entry is never torn apart."""
     from rich.text import Text
 
     counts = {one.kind: one for one in view.counts}
-    legend = Text()
+    lines = [Text()]
     for kind, (sign, style) in _KIND_STYLES.items():
         if kind in counts:
-            legend.append("   " if legend else "").append(sign, style=style)
-            legend.append(f"\u00a0{counts[kind].count:,}", style="bold").append(
-                "\u00a0" + counts[kind].name.replace(" ", "\u00a0")
-            )
-    return legend
+            entry = Text.assemble((sign, style), " ", (f"{counts[kind].count:,}", "bold"), f" {counts[kind].name}")
+            if lines[-1] and lines[-1].cell_len + 3 + entry.cell_len > width:
+                lines.append(Text())
+            lines[-1].append("   " if lines[-1] else "").append_text(entry)
+    return lines
 
 
 def _sides(view: DiffView, width: int) -> list[RenderableType]:
@@ -169,7 +174,7 @@ def _sides(view: DiffView, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, min_width=len("candidate"))
     grid.add_column(no_wrap=True, overflow="ellipsis", max_width=max(10, width // 3))
     grid.add_column(no_wrap=True, overflow="ellipsis")
     for side in (view.baseline, view.candidate):
@@ -193,7 +198,7 @@ def _change_table(table: ChangeTable) -> list[RenderableType]:
         parts.append(grid)
     if table.more:
         lead = "and " if table.rows else ""
-        parts.append(Text(f"{lead}{first_names(table.more, MORE_IDS)}", style="dim", no_wrap=True, overflow="ellipsis"))
+        parts.append(Text(f"{lead}{first_names(table.more, MORE_IDS)}", style="dim"))
     return parts
 
 
@@ -257,8 +262,11 @@ def _forest(head: str, names: Sequence[Text], figures: Sequence[DiffFigure], wid
     def room() -> int:
         return width - named - 2 - sum(column.width + 2 for column in columns)
 
-    while room() < _LEAST_BAR and any(column.keep < 9 for column in columns):
-        columns.remove(min(columns, key=lambda column: column.keep))
+    while columns[1:]:
+        least = min(columns, key=lambda column: column.keep)
+        if room() >= (_LEAST_BAR if least.keep > _FIRM else _GOOD_BAR):
+            break
+        columns.remove(least)
     scale = max([0.01, *(abs(end) for one in figures for end in _ends(one))])
     cells = min(_WIDEST_BAR, room()) // 2 * 2 - 1
     grid = Table.grid(padding=(0, 2, 0, 0))
