@@ -20,6 +20,7 @@ from assay.api.inputs import (
     DatabasesInput,
     FileOptions,
     Inputs,
+    OnCases,
     PredictionsInput,
     check_databases,
     is_system,
@@ -67,6 +68,7 @@ def evaluate(
     name: str | None = None,
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
+    on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Judge a system's answers to a question set on real databases.
@@ -92,6 +94,8 @@ def evaluate(
         name: a name for the run.
         files: how to read the files, where that is not plain.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_cases: called with the cases once they are read, before anything is executed and before a live
+            system is asked; what it raises ends the evaluation.
         on_progress: called with the state of things after each case.
 
     Raises:
@@ -115,6 +119,8 @@ def evaluate(
         inputs = read_inputs(
             cases, predictions if system is None else system, files or FileOptions(), allow_unmatched=allow_unmatched
         )
+        if on_cases is not None:
+            on_cases(inputs.cases)
         works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))

@@ -25,6 +25,7 @@ CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]
 PredictionsInput: TypeAlias = (
     "str | PathLike[str] | Mapping[str, str | None] | Iterable[Prediction | Mapping[str, Any] | str | None] | Ask"
 )
+OnCases: TypeAlias = Callable[[Sequence[Case]], None]
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5

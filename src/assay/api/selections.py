@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from assay.api.evaluation import provenance_of
-from assay.api.inputs import CasesInput, FileOptions, Inputs, is_system, read_inputs
+from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.errors import InputError, UsageError
 from assay.model import (
@@ -57,6 +57,7 @@ def evaluate_selections(
     name: str | None = None,
     limit: int | None = None,
     allow_unmatched: bool = False,
+    on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Judge what an SDMX assistant selected, term by term, against each question's target.
@@ -80,6 +81,8 @@ def evaluate_selections(
         name: a name for the run.
         limit: judge only the first so many cases.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_cases: called with the cases once they are read, before a live assistant is asked; what it raises
+            ends the evaluation.
         on_progress: called with the state of things after each case.
 
     Raises:
@@ -94,6 +97,8 @@ def evaluate_selections(
     options = FileOptions(case_format=_FORMAT, prediction_format=_FORMAT, limit=limit)
     inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
     _check_cases(inputs.cases)
+    if on_cases is not None:
+        on_cases(inputs.cases)
     sources = _sources(structures)
     known = _known(structures, sources, inputs.cases, inputs.predictions, language)
     settings = RunSettings(

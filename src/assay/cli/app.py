@@ -23,7 +23,7 @@ from assay.cli.run import run
 from assay.cli.sdmx import sdmx
 from assay.errors import AssayError, Interrupted
 
-DONE, GATE_MISSED, UNUSABLE_INPUT, INTERRUPTED = 0, 1, 2, 3
+DONE, UNUSABLE_INPUT, INTERRUPTED = 0, 2, 3
 
 app = typer.Typer(
     name="assay",
@@ -68,7 +68,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             warnings.showwarning = _warn
             app(args=list(arguments), prog_name="assay")
     except SystemExit as stop:
-        # The parser ends this way: 0 after --help, 2 for options that it cannot use.
+        # The parser ends this way: 0 after --help, 2 for options that it cannot use. So does a missed gate.
         return stop.code if isinstance(stop.code, int) else DONE
     except (Interrupted, KeyboardInterrupt) as error:
         _say(str(error) or "interrupted")

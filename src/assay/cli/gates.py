@@ -61,11 +61,12 @@ def gathered(
     alpha: float | None = None,
     must_pass: Sequence[str] | None = None,
     file: GateSettings | None = None,
+    alpha_alone: bool = False,
 ) -> Gates:
     """The demands of flags, over those of a settings file: per metric a flag weighs more, selectors add up.
 
     Nothing given makes ``Gates()``. Raises UsageError for what cannot be read or is given twice; ranges, metrics and
-    selectors are checked by `assay.api.gates`.
+    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too.
     """
     file = file or GateSettings()
     least = [*(minimum or ()), *([] if min_accuracy is None else [f"match={min_accuracy}"])]
@@ -73,6 +74,8 @@ def gathered(
     regression = file.regression_metrics
     if fail_on_regression and not regression:
         regression = (HEADLINE,)
+    if alpha is not None and not regression and not alpha_alone:
+        raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
     return Gates(
         minimum=_merged(_from_file(f"{where}, min", file.min), _from_flags("--min", least)),
         max_drop=_merged(_from_file(f"{where}, max_drop", file.max_drop), _from_flags("--max-drop", max_drop or ())),

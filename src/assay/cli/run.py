@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.gates import (
+    AlphaOption,
+    BaselineOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    exit_for,
+    gathered,
+)
 from assay.errors import InputError, Interrupted, UsageError
 from assay.model import Limits
 from assay.ports import FieldNames, System
@@ -16,6 +27,7 @@ from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
     from assay.api import FileOptions
+    from assay.api.gates import GateKeeper
 
 _MEBIBYTE = 1024 * 1024
 _CONCURRENCY = 4
@@ -138,6 +150,13 @@ def run(  # one parameter an option
     md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    alpha: AlphaOption = None,
+    must_pass: MustPassOption = None,
+    baseline: BaselineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -176,11 +195,30 @@ def run(  # one parameter an option
             difficulty=difficulty_column,
         ),
         prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
+        baseline=baseline,
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
     from assay import registry
+    from assay.api.gates import keeper_of
     from assay.cli.access import Access
 
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+        file=settings.gates,
+    )
+    # Before a password is asked for, and long before a model is.
+    keeper = keeper_of(
+        gates,
+        settings.metrics or registry.BUILT_IN_METRICS,
+        baseline=settings.baseline,
+        output=settings.output,
+        advice="; --metrics adds to them",
+    )
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):
         settings = replace(settings, db=access.denodo_database(settings.db, config))
@@ -207,7 +245,14 @@ def run(  # one parameter an option
         return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
     run_settings(
-        settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
+        settings,
+        system=opened,
+        overwrite=overwrite,
+        rescore=rescore,
+        as_json=as_json,
+        quiet=quiet,
+        reports=reports,
+        keeper=keeper,
     )
 
 
@@ -238,9 +283,10 @@ def run_settings(
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    keeper: GateKeeper | None = None,
 ) -> None:
-    """Evaluate what the settings say, and show it."""
-    from assay.api import evaluate
+    """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
+    from assay.api import Run, evaluate
     from assay.cli.output import show, write_reports
     from assay.cli.progress import progress
 
@@ -273,6 +319,7 @@ def run_settings(
                 name=settings.name,
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
+                on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
     except KeyboardInterrupt:
@@ -284,10 +331,13 @@ def run_settings(
     finally:
         if system is not None:
             system.close()
+    if keeper is not None:
+        done = Run(keeper.judged(done.record))
     written = write_reports(done, reports.items())
     show(done, as_json=as_json, folder=folder, written=written)
     if folder is None and not written and not as_json:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
+    exit_for(done.record.gates)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

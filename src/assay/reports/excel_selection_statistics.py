@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel_page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
-from assay.reports.excel_summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart, write_counts
+from assay.reports.excel_summary import (
+    CHART_GAP,
+    CHART_GROUPS,
+    CHART_ROWS,
+    CHART_SIZE,
+    cached,
+    chart,
+    write_counts,
+    write_gates,
+)
 from assay.reports.text import one_line, plural, words
 from assay.reports.view import RunView
 
@@ -59,6 +68,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     if selection is not None:
         row = _write_pooled(page, row + 1, selection)
     row = _write_notes(page, row + 1, view)
+    row = write_gates(page, row + 1, view) if view.gates else row
     if numbers.by_tag:
         row = _write_groups(page, row + 1, "tag", numbers.by_tag)
     if selection is not None:

@@ -21,6 +21,7 @@ from assay.reports.excel_page import (
     lines_of,
     word_width,
 )
+from assay.reports.gates import missed
 from assay.reports.view import CountRow, GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
@@ -58,6 +59,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     sheet.set_margins(0.4, 0.4, 0.5, 0.5)
     _write_table(page, [*groups, view.overall], columns)
     row = _write_notes(page, len(groups) + 3, view, metrics)
+    row = write_gates(page, row + 1, view) if view.gates else row
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     for title, rows in view.count_tables:
@@ -268,6 +270,20 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
         page.number(row, 4, rate.n, "count")
         page.number(row, 5, rate.unscored, "count")
         page.text(row, 6, metric.meaning, "beside")
+        row += 1
+    return row
+
+
+def write_gates(page: Page, row: int, view: RunView) -> int:
+    """What was demanded of the run, and whether it is so. Gives the row after."""
+    page.text(row, 0, f"Gates: {view.gates_passed}", "section")
+    page.head(row + 1, ["Gate", "State", "  Wanted, found, missed by", *[""] * 8])
+    row += 2
+    for gate in view.gates:
+        page.text(row, 0, gate.gate, "name")
+        page.text(row, 1, gate.state, "text")
+        said = (f"wanted {gate.wanted}", f"found {gate.found}", missed(gate))
+        page.text(row, 2, "; ".join(filter(None, said)), "beside")
         row += 1
     return row
 

@@ -1,10 +1,10 @@
 """The whole run as one JSON document, for machines.
 
-Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``settings``, ``provenance``,
-``aggregates``, ``cases``. Field names are those of `assay.model`; what is absent is null. A case has
-``case``, ``prediction``, ``verdict``, ``scores``, ``cause``, and of queries ``comparison``,
-``gold_executions`` and ``predicted_execution``; of SDMX selections ``turns`` in their place, with every
-judged term (docs/formats.md).
+Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``gates`` (what was demanded of the
+run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
+those of `assay.model`; what is absent is null. A case has ``case``, ``prediction``, ``verdict``,
+``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
+SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
 
 Cells of the aligned rows keep their value and type:
 
@@ -59,6 +59,7 @@ class JsonReporter:
                 "text": f"{view.headline.text} {view.headline.interval}".strip(),
                 "tally": view.tally,
             },
+            "gates": [_builtins(result) for result in run.gates],
             "settings": _builtins(run.settings),
             "provenance": _builtins(run.provenance),
             "aggregates": _builtins(run.aggregates),

@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.caseview import case_view, failures
+from assay.reports.gates import missed
 from assay.reports.selection_text import details
 from assay.reports.text import clipped, one_line, plural, visible
 from assay.reports.view import CaseLink, QueryView, RunView
@@ -200,6 +201,9 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
             )
         ),
     )
+    for row in view.gates:
+        found = "; ".join(filter(None, (f"{row.state}: wanted {row.wanted}", f"found {row.found}", missed(row))))
+        yield f"gate.{row.gate}", found
     for metric in view.metrics:
         rate = metric.figure.rate
         yield f"metric.{metric.metric}", "n/a" if rate.value is None else f"{rate.value:.6f}"

@@ -18,6 +18,7 @@ from assay.reports.view import (
     CrossTable,
     DifferenceView,
     DisagreementRow,
+    GateRow,
     GroupTable,
     QueryView,
     RunView,
@@ -65,6 +66,9 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets."
+    if view.gates:
+        yield from section(f"Gates: {view.gates_passed}")
+        yield from grid(("", "gate", "wanted", "found", "missed by", "cases"), map(_gate, view.gates[:_GROUP_ROWS]))
     if view.selection:
         yield from selection_numbers(view, view.selection)
     for table in () if view.selection else view.first_groups:
@@ -109,6 +113,12 @@ def _numbers(view: RunView) -> Iterable[str]:
         )
     yield from section("Run")
     yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
+
+
+def _gate(row: GateRow) -> Sequence[str]:
+    state = "✅ passed" if row.passed else "❌ **missed**"
+    which = cell_code(named_ids(row.cases)) if row.cases else ""
+    return state, cell_code(row.gate), plain(row.wanted), plain(row.found), plain(row.missed_by), which
 
 
 def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:
