@@ -29,7 +29,7 @@ def diff(  # one parameter an option
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="RUN_A RUN_B [RUN_C ...]",
+            metavar="RUN_A RUN_B",
             help="Folders of finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
     ] = None,
@@ -106,7 +106,7 @@ def _compare(
     targets: dict[str, Path | None],
     cases: int | None,
 ) -> None:
-    from assay.api.diff import diff as compare
+    from assay.api import diff as compare
 
     record = compare(baseline, candidate, **settings).record
     if gates.any:
@@ -137,7 +137,7 @@ def _deliver_diff(record: RunDiff, targets: dict[str, Path | None], cases: int |
 def _rank(
     folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
 ) -> None:
-    from assay.api.diff import leaderboard
+    from assay.api import leaderboard
     from assay.cli.output import deliver, say_written
     from assay.reports.diff_console import print_leaderboard
     from assay.reports.diff_formats import render_leaderboard

@@ -147,7 +147,7 @@ def run(  # one parameter an option
         bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
     ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
+    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; '-': print it.")] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
     minimum: MinOption = None,
@@ -201,6 +201,7 @@ def run(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
+    from assay.cli.output import check_one_printed
 
     gates = gathered(
         minimum=minimum,
@@ -244,6 +245,7 @@ def run(  # one parameter an option
         _print_prompt(settings, opened)
         return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
+    check_one_printed({f"--{name}": path for name, path in reports.items()}, as_json=as_json)
     run_settings(
         settings,
         system=opened,

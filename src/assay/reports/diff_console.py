@@ -126,16 +126,21 @@ def _figure_lines(head: str, rows: Sequence[tuple[str, DiffFigure]]) -> list[str
             one.candidate,
             one.difference,
             one.interval,
-            _WORDS[one.direction],
+            _word(one),
             one.p_value,
             one.adjusted_p_value,
             f"{one.diff.gained:,}",
             f"{one.diff.lost:,}",
-            one.tally.removesuffix(" cases"),
+            one.tally,
         )
         for name, one in rows
     ]
     return aligned([header, *cells], right=(1, 2, 3, 8, 9))
+
+
+def _word(one: DiffFigure) -> str:
+    firm = one.beyond or one.direction not in ("better", "worse")
+    return _WORDS[one.direction] if firm else f"{_WORDS[one.direction]} on these cases"
 
 
 def _group_lines(table: DiffGroupTable) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from assay.model import RunDiff
 from assay.reports.diff_build import view_of_diff
 from assay.reports.diff_view import (
+    SIGNS_MEANING,
     ChangeRow,
     ChangeTable,
     DiffFigure,
@@ -85,7 +86,8 @@ def noted(notes: Sequence[str]) -> Iterable[str]:
 def _answer(view: DiffView) -> Iterable[str]:
     yield f"## {code(view.candidate.label)} against {code(view.baseline.label)}"
     yield ""
-    yield f"{_MARKS[view.direction]} **{sentence(view.lead)}**: {sentence(view.rest)}"
+    mark = _MARKS[view.direction] if view.firm or view.direction not in ("better", "worse") else "🟡"
+    yield f"{mark} **{sentence(view.lead)}**: {sentence(view.rest)}"
     yield ""
     if view.counts:
         yield " · ".join(f"**{one.count:,}** {one.name}" for one in view.counts)
@@ -120,12 +122,12 @@ def _figure(one: DiffFigure) -> tuple[str, ...]:
     return (
         one.baseline,
         one.candidate,
-        f"{_MARKS[one.direction]} {difference}",
+        f"{one.sign} {difference}",
         one.interval,
         one.p_value.replace("<", "&lt;"),
         one.adjusted_p_value.replace("<", "&lt;"),
         f"{one.diff.gained:,} / {one.diff.lost:,}",
-        one.tally.removesuffix(" cases"),
+        one.tally,
     )
 
 
@@ -137,7 +139,7 @@ def _metrics(view: DiffView) -> Iterable[str]:
         ]
         yield from grid(("metric", *_HEAD), [(name, *_figure(row.figure)) for name, row in rows[:_GROUP_ROWS]])
         yield ""
-        yield "🟢 better · 🔴 worse · ⚪ may be chance. Differences and their intervals are in percentage points."
+        yield f"{SIGNS_MEANING}. Differences and their intervals are in percentage points."
         yield ""
     for said in view.only_in_one:
         yield sentence(said)

@@ -70,7 +70,7 @@ def _matrix(view: LeaderboardView) -> list[str]:
             ],
         ),
         "",
-        f"By how many points the run of a line lies above (+) or below (-) that of a column. `{SAME}`: no telling apart.",
+        f"By how many points the run of a line lies above (+) or below (-) that of a column. `{SAME}`: not told apart.",
     ]
     return ["\n".join(lines)]
 
