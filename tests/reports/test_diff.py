@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
-import diffs
 import pytest
-from diffs import HOSTILE, UNCLEAR, WORSE, change, diff, full_diff, hostile_diff, metric
 from markdown_it import MarkdownIt
 from rich.console import Console
 
@@ -19,6 +19,12 @@ from assay.reports.diff_build import view_of_diff
 from assay.reports.diff_console import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
 from assay.reports.diff_text import p_text, points, points_interval, some
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+import diffs
+from diffs import HOSTILE, UNCLEAR, WORSE, change, diff, full_diff, hostile_diff, metric
 
 PARSER = MarkdownIt("commonmark").enable("table")
 
@@ -108,13 +114,12 @@ def test_cases_are_counted_by_what_became_of_them_and_the_first_named_with_both_
     assert "40 fixed, 40 broken, 40 more often right, 40 less often right, 40 still wrong, but otherwise" in text
     fixed = text.index("Fixed: 40")
     assert fixed < text.index("Broken: 40") < text.index("Still wrong, but otherwise: 40") < text.index("\nmetrics")
-    assert text[fixed:].splitlines()[1:5] == [
-        "  fixed-0: How many singers are there? (concert_singer · easy)",
-        "    baseline: wrong: 2 rows are missing",
-        "    candidate: right: the same rows",
-        "  and fixed-1, fixed-2, fixed-3, fixed-4, fixed-5, fixed-6, fixed-7, fixed-8, fixed-9, fixed-10, fixed-11, "
-        "fixed-12, +27",
-    ]
+    named, before, after, more = text[fixed:].splitlines()[1:5]
+    assert named == "  fixed-0: How many singers are there? (concert_singer · easy)"
+    assert before == "    baseline: wrong: 2 rows are missing"
+    assert after == "    candidate: right: the same rows"
+    assert more.startswith("  and fixed-1, fixed-2, ")
+    assert more.endswith(", +27")
 
 
 def test_a_renamed_case_shows_both_ids_and_repeats_their_share() -> None:
@@ -174,24 +179,27 @@ def test_nothing_from_outside_is_markdown_html_or_a_mention() -> None:
     allowed = {"h2", "h3", "p", "strong", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "b"}
     assert tags.seen <= allowed | {"ul", "li", "code", "pre", "details", "summary"}
     for token in PARSER.parse(text):
+        in_code = False
         for child in token.children or []:
-            assert child.type == "code_inline" or not {"@everyone", "://", "www.evil"} & set(child.content.split())
-            assert child.type == "code_inline" or "@everyone" not in child.content
+            if child.type == "html_inline":
+                in_code = child.content == "<code>"
+            elif child.type != "code_inline":
+                assert in_code or not any(mark in child.content for mark in ("http://", "www.evil"))
+                assert "@everyone" not in child.content
     assert text.count("<details>") == text.count("\n</details>\n")
 
 
 def test_tables_keep_their_cells_whatever_they_hold() -> None:
-    rows: list[int] = []
-    width = 0
+    tables: list[list[int]] = []
     for token in PARSER.parse(render_diff(hostile_diff(), "md").decode()):
-        if token.type == "tr_open":
-            rows.append(0)
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append(0)
         elif token.type in ("td_open", "th_open"):
-            rows[-1] += 1
-        elif token.type == "thead_close":
-            width = rows[-1]
-        elif token.type == "tr_close" and width:
-            assert rows[-1] in (width, rows[-1] if len(rows) == 1 else width) or token.level == 1
+            tables[-1][-1] += 1
+    assert len(tables) == 6
+    assert all(len(set(rows)) == 1 for rows in tables)
 
 
 @pytest.mark.parametrize("long", [1, 400])
@@ -204,7 +212,7 @@ def test_markdown_fits_a_comment_however_much_there_is(long: int) -> None:
     text = render_diff(replace(made, changes=changes, notes=("n" * 5000,) * 50), "md", cases=200).decode()
     assert len(text) < 60_000
     assert "### Metrics" in text
-    assert "+260" in text or "+" in text
+    assert f"+{300 - 40:,}" in text or "Fixed: 300" in text
 
 
 def test_markdown_leads_with_the_answer_and_folds_the_cases() -> None:

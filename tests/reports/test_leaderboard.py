@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+from pathlib import Path
 
 import pytest
-from diffs import HOSTILE, board
 from markdown_it import MarkdownIt
 from rich.console import Console
 
@@ -14,6 +15,11 @@ from assay.model import Leaderboard
 from assay.reports.diff_console import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
 from assay.reports.leaderboard_build import view_of_leaderboard
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from diffs import HOSTILE, board
 
 
 def drawn(record: Leaderboard, width: int = 100) -> str:

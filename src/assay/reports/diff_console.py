@@ -14,7 +14,7 @@ from assay.reports.gates import plain_cells
 from assay.reports.leaderboard_build import view_of_leaderboard
 from assay.reports.leaderboard_terminal import drawn_leaderboard
 from assay.reports.leaderboard_view import LeaderboardView
-from assay.reports.text import aligned
+from assay.reports.text import aligned, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -170,8 +170,8 @@ def _pair_lines(view: LeaderboardView) -> list[str]:
 
 def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
     """The command for a pull request's comment, where both runs are stored."""
-    folders = [head.folder for head in heads]
-    if not all(folders):
+    folders = [head.folder or "" for head in heads]
+    # A name with characters that do not show could not be typed from what is shown.
+    if not all(folder and one_line(folder) == folder for folder in folders):
         return []
-    named = " ".join(shlex.quote(folder) for folder in folders if folder)
-    return [("for a pull request", f"assay diff {named} --md diff.md")]
+    return [("for a pull request", f"assay diff {shlex.join(folders)} --md diff.md")]
