@@ -12,8 +12,8 @@ from assay import registry
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates
 from assay.model import Run as RunRecord
-from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.compare import diff_runs
+from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates import evaluate_gates
 from assay.runs.records import content_of
 from assay.runs.selecting import SELECTION_METRICS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Final
@@ -131,6 +132,8 @@ def exit_for(results: Sequence[GateResult]) -> None:
         return
     from assay.reports.gates import conclusion
 
+    # Last also in a log that takes both streams.
+    sys.stdout.flush()
     typer.echo(conclusion(results), err=True)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)

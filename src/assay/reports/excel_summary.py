@@ -70,6 +70,7 @@ def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
     """Wide enough for the names of groups, metrics and counts, within reason."""
     names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
     names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:_COUNT_ROWS]]
+    names += [row.gate for row in view.gates]
     return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
 
 
@@ -277,12 +278,12 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
 def write_gates(page: Page, row: int, view: RunView) -> int:
     """What was demanded of the run, and whether it is so. Gives the row after."""
     page.text(row, 0, f"Gates: {view.gates_passed}", "section")
-    page.head(row + 1, ["Gate", "State", "  Wanted, found, missed by", *[""] * 8])
+    page.head(row + 1, ["Gate", "State", "  Found", *[""] * 8])
     row += 2
     for gate in view.gates:
         page.text(row, 0, gate.gate, "name")
         page.text(row, 1, gate.state, "text")
-        said = (f"wanted {gate.wanted}", f"found {gate.found}", missed(gate))
+        said = (gate.found, f"wanted {gate.wanted}", missed(gate))
         page.text(row, 2, "; ".join(filter(None, said)), "beside")
         row += 1
     return row

@@ -222,6 +222,7 @@ def _change(found: MetricDiff, *, apart_from: float | None = None) -> str:
     text += f"{_number(metric, difference, places=places, sign=True)}" + (" points" if unit else "")
     if found.low is not None and found.high is not None:
         text += f" [{_number(metric, found.low, sign=True)}, {_number(metric, found.high, sign=True)}]"
+        text += f" by {found.clusters:,} databases" if found.clusters else ""
     text += f", {_cases(found.n)}, {found.gained:,} gained, {found.lost:,} lost"
     return text + (f", {found.unscored:,} unscored" if found.unscored else "")
 
