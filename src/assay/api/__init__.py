@@ -1,6 +1,6 @@
 """The public Python API."""
 
-from assay.api.diff import Leaderboard, RunDiff, diff, leaderboard
+from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
 from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
