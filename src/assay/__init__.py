@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         read_labels,
         read_selection,
     )
-    from assay.api.diff import Leaderboard, RunDiff, diff, leaderboard
+    from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
     from assay.errors import (
         AssayError,
         CaseFileError,

@@ -36,7 +36,7 @@ _KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("better", "more often right", "a greater share of the repeated answers is right"),
     ("worse", "less often right", "a smaller share of the repeated answers is right"),
     ("otherwise", "still wrong, but otherwise", "wrong in both, in different ways"),
-    ("unscored", "unscored in one of them", "no scored answer on at least one side"),
+    ("unscored", "unscored", "no scored answer on at least one side"),
     ("still_right", "still right", "right in both"),
     ("still_wrong", "still wrong in the same way", "wrong in both"),
     ("flaky", "as unsteady as before", "the same share of right answers, neither none nor all"),
