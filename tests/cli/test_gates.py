@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from processes import PASSWORD
+from processes import assay as in_a_process
 
 import assay
 from assay.cli.app import run_command_line
@@ -180,18 +181,18 @@ def test_nobody_is_asked_where_a_gate_cannot_be(here: Path, capsys: pytest.Captu
 
 
 def test_the_denodo_verb_has_gates_and_asks_nothing_where_one_cannot_be(
-    server: DenodoEmulator, workbook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: DenodoEmulator, workbook: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASSAY_PASSWORD", PASSWORD)
-    arguments = ["denodo", "--input", str(workbook), "--output", "r.xlsx", "--api-url", server.api_url, "-q"]
+    report = tmp_path / "r.xlsx"
+    arguments = ["denodo", "--input", workbook, "--output", report, "--api-url", server.api_url, "-q"]
     arguments += ["--catalog-url", server.catalog_url, "--user", "demo", "--question-rows", "2"]
-    assert run_command_line([*arguments, "--must-pass", "difficulty:nowhere"]) == 2
+    secret = {"ASSAY_PASSWORD": PASSWORD}
+    assert in_a_process(*arguments, "--must-pass", "difficulty:nowhere", env=secret).returncode == 2
     assert server.calls == ()
     limits = ["--ves-iterations", "1", "--min", "ves=0", "--min", "match=1"]
-    status = run_command_line([*arguments, *limits])
-    assert Path("r.xlsx").exists()
-    assert status == int(assay.load_run("r.run").aggregates.correct < 2)
+    status = in_a_process(*arguments, *limits, env=secret).returncode
+    assert report.exists()
+    assert status == int(assay.load_run(report.with_suffix(".run")).aggregates.correct < 2)
 
 
 def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
