@@ -209,7 +209,10 @@ def _methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
         alike = "each case standing alone"
         if one.clusters is not None:
             alike = f"allowing for the cases of each of {plural(one.clusters, 'database')} being alike"
-        yield f"{settings.confidence * 100:g} % interval: of the mean of the paired differences, {alike}."
+        yield (
+            f"{settings.confidence * 100:g} % interval: of the mean of the paired differences, {alike}; the wider of a "
+            f"bootstrap ({settings.resamples:,} resamples, seed {settings.seed}) and a score interval."
+        )
     tests = dict.fromkeys(each.test for each in diff.metrics if each.test is not None)
     if tests:
         yield f"p: two-sided, by {' or '.join(_TESTS[test] for test in tests)}."
