@@ -13,6 +13,7 @@ import typer
 from assay.errors import UsageError
 from assay.model import GateResult, Gates
 from assay.model.gate import HEADLINE
+from assay.runs.gate_checks import HIGHEST, is_share
 from assay.settings import GateSettings
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _merged(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[tu
 
 
 def _from_file(where: str, values: Mapping[str, float | str] | None) -> dict[str, float]:
-    return {metric: _value(f"{where}, {metric}", str(value), value) for metric, value in (values or {}).items()}
+    return {metric: _value(f"{where}, {metric}", metric, value) for metric, value in (values or {}).items()}
 
 
 def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
@@ -102,16 +103,19 @@ def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
             raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
         if metric in values:
             raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
-        values[metric] = _value(f"{option} {text}", value, value)
+        values[metric] = _value(f"{option} {text}", metric, value)
     return values
 
 
-def _value(where: str, text: str, given: object) -> float:
+def _value(where: str, metric: str, given: float | str) -> float:
     """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
-    number = text.strip().removesuffix("%").strip()
+    text = str(given).strip()
+    number = text.removesuffix("%").strip()
+    if number != text and not is_share(metric):
+        raise UsageError(f"{where}: {metric} goes up to {HIGHEST[metric]:.4g} and is no percentage: write a number")
     try:
-        value = float(Decimal(number) / 100) if text.strip().endswith("%") else float(Decimal(number))
-    except (InvalidOperation, OverflowError):
+        value = float(Decimal(number) / 100 if number != text else Decimal(number))
+    except (InvalidOperation, OverflowError, ValueError):
         value = math.nan
     if not math.isfinite(value):
         raise UsageError(f"{where}: {given!r} is no number: write 0.8 or 80%")
