@@ -163,11 +163,12 @@ def run_selections(
     """
     from assay.api import Run
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import check_one_printed, show, write_reports
     from assay.cli.progress import progress
 
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
+    check_one_printed({f"--{format_}": path for format_, path in reports.items()}, as_json=as_json)
     try:
         with progress(quiet=quiet) as on_progress:
             done = evaluate_selections(
