@@ -13,12 +13,9 @@ from assay._version import __version__
 if TYPE_CHECKING:
     from assay.api import (
         FileOptions,
-        Leaderboard,
         MeasuredJudge,
         Run,
-        RunDiff,
         compare,
-        diff,
         evaluate,
         evaluate_selections,
         examine,
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
         judge_equivalence,
         judge_run,
         judge_selection,
-        leaderboard,
         load_run,
         measure_judge,
         open_judge,
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
         read_labels,
         read_selection,
     )
+    from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
     from assay.errors import (
         AssayError,
         CaseFileError,

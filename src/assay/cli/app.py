@@ -16,6 +16,7 @@ import typer
 from assay._version import __version__
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
+from assay.cli.diff import diff
 from assay.cli.judge import judge
 from assay.cli.llmsql import llmsql
 from assay.cli.report import report
@@ -59,6 +60,7 @@ app.command(short_help="Score what an SDMX assistant selected, term by term; rep
 app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
 app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
+app.command(short_help="Compare two runs: better or worse, how sure, on which cases. Or rank several.")(diff)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ A report whose path is ``-`` goes to standard output, which then holds nothing e
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from assay import registry
@@ -55,7 +55,12 @@ def show(
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:
-    """Write each report that has a path, and return the paths of the files by format; ``-`` is standard output.
+    """Write each report of a run that has a path, as `deliver` does."""
+    return deliver(targets, lambda name: registry.reporter(name).render(run.record))
+
+
+def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], bytes]) -> dict[str, Path]:
+    """Write each format that has a path, and return the paths of the files by format; ``-`` is standard output.
 
     Raises InputError where a file cannot be written.
     """
@@ -63,7 +68,7 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[
     for name, path in targets:
         if path is None:
             continue
-        content = registry.reporter(name).render(run.record)
+        content = render(name)
         if path == STANDARD_OUTPUT:
             _print(content)
             continue
@@ -74,6 +79,14 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[
             raise InputError(f"{path}: the report cannot be written there ({error.strerror})") from error
         written[name] = path
     return written
+
+
+def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None:
+    """Name the files."""
+    import typer
+
+    for path in written.values():
+        typer.echo(f"wrote {path}", err=on_stderr)
 
 
 def _print(content: bytes) -> None:

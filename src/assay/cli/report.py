@@ -40,7 +40,7 @@ def report(
     must_pass: MustPassOption = None,
     baseline: BaselineOption = None,
 ) -> None:
-    """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
+    """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
 
     With gates it also says whether the run reaches them, and ends with status 1 where it does not.
 
@@ -48,7 +48,7 @@ def report(
     """
     from assay.api import Run, load_run
     from assay.api.gates import keeper_of
-    from assay.cli.output import printed_report, show, write_reports
+    from assay.cli.output import printed_report, say_written, show, write_reports
 
     targets = {"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}
     printed = printed_report(targets)
@@ -60,14 +60,14 @@ def report(
         alpha=alpha,
         must_pass=must_pass,
     )
+    check_one_printed({"--html": html, "--md": md, "--xlsx": xlsx, "--junit": junit, "--json": json})
     stored = load_run(run)
     keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run)
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
         show(stored, as_json=False, folder=run)
-    for path in written.values():
-        typer.echo(f"wrote {path}", err=printed is not None)
+    say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)
     exit_for(stored.record.gates)

@@ -207,6 +207,7 @@ def run(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
+    from assay.cli.output import check_one_printed
 
     gates = gathered(
         minimum=minimum,
@@ -250,6 +251,7 @@ def run(  # one parameter an option
         _print_prompt(settings, opened)
         return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
+    check_one_printed({f"--{name}": path for name, path in reports.items()}, as_json=as_json)
     run_settings(
         settings,
         system=opened,

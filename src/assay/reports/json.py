@@ -77,6 +77,13 @@ class JsonReporter:
         return bytes(written)
 
 
+def document(value: dict[str, object]) -> bytes:
+    """A value as a JSON document with a line break at its end."""
+    written = bytearray()
+    _write(value, written)
+    return bytes(written) + b"\n"
+
+
 def _write(value: dict[str, object], written: bytearray) -> None:
     """Append the value as JSON."""
     import msgspec
