@@ -1,5 +1,6 @@
 """The public Python API."""
 
+from assay.api.asserting import assert_equivalent
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
 from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
@@ -14,6 +15,7 @@ __all__ = [
     "FileOptions",
     "MeasuredJudge",
     "Run",
+    "assert_equivalent",
     "compare",
     "evaluate",
     "evaluate_selections",

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.errors import InputError, Interrupted, UsageError
-from assay.model import Limits
 from assay.ports import FieldNames, System
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
     from assay.api import FileOptions
 
-_MEBIBYTE = 1024 * 1024
 _CONCURRENCY = 4
 _TIMING_ITERATIONS = 3
 
@@ -262,7 +260,7 @@ def run_settings(
                 answers,
                 databases=settings.db,
                 metrics=settings.metrics,
-                limits=_limits(settings),
+                limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",
                 workers=settings.workers,
                 output=folder,
@@ -299,14 +297,4 @@ def _files(settings: RunFileSettings) -> FileOptions:
         case_fields=settings.case_fields,
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
-    )
-
-
-def _limits(settings: RunFileSettings) -> Limits:
-    default = Limits()
-    memory = settings.max_memory_mib
-    return Limits(
-        timeout_s=default.timeout_s if settings.timeout_s is None else settings.timeout_s,
-        max_rows=default.max_rows if settings.max_rows is None else settings.max_rows,
-        max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
     )
