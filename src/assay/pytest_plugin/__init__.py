@@ -9,16 +9,12 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from assay.pytest_plugin.collecting import AssayFile, is_settings
 from assay.pytest_plugin.session import Tally
 
-if TYPE_CHECKING:
-    from assay.pytest_plugin.collecting import AssayFile
-
-_SUFFIXES = (".assay.yaml", ".assay.yml")
 _CASE_FILES = pytest.StashKey[frozenset[Path]]()
 
 
@@ -33,6 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and find the files that ``assay_cases`` names. Raises pytest.UsageError."""
     config.pluginmanager.register(Tally(), "assay-tally")
+    _import_as_it_is(config)
     config.addinivalue_line("markers", "assay: a case of a question set, judged by Assay")
     files = tuple(_named_files(config))
     config.stash[_CASE_FILES] = frozenset(files)
@@ -44,13 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssayFile | None:
     """Take the files that hold cases."""
-    is_settings = file_path.name.endswith(_SUFFIXES)
     named = parent.config.stash.get(_CASE_FILES, frozenset())
-    if not is_settings and not (named and file_path.resolve() in named):
-        return None
-    from assay.pytest_plugin.collecting import AssayFile
-
-    return AssayFile.from_parent(parent, path=file_path)
+    if is_settings(file_path.name) or (named and file_path.resolve() in named):
+        file: AssayFile = AssayFile.from_parent(parent, path=file_path)
+        return file
+    return None
 
 
 def _named_files(config: pytest.Config) -> Iterator[Path]:
@@ -64,3 +59,14 @@ def _named_files(config: pytest.Config) -> Iterator[Path]:
             raise pytest.UsageError(f"assay_cases names {named}: {what}")
         yield from (file for file in files if file not in seen)
         seen.update(files)
+
+
+def _import_as_it_is(config: pytest.Config) -> None:
+    """Leave this package's modules out of what pytest rewrites for its assertions.
+
+    It marks the whole of any package that brings a plugin. That finds nothing here, and where no
+    bytecode is kept, as in many containers, it costs each session a second.
+    """
+    marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("assay")
