@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         FileOptions,
         MeasuredJudge,
         Run,
+        assert_equivalent,
         compare,
         evaluate,
         evaluate_selections,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         PluginError,
         RunError,
         SystemUnusable,
+        UnscoredError,
         UsageError,
     )
     from assay.llm_judge import Calibration, JudgedCase, Opinion, QueryJudge, QueryPair
@@ -117,9 +119,11 @@ __all__ = [
     "TimeRange",
     "Turn",
     "TurnAnswer",
+    "UnscoredError",
     "UsageError",
     "Verdict",
     "__version__",
+    "assert_equivalent",
     "compare",
     "diff",
     "evaluate",
@@ -142,6 +146,7 @@ __all__ = [
 _HOMES = {
     "assay.api": (
         *("FileOptions", "Run", "compare", "evaluate", "evaluate_selections", "examine", "judge", "judge_selection"),
+        "assert_equivalent",
         *("MeasuredJudge", "judge_equivalence", "judge_run", "load_run", "measure_judge", "open_judge", "open_model"),
         *("open_system", "read_labels", "read_selection", "Leaderboard", "RunDiff", "diff", "leaderboard"),
     ),

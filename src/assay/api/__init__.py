@@ -1,5 +1,6 @@
 """The public Python API."""
 
+from assay.api.asserting import assert_equivalent
 from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
@@ -17,6 +18,7 @@ __all__ = [
     "MeasuredJudge",
     "Run",
     "RunDiff",
+    "assert_equivalent",
     "compare",
     "diff",
     "evaluate",

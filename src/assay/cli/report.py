@@ -60,7 +60,6 @@ def report(
         alpha=alpha,
         must_pass=must_pass,
     )
-    check_one_printed({"--html": html, "--md": md, "--xlsx": xlsx, "--junit": junit, "--json": json})
     stored = load_run(run)
     keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run)
     stored = Run(keeper.judged(stored.record))

@@ -21,7 +21,6 @@ from assay.cli.gates import (
     gathered,
 )
 from assay.errors import InputError, Interrupted, UsageError
-from assay.model import Limits
 from assay.ports import FieldNames, System
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from assay.api import FileOptions
     from assay.api.gates import GateKeeper
 
-_MEBIBYTE = 1024 * 1024
 _CONCURRENCY = 4
 _TIMING_ITERATIONS = 3
 
@@ -207,7 +205,6 @@ def run(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
-    from assay.cli.output import check_one_printed
 
     gates = gathered(
         minimum=minimum,
@@ -251,7 +248,6 @@ def run(  # one parameter an option
         _print_prompt(settings, opened)
         return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
-    check_one_printed({f"--{name}": path for name, path in reports.items()}, as_json=as_json)
     run_settings(
         settings,
         system=opened,
@@ -317,7 +313,7 @@ def run_settings(
                 answers,
                 databases=settings.db,
                 metrics=settings.metrics,
-                limits=_limits(settings),
+                limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",
                 workers=settings.workers,
                 output=folder,
@@ -359,14 +355,4 @@ def _files(settings: RunFileSettings) -> FileOptions:
         case_fields=settings.case_fields,
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
-    )
-
-
-def _limits(settings: RunFileSettings) -> Limits:
-    default = Limits()
-    memory = settings.max_memory_mib
-    return Limits(
-        timeout_s=default.timeout_s if settings.timeout_s is None else settings.timeout_s,
-        max_rows=default.max_rows if settings.max_rows is None else settings.max_rows,
-        max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
     )
