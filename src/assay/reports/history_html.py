@@ -25,7 +25,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
 
     view = history_view(points, folder=folder)
     css = asset("report.css") + asset(TREND_CSS)
-    finished = [row for row in view.rows if row.point.status == "finished"]
+    finished = [row for row in view.rows if row.point.status == "finished" and row.started]
     page = template("history.html").render(
         view=view,
         latest=finished[-1] if finished else None,

@@ -122,7 +122,7 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
         folder="" if place == name else place,
         tags=tuple(one_line(tag, limit=40) for tag in (settings.tags if settings else ())),
         system=one_line(short_name(settings.predictions), limit=_NAME_LENGTH) if settings else "",
-        cases="" if asked is None else labels[asked] if finished else one_line(asked.name, limit=_NAME_LENGTH),
+        cases="" if asked is None else labels.get(asked, one_line(asked.name)).partition(" (")[0],
         count=f"{point.cases:,}" if finished else "",
         headline={"running": "unfinished", "damaged": "damaged"}.get(point.status)
         or percent(rate.value if rate is not None else None),
@@ -152,9 +152,9 @@ def _labels(points: Iterable[HistoryPoint]) -> dict[QuestionSet, str]:
     for one in sets:
         label = one_line(one.name, limit=_NAME_LENGTH)
         if named[one.name] > 1 and contents[one.name] > 1:
-            label += f" ({(one.digest or 'in memory')[:6]})"
+            label += f" #{one.digest[:6]}" if one.digest else ", in memory"
         if counted[one.name, one.cases] < named[one.name]:
-            label += f", {plural(one.cases, 'case')}"
+            label += f" ({plural(one.cases, 'case')})"
         labels[one] = label
     return labels
 
@@ -204,14 +204,17 @@ def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], me
     finished = [point for point in points if point.status == "finished"]
     runs = Counter(asked for point in finished if (asked := question_set(point)))
     if len(runs) > 1:
-        shown = "; ".join(f"{labels[one]}: {plural(count, 'run')}" for one, count in runs.most_common(6))
+        shown = "; ".join(f"{plural(count, 'run')} over {labels[one]}" for one, count in runs.most_common(6))
         more = f"; and {len(runs) - 6} more" if len(runs) > 6 else ""
-        yield f"These runs are over {len(runs)} question sets, and only runs over the same one compare: {shown}{more}."
+        yield f"Only runs over the same cases compare, and here are {len(runs)} question sets: {shown}{more}."
     if len(metrics) > 1:
         yield f"The headlines are of {len(metrics)} metrics: {', '.join(map(one_line, metrics))}."
     without = sum(1 for point in finished if point.headline is None)
     if without and len(metrics) == 1:
         yield f"{plural(without, 'run')} did not ask for the metric {one_line(metrics[0])}."
+    timeless = sum(1 for point in finished if started_at(point) is None)
+    if timeless:
+        yield f"{plural(timeless, 'run')} without a start time {'stands' if timeless == 1 else 'stand'} in no trend."
     unfinished = sum(1 for point in points if point.status == "running")
     if unfinished:
         is_, it_goes = ("is", "it goes") if unfinished == 1 else ("are", "they go")

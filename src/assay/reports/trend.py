@@ -88,7 +88,10 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
     if not series:
         return ""
     scale = _Scale(series, size)
-    marks = [[scale.mark(point) for point in one.points] for one in series]
+    marks = [
+        [scale.mark(point, x) for point, x in zip(one.points, places, strict=True)]
+        for one, places in zip(series, scale.places, strict=True)
+    ]
     name = f"trend-{size.name}"
     labelled = f'role="img" aria-labelledby="{name}-title {name}-desc"'
     parts = [
@@ -143,26 +146,30 @@ class _Scale:
     def __init__(self, series: Sequence[TrendSeries], size: TrendSize) -> None:
         self.size = size
         points = [point for one in series for point in one.points]
-        self.times = sorted({point.at for point in points})
+        order = sorted(
+            (point.at, number, place) for number, one in enumerate(series) for place, point in enumerate(one.points)
+        )
+        self.times = [at for at, _, _ in order]
         lows = [min(point.low, point.value) for point in points]
         highs = [max(point.high, point.value) for point in points]
         self.step, self.low, self.high = value_axis(min(lows), max(highs))
         width = size.width - _LEFT - _RIGHT
-        self.inset = min(30.0, width / 8)
-        self.gap, places = _spread(self.times, width - 2 * self.inset)
-        self._x = {at: _LEFT + self.inset + place for at, place in zip(self.times, places, strict=True)}
-
-    def x(self, at: datetime) -> float:
-        return self._x[at]
+        inset = min(30.0, width / 8)
+        self.gap, spread = _spread(self.times, width - 2 * inset)
+        self._xs = [_LEFT + inset + x for x in spread]
+        self.places = [[0.0] * len(one.points) for one in series]
+        """Where each point of each series lies from left to right: no two in one place."""
+        for (_, number, place), x in zip(order, self._xs, strict=True):
+            self.places[number][place] = x
 
     def y(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
         return self.size.height - _BOTTOM - share * (self.size.height - _TOP - _BOTTOM)
 
-    def mark(self, point: TrendPoint) -> _Mark:
+    def mark(self, point: TrendPoint, x: float) -> _Mark:
         return _Mark(
             point=point,
-            x=self.x(point.at),
+            x=x,
             y=self.y(point.value),
             top=self.y(max(point.high, point.value)),
             bottom=self.y(min(point.low, point.value)),
@@ -186,18 +193,18 @@ class _Scale:
     def dates(self) -> list[tuple[float, str]]:
         """The first run of each day, or of each minute where all are of one day; as many as there is room for."""
         in_one_day = self.times[-1] - self.times[0] < timedelta(hours=36)
-        firsts: dict[str, datetime] = {}
-        for at in self.times:
-            firsts.setdefault(f"{at:%Y-%m-%d %H:%M}" if in_one_day else f"{at:%Y-%m-%d}", at)
+        firsts: dict[str, tuple[datetime, float]] = {}
+        for at, x in zip(self.times, self._xs, strict=True):
+            firsts.setdefault(f"{at:%Y-%m-%d %H:%M}" if in_one_day else f"{at:%Y-%m-%d}", (at, x))
         ticks = []
         before: datetime | None = None
-        for at in firsts.values():
+        for at, x in firsts.values():
             if in_one_day:
                 new = before is None or before.date() != at.date()
                 text = f"{at.day} {_MONTHS[at.month - 1]} {at:%H:%M}" if new else f"{at:%H:%M}"
             else:
                 text = _day(at) if before is None or before.year != at.year else f"{at.day} {_MONTHS[at.month - 1]}"
-            ticks.append((self.x(at), text))
+            ticks.append((x, text))
             before = at
         kept: list[tuple[float, str]] = []
         for x, text in [ticks[0], ticks[-1], *ticks[1:-1]]:
@@ -225,13 +232,14 @@ def value_axis(low: float, high: float) -> tuple[float, float, float]:
 
 
 def _spread(times: Sequence[datetime], width: float) -> tuple[float, list[float]]:
-    """The least distance between two times, and their places: half of the room by time, half evenly."""
+    """The least distance between two runs, and their places: half of the room by time, half evenly."""
     if len(times) == 1:
         return width, [width / 2]
-    even = min(2 * _FEW, width / 2 / (len(times) - 1))
-    rest = width - even * (len(times) - 1)
     whole = (times[-1] - times[0]) / timedelta(seconds=1)
-    places = [even * place + rest * ((at - times[0]) / timedelta(seconds=1)) / whole for place, at in enumerate(times)]
+    steps = len(times) - 1
+    even = min(2 * _FEW, width / 2 / steps) if whole else width / steps
+    rest = (width - even * steps) / (whole or 1.0)
+    places = [even * place + rest * ((at - times[0]) / timedelta(seconds=1)) for place, at in enumerate(times)]
     return min(after - before for before, after in pairwise(places)), places
 
 

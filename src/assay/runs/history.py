@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from assay.errors import InputError, RunError
-from assay.model import Group, HistoryPoint, Provenance, Rate, Run, RunSettings
+from assay.model import Group, HistoryPoint, Provenance, Run, RunSettings
 from assay.runs.codec import decode_value, encode_value
 from assay.runs.store import FORMAT, MAY_DIFFER, RUN_FILE
 
@@ -100,11 +100,14 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
     except OSError as error:
         return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")
     except RunError as error:
-        return _damaged(folder, f"{RUN_FILE} is damaged: {_cause(error)}")
+        return _damaged(folder, f"{RUN_FILE} is damaged ({_cause(error)}): run its command again with --overwrite")
     if head.format > FORMAT:
         return _damaged(folder, f"written by a newer Assay (format {head.format}): update this one to read it")
     if head.status == "finished" and head.aggregates is None:
-        return _damaged(folder, f"{RUN_FILE} says that the run is finished, and has no numbers")
+        return _damaged(
+            folder,
+            f"{RUN_FILE} says that the run is finished, and has no numbers: run its command again with --overwrite",
+        )
     return _point(str(folder), head, metric)
 
 
