@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TREND_CSS = "trend.css"
+_FEW_POINTS = 25
+"""So many fit even the narrow chart with whiskers."""
 
 
 def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
@@ -86,7 +88,8 @@ def _caption(view: HistoryView) -> str:
         parts.append("A line joins only runs over the same cases; the others stand beside it and do not compare.")
     if any(point.current for point in points):
         parts.append("The ring marks this run.")
-    parts.append(f"Whiskers are {view.confidence} intervals.")
+    marks = "Whiskers, and the band where runs stand close," if len(points) > _FEW_POINTS else "Whiskers"
+    parts.append(f"{marks} are {view.confidence} intervals.")
     if low > 0:
         parts.append(f"The axis begins at {low * 100:g} %.")
     if view.left_out:

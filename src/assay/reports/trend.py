@@ -26,6 +26,10 @@ _LEAST_SPAN = 0.05
 _TICKS = 5
 _FEW = 26.0
 """From how many units between two runs on every point may have its label."""
+_DENSE = 6.0
+"""Below so many units between two runs a band takes the place of whiskers."""
+_LAST_LABEL = 46.0
+"""Room for a value to the right of the last point."""
 SHAPES = ("circle", "square", "diamond", "triangle")
 
 
@@ -155,7 +159,8 @@ class _Scale:
         self.step, self.low, self.high = value_axis(min(lows), max(highs))
         width = size.width - _LEFT - _RIGHT
         inset = min(30.0, width / 8)
-        self.gap, spread = _spread(self.times, width - 2 * inset)
+        self.gap, spread = _spread(self.times, width - inset - _LAST_LABEL)
+        self.dense = self.gap < _DENSE
         self._xs = [_LEFT + inset + x for x in spread]
         self.places = [[0.0] * len(one.points) for one in series]
         """Where each point of each series lies from left to right: no two in one place."""
@@ -245,15 +250,18 @@ def _spread(times: Sequence[datetime], width: float) -> tuple[float, list[float]
 
 def _drawn(marks: Sequence[_Mark], place: int, scale: _Scale) -> Iterator[str]:
     """A series: its whiskers, its line, its points."""
-    radius = min(5.0, max(2.0, scale.gap / 3)) if len(marks) > 1 else 5.0
+    radius = min(5.0, max(1.5, scale.gap / 3)) if len(marks) > 1 else 5.0
     cap = min(4.0, max(1.0, scale.gap / 3))
-    yield f'<g class="series {"main" if not place else "other"}">'
+    yield f'<g class="series {"main" if not place else "other"}{" dense" if scale.dense else ""}">'
+    if scale.dense and len(marks) > 1:
+        around = [*((mark.x, mark.top) for mark in marks), *((mark.x, mark.bottom) for mark in reversed(marks))]
+        yield f'<path class="band" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in around)}Z"/>'
     if len(marks) > 1:
         path = "L".join(f"{mark.x:.1f} {mark.y:.1f}" for mark in marks)
         yield f'<path class="line" d="M{path}"/>'
     for mark in marks:
         yield f"<g><title>{escape(mark.point.said)}</title>"
-        if mark.bottom - mark.top > 1:
+        if mark.bottom - mark.top > 1 and not (scale.dense and len(marks) > 1):
             left, right = mark.x - cap, mark.x + cap
             yield (
                 f'<path class="whisker" d="M{mark.x:.1f} {mark.top:.1f}V{mark.bottom:.1f}'
