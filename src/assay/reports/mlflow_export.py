@@ -1,7 +1,7 @@
 """A run as a run of an MLflow experiment: its settings, numbers, labels and report.
 
-MLflow is imported here and nowhere else, when an export is asked for. What it says of its own use to its makers is
-switched off, unless the user's environment switches it on.
+MLflow is imported here and nowhere else, when an export is asked for. While it works, what it says of its own use to
+its makers and on standard output is switched off, unless the user's environment says otherwise.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +25,12 @@ from assay.runs.store import RUN_FILE, finished_file
 
 IDENTITY = "assay.identity"
 """The tag by which a run that is there already is known."""
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    # Seven by default, which makes minutes of silence where nobody is there.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+}
 _LONGEST_PARAM = 500
 _LONGEST_TAG = 5000
 _BATCH = 100
@@ -46,7 +53,23 @@ def export_run(run: Run, *, tracking_uri: str | None, experiment: str, folder: s
     ``tracking_uri`` None: MLflow's own (``MLFLOW_TRACKING_URI``). Raises MissingDependency without MLflow,
     InputError where the store cannot be written.
     """
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    with _environment():
+        return _exported(run, tracking_uri, experiment, folder)
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Our defaults for what the user's environment leaves open, for as long as this lasts."""
+    added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def _exported(run: Run, tracking_uri: str | None, experiment: str, folder: str) -> MlflowExport:
     try:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
