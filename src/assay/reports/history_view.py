@@ -139,7 +139,7 @@ def _beside(folder: str, listed: str) -> str:
         inside = path.relative_to(listed)
     except ValueError:
         return one_line(folder, limit=_NAME_LENGTH)
-    return one_line((inside if inside.parts else path).as_posix() if inside.parts else path.name, limit=_NAME_LENGTH)
+    return one_line(inside.as_posix() if inside.parts else path.name, limit=_NAME_LENGTH)
 
 
 def _labels(points: Iterable[HistoryPoint]) -> dict[QuestionSet, str]:
@@ -185,7 +185,8 @@ def _series(
 def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
     value = rate.value if rate.value is not None else 0.0
     name = one_line(run_name(point), limit=_NAME_LENGTH)
-    tally = f"{number(rate.numerator)} of {rate.n:,}"
+    whole = float(rate.numerator).is_integer()
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {percent(value)} {interval(rate)} ({tally}), {label}"
     return TrendPoint(
         at=at,
