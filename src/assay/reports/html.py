@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
-from assay.reports.history_html import TREND_CSS, over_time
 from assay.reports.selection_tables import dimension_legend
 
 if TYPE_CHECKING:
@@ -48,8 +47,11 @@ class HtmlReporter:
 
         shown = _shown(run.evidence, _MOST_CASES if run.settings.selection is None else _MOST_SELECTIONS)
         view = view_of(run, detailed=shown)
-        trend = over_time(run)
-        css, script = asset("report.css") + (asset(TREND_CSS) if trend else ""), asset("report.js")
+        trend, css, script = None, asset("report.css"), asset("report.js")
+        if run.history:
+            from assay.reports.history_html import TREND_CSS, over_time
+
+            trend, css = over_time(run), css + asset(TREND_CSS)
         page = template("report.html").render(
             view=view,
             over_time=trend,
