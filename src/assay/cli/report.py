@@ -39,6 +39,9 @@ def report(
     alpha: AlphaOption = None,
     must_pass: MustPassOption = None,
     baseline: BaselineOption = None,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
+    ] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
 
@@ -63,6 +66,10 @@ def report(
     stored = load_run(run)
     keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run)
     stored = Run(keeper.judged(stored.record))
+    if history is not None:
+        from assay.api.history import with_history
+
+        stored = with_history(stored, history)
     written = write_reports(stored, targets.items())
     if not written and printed is None:
         show(stored, as_json=False, folder=run)

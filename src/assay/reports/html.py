@@ -47,9 +47,14 @@ class HtmlReporter:
 
         shown = _shown(run.evidence, _MOST_CASES if run.settings.selection is None else _MOST_SELECTIONS)
         view = view_of(run, detailed=shown)
-        css, script = _asset("report.css"), _asset("report.js")
-        page = _template().render(
+        trend, css, script = None, asset("report.css"), asset("report.js")
+        if run.history:
+            from assay.reports.history_html import TREND_CSS, over_time
+
+            trend, css = over_time(run), css + asset(TREND_CSS)
+        page = template("report.html").render(
             view=view,
+            over_time=trend,
             shown={case.anchor for case in view.cases},
             left_out=len(run.evidence) - len(shown),
             policy=content_security_policy(css, script),
@@ -86,16 +91,18 @@ def _hash(text: str) -> str:
 
 
 @lru_cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A style sheet, script or template of ours."""
     # Universal newlines: a browser hashes what it parsed, where every line break is a line feed.
     return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 @lru_cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """One of our templates. It escapes all text that it is given."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
