@@ -271,7 +271,7 @@ const browser = (() => {
     let typing = 0;
     nodes.search.addEventListener("input", () => {
       clearTimeout(typing);
-      typing = setTimeout(() => { state.q = nodes.search.value.trim(); changed(); }, total > 2000 ? 60 : 0);
+      typing = setTimeout(() => { state.q = nodes.search.value.trim(); changed(); }, 0);
     });
     nodes.metric.addEventListener("change", () => {
       state.metric = nodes.metric.value || null;
