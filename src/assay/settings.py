@@ -6,6 +6,12 @@
     output: runs/first
     metrics: [match, bird_ex]
     timeout_s: 10
+    baseline: runs/main
+    gates:
+      min: {match: 0.8}
+      max_drop: {match: 1%}
+      fail_on_regression: true
+      must_pass: [tag:smoke]
 
 Paths are relative to the file. Flags on the command line weigh more.
 """
@@ -19,10 +25,42 @@ from typing import Any
 
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
+from assay.model.gate import HEADLINE
 from assay.ports import FieldNames
 
 _SUFFIXES = (".yaml", ".yml")
 _FILE_SCHEMES = ("sqlite", "duckdb")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSettings:
+    """What a run must reach, as the file has it (docs/gates.md)."""
+
+    min: dict[str, float | str] | None = None
+    """Per metric, a number or a text such as ``80%``."""
+    max_drop: dict[str, float | str] | None = None
+    fail_on_regression: bool | str | tuple[str, ...] = False
+    """True: the headline metric."""
+    alpha: float | None = None
+    must_pass: str | tuple[str, ...] = ()
+    origin: str | None = None
+    """The file, for messages; not read from it."""
+
+    @property
+    def regression_metrics(self) -> tuple[str, ...]:
+        """The metrics, or what stands for the headline's."""
+        if isinstance(self.fail_on_regression, bool):
+            return (HEADLINE,) if self.fail_on_regression else ()
+        return _several(self.fail_on_regression)
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """Those of ``must_pass``, also where it is a single one."""
+        return _several(self.must_pass)
+
+
+def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +87,9 @@ class RunFileSettings:
     prediction_format: str | None = None
     case_fields: FieldNames = field(default_factory=FieldNames)
     prediction_fields: FieldNames = field(default_factory=FieldNames)
+    gates: GateSettings | None = None
+    baseline: str | None = None
+    """Folder of the finished run that gates compare with."""
 
     def overlaid(self, other: RunFileSettings) -> RunFileSettings:
         """These settings with those of ``other`` that are given, but for its ``cases``."""
@@ -73,17 +114,25 @@ def read_run_file(path: Path) -> RunFileSettings:
     import msgspec
 
     content: dict[str, Any] = _read(path)
-    known = [one.name for one in fields(RunFileSettings)]
-    for name in content:
-        if name not in known:
-            close = get_close_matches(str(name), known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise CaseFileError(f"no setting is called {name!r}{hint}: there is {', '.join(known)}", path=str(path))
+    _check_names(content, "setting", [one.name for one in fields(RunFileSettings)], path)
+    if isinstance(content.get("gates"), dict):
+        _check_names(content["gates"], "gate", [one.name for one in fields(GateSettings) if one.name != "origin"], path)
     try:
         settings = msgspec.convert(content, RunFileSettings)
     except msgspec.ValidationError as error:
         raise CaseFileError(str(error), path=str(path)) from error
+    if settings.gates is not None:
+        settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
     return _relative_to(settings, path.parent)
+
+
+def _check_names(content: dict[str, Any], noun: str, known: list[str], path: Path) -> None:
+    """Raise CaseFileError, with the closest name, for one that is not known."""
+    for name in content:
+        if name not in known:
+            close = get_close_matches(str(name), known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise CaseFileError(f"no {noun} is called {name!r}{hint}: there is {', '.join(known)}", path=str(path))
 
 
 def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
@@ -95,6 +144,7 @@ def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
         cases=within(settings.cases),
         predictions=within(settings.predictions),
         output=within(settings.output),
+        baseline=within(settings.baseline),
         db=None if settings.db is None else _url_relative_to(settings.db, folder),
     )
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+HEADLINE: Final = "headline"
+"""In place of a metric's name: whatever leads the run, which is `match` where it is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +18,7 @@ class Gates:
     max_drop: tuple[tuple[str, float], ...] = ()
     """Per metric how far its mean may lie below the baseline's, over the cases that both runs have."""
     fail_on_regression: tuple[str, ...] = ()
-    """Metrics that must not be significantly worse than the baseline's."""
+    """Metrics, or ``headline``, that must not be significantly worse than the baseline's."""
     alpha: float = 0.05
     """The level of that significance, after Holm's correction across ``fail_on_regression``."""
     must_pass: tuple[str, ...] = ()

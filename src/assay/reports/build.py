@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from assay.model import Aggregates, Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
+from assay.reports.gates import gate_rows
 from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.view import (
     CaseLink,
@@ -120,6 +121,7 @@ class _Builder:
             ),
             time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES),
             selection=selection_build.overview(self.run, self.metrics, room) if self.of_selections else None,
+            gates=gate_rows(self.run.gates, self.links),
         )
 
     def case(self, item: Evidence, room: selection_build.Room) -> CaseView:

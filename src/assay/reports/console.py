@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
+from assay.reports.gates import plain_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import SelectionOverview
 from assay.reports.terminal import GROUP_ROWS, drawn
-from assay.reports.text import one_line
+from assay.reports.text import aligned, one_line
 from assay.reports.view import CountRow, CrossTable, Figure, GroupTable, RunView, most_cases, named_ids
 
 if TYPE_CHECKING:
@@ -73,13 +74,15 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
         *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *(f"note: {note}" for note in view.notes),
     ]
+    if view.gates:
+        lines += ["", f"gates: {view.gates_passed}", *aligned(plain_cells(view.gates))]
     if view.selection:
         lines += _selection_lines(view, view.selection)
     else:
         for table in view.first_groups:
             lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     lines += ["", "metrics"]
-    lines += _columns(
+    lines += aligned(
         [
             (
                 row.metric,
@@ -94,12 +97,10 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     )
     for title, rows in view.count_tables:
         lines += ["", title]
-        lines += _columns(
-            [(_blamed(row), f"{row.count:,}", named_ids(row.cases, limit=10)) for row in rows], right=(1,)
-        )
+        lines += aligned([(_blamed(row), f"{row.count:,}", named_ids(row.cases, limit=10)) for row in rows], right=(1,))
     if view.cross:
         lines += ["", "cases on which two metrics disagree"]
-        lines += _columns(
+        lines += aligned(
             [(f"{row.says}, not {row.denies}", f"{len(row.cases):,}", named_ids(row.cases)) for row in view.pairs],
             right=(1,),
         )
@@ -108,7 +109,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
         lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
     if view.slowest:
         lines += ["", "slowest queries"]
-        lines += _columns(
+        lines += aligned(
             [
                 (row.time, row.side, f"case {row.case.id}", one_line(row.query, limit=_QUERY_LENGTH))
                 for row in view.slowest
@@ -125,11 +126,11 @@ def _selection_lines(view: RunView, overview: SelectionOverview) -> list[str]:
     lines = []
     if overview.dimensions:
         header, rows = dimension_cells(overview)
-        lines += ["", "terms by dimension", *_columns([header, *rows], right=range(1, len(header)))]
+        lines += ["", "terms by dimension", *aligned([header, *rows], right=range(1, len(header)))]
         lines += [f"  {dimension_legend(overview)}"]
     for table in view.groups:
         header, rows = group_cells(view, table, limit=GROUP_ROWS)
-        lines += ["", f"{view.headline_name} by {table.title}", *_columns([header, *rows], right=(1, 3, 4, 5))]
+        lines += ["", f"{view.headline_name} by {table.title}", *aligned([header, *rows], right=(1, 3, 4, 5))]
         hidden = len(table.rows) - len(rows)
         lines += [f"  and {hidden:,} with fewer cases"] if hidden else []
     return lines
@@ -138,7 +139,7 @@ def _selection_lines(view: RunView, overview: SelectionOverview) -> list[str]:
 def _group_lines(table: GroupTable) -> list[str]:
     rows = most_cases(table, GROUP_ROWS)
     hidden = len(table.rows) - len(rows)
-    lines = _columns(
+    lines = aligned(
         [(row.name, row.headline.text, row.headline.interval, row.headline.tally) for row in rows], right=(1,)
     )
     return [*lines, *([f"  and {hidden:,} with fewer cases"] if hidden else [])]
@@ -150,25 +151,11 @@ def _cross_lines(cross: CrossTable) -> list[str]:
     rows = [("all pairs", *(str(place + 1) for place in places))]
     for place, name in enumerate(cross.metrics):
         rows.append((f"{place + 1} {name}", *("·" if count is None else f"{count:,}" for count in cross.counts[place])))
-    return _columns(rows, right=range(1, len(cross.metrics) + 1))
+    return aligned(rows, right=range(1, len(cross.metrics) + 1))
 
 
 def _reading(figure: Figure) -> str:
     return " ".join(part for part in (figure.text, figure.interval, f"({figure.tally})") if part)
-
-
-def _columns(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows in aligned columns, those in ``right`` to the right; the last one is as long as it is."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-
-    def line(row: tuple[str, ...]) -> str:
-        cells = (
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        return "  " + "  ".join(cells)
-
-    return [line(row) for row in rows]
 
 
 def _blamed(row: CountRow) -> str:

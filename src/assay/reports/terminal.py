@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.reports.gates import drawn_gates
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import BesideHeadline, SelectionOverview
 from assay.reports.view import (
@@ -42,6 +43,8 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
 
     inner = max(20, width - 2 * _MARGIN)
     parts: list[RenderableType] = [Text(), _headline(view, inner)]
+    if view.gates:
+        parts += [_title(f"Gates: {view.gates_passed}"), drawn_gates(view.gates, inner)]
     if view.selection:
         parts += _selection_parts(view, view.selection, inner)
     for table in () if view.selection else view.first_groups:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -132,6 +133,20 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 def words(name: str) -> str:
     """A name of the vocabulary as words: ``superset_columns`` reads ``superset columns``."""
     return one_line(name.replace("_", " "))
+
+
+def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:
+    """Rows in aligned columns, those in ``right`` to the right; the last one is as long as it is."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+
+    def line(row: tuple[str, ...]) -> str:
+        cells = (
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return "  " + "  ".join(cells)
+
+    return [line(row) for row in rows]
 
 
 def _percent_digits(value: float) -> str:

@@ -212,6 +212,24 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateRow:
+    """One thing that was demanded of the run, what was found, and the cases that are not as demanded."""
+
+    gate: str
+    passed: bool
+    wanted: str
+    found: str
+    missed_by: str
+    """Empty where it passed."""
+    cases: tuple[CaseLink, ...]
+
+    @property
+    def state(self) -> Literal["passed", "missed"]:
+        """The word for it."""
+        return "passed" if self.passed else "missed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """A run, ready to draw."""
 
@@ -254,6 +272,13 @@ class RunView:
     time_states: tuple[CountRow, ...] = ()
     selection: SelectionOverview | None = None
     """For SDMX runs only."""
+    gates: tuple[GateRow, ...] = ()
+    """What was demanded of the run, in the order in which it was."""
+
+    @property
+    def gates_passed(self) -> str:
+        """Such as ``3 of 4 passed``."""
+        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
 
     @property
     def beside(self) -> tuple[BesideHeadline, ...]:

@@ -1,0 +1,334 @@
+"""A comparison of two runs as a terminal shows it, drawn with rich.
+
+Text is always a `rich.text.Text`, never markup: a case id may hold brackets. What colour says, words
+or signs say too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.reports.diff_view import (
+    ChangeRow,
+    ChangeTable,
+    DiffFigure,
+    DiffGroupTable,
+    DiffView,
+    Direction,
+    ShownKind,
+    first_names,
+    most_changed,
+)
+from assay.reports.gates import drawn_gates
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+GROUP_ROWS = 8
+MORE_IDS = 12
+MATCH_NAMES = 10
+MARGIN = 2
+_WIDEST = 100
+_NAME_WIDTH = 28
+_LEAST_BAR, _WIDEST_BAR = 11, 41
+_COLOURS: dict[Direction, str] = {"better": "green", "worse": "red", "unclear": "yellow", "unknown": "default"}
+SIGNS: dict[Direction, str] = {"better": "▲", "worse": "▼", "unclear": "·", "unknown": " "}
+_KIND_STYLES: dict[ShownKind, tuple[str, str]] = {
+    "still_right": ("━", "green dim"),
+    "fixed": ("█", "green"),
+    "better": ("▓", "green"),
+    "flaky": ("┅", "yellow"),
+    "worse": ("▓", "red"),
+    "broken": ("█", "red"),
+    "otherwise": ("╍", "red dim"),
+    "still_wrong": ("─", "bright_black"),
+    "unscored": ("·", "bright_black"),
+}
+"""In the order of the bar: right to wrong."""
+
+
+def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
+    """The parts of the comparison, top to bottom, for a terminal of ``width`` columns."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    inner = max(20, width - 2 * MARGIN)
+    parts: list[RenderableType] = [Text(), _panel(view, inner), *_sides(view, inner)]
+    if view.gates:
+        parts += [title("Gates"), drawn_gates(view.gates, inner)]
+    for table in view.changes:
+        parts += _change_table(table)
+    if view.metrics:
+        figures = [row.figure for row in view.metrics]
+        names = [Text(row.metric, style="bold" if row.headline else "") for row in view.metrics]
+        parts += [title("Metrics"), *_forest("metric", names, figures, inner)]
+    parts += [Text(said, style="dim") for said in view.only_in_one]
+    for group in view.groups:
+        parts += _group_table(view, group, inner)
+    if view.matching:
+        parts += [title("Cases that are not the same in both runs"), *_matching(view, inner)]
+    parts += [title("What these numbers can show")] if view.power or view.methods else []
+    parts += [Text(view.power)] if view.power else []
+    parts += [Text(said, style="dim") for said in view.methods]
+    if steps:
+        parts += [title("Next"), *drawn_steps(steps)]
+    parts.append(Text())
+    return [Padding(part, (0, MARGIN)) for part in parts]
+
+
+def title(text: str) -> Text:
+    """A heading, with a blank line above."""
+    from rich.text import Text
+
+    return Text("\n").append(text, style="bold underline")
+
+
+def framed(parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, foot: str, width: int) -> RenderableType:
+    """The panel that a summary begins with."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [*parts]
+    if notes:
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        for note in notes:
+            grid.add_row(Text("!", style="bold yellow"), Text(note))
+        shown += [Text(), grid]
+    return Panel(
+        Group(*shown),
+        title=Text(f" {head} ", style="bold"),
+        title_align="left",
+        subtitle=Text(f" {foot} ", style="dim"),
+        subtitle_align="right",
+        border_style="dim",
+        padding=(1, 2),
+        width=min(width, _WIDEST),
+    )
+
+
+def drawn_steps(steps: Sequence[tuple[str, str]]) -> list[Text]:
+    """Where to read on."""
+    from rich.text import Text
+
+    room = max(len(what) for what, _ in steps) + 2
+    return [Text.assemble((what.ljust(room), "dim"), (command, "cyan")) for what, command in steps]
+
+
+def _panel(view: DiffView, width: int) -> RenderableType:
+    from rich.text import Text
+
+    parts: list[RenderableType] = [
+        Text.assemble((view.lead, f"bold {_COLOURS[view.direction]}"), ": ", view.rest),
+    ]
+    if view.counts:
+        cells = max(10, min(width, _WIDEST) - 6)
+        parts += [Text(), _kinds_bar(view, cells), _kinds_legend(view)]
+    foot = f"{view.headline_metric}, {view.confidence} interval"
+    return framed(parts, view.notes, head=view.title, foot=foot, width=width)
+
+
+def _kinds_bar(view: DiffView, cells: int) -> Text:
+    """All paired cases, from still right to unscored; each kind has a cell at least."""
+    from rich.text import Text
+
+    counts = {one.kind: one.count for one in view.counts}
+    kinds = [kind for kind in _KIND_STYLES if kind in counts]
+    total = sum(counts.values())
+    shares = {kind: max(1, round(counts[kind] / total * cells)) for kind in kinds}
+    # The largest kind gives or takes what rounding left over.
+    largest = max(kinds, key=lambda kind: counts[kind])
+    shares[largest] = max(1, shares[largest] + cells - sum(shares.values()))
+    bar = Text(no_wrap=True)
+    for kind in kinds:
+        sign, style = _KIND_STYLES[kind]
+        bar.append(sign * shares[kind], style=style)
+    return bar
+
+
+def _kinds_legend(view: DiffView) -> Text:
+    from rich.text import Text
+
+    counts = {one.kind: one for one in view.counts}
+    legend = Text()
+    for kind, (sign, style) in _KIND_STYLES.items():
+        if kind in counts:
+            legend.append("   " if legend else "").append(sign, style=style)
+            legend.append(f"\u00a0{counts[kind].count:,}", style="bold").append(
+                "\u00a0" + counts[kind].name.replace(" ", "\u00a0")
+            )
+    return legend
+
+
+def _sides(view: DiffView, width: int) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=max(10, width // 3))
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    for side in (view.baseline, view.candidate):
+        grid.add_row(Text(side.role, style="dim"), Text(side.label, style="bold"), Text(f"by itself {side.own}"))
+    return [Text(), grid]
+
+
+def _change_table(table: ChangeTable) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    style = _KIND_STYLES[table.kind][1].removesuffix(" dim")
+    head = title(f"{table.title}: {table.count:,}").append(f"  {table.meaning}", style="dim")
+    parts: list[RenderableType] = [head]
+    if table.rows:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
+        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for row in table.rows:
+            grid.add_row(Text(row.id, style=f"bold {style}"), _said_of(row))
+        parts.append(grid)
+    if table.more:
+        lead = "and " if table.rows else ""
+        parts.append(Text(f"{lead}{first_names(table.more, MORE_IDS)}", style="dim", no_wrap=True, overflow="ellipsis"))
+    return parts
+
+
+def _said_of(row: ChangeRow) -> Text:
+    from rich.text import Text
+
+    said = Text(row.question or "(no question)")
+    if row.where:
+        said.append(f"  {row.where}", style="dim")
+    for role, side in (("baseline ", row.baseline), ("candidate", row.candidate)):
+        said.append(f"\n{role} ", style="dim").append(side.state, style="green" if side.state == "right" else "")
+        said.append(f": {side.reason}" if side.reason else "", style="dim")
+    return said
+
+
+def _group_table(view: DiffView, table: DiffGroupTable, width: int) -> list[RenderableType]:
+    from rich.text import Text
+
+    rows = most_changed(table, GROUP_ROWS)
+    parts: list[RenderableType] = [title(f"{view.headline_metric} by {table.title}")]
+    parts += _forest(table.kind, [Text(row.name) for row in rows], [row.figure for row in rows], width)
+    hidden = len(table.rows) - len(rows)
+    return [*parts, *([Text(f"and {hidden:,} in which fewer cases changed", style="dim")] if hidden else [])]
+
+
+def _matching(view: DiffView, width: int) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, justify="right")
+    grid.add_column(overflow="fold", max_width=max(20, width - 20))
+    for row in view.matching:
+        names = Text(first_names(row.names, MATCH_NAMES)).append(f"\n{row.meaning}", style="dim")
+        grid.add_row(Text(row.title), Text(f"{len(row.names):,}", style="bold"), names)
+    return [grid]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """One column of a table of differences; ``keep``: the lower, the sooner it gives way on a narrow terminal."""
+
+    head: str
+    cells: Sequence[Text]
+    keep: int
+
+    @property
+    def width(self) -> int:
+        return max(len(self.head), *(cell.cell_len for cell in self.cells))
+
+
+def _forest(head: str, names: Sequence[Text], figures: Sequence[DiffFigure], width: int) -> list[RenderableType]:
+    """Differences with their intervals around zero, all on one scale."""
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = _columns(figures)
+    named = min(_NAME_WIDTH, max(len(head), *(name.cell_len for name in names)))
+
+    def room() -> int:
+        return width - named - 2 - sum(column.width + 2 for column in columns)
+
+    while room() < _LEAST_BAR and any(column.keep < 9 for column in columns):
+        columns.remove(min(columns, key=lambda column: column.keep))
+    scale = max([0.01, *(abs(end) for one in figures for end in _ends(one))])
+    cells = min(_WIDEST_BAR, room()) // 2 * 2 - 1
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=named)
+    bars = [_interval_bar(one, cells, scale) for one in figures] if cells >= _LEAST_BAR - 2 else None
+    places = [(columns[0], "right"), *((column, "left") for column in columns[1:])]
+    heads = [Text(head, style="dim"), Text(columns[0].head, style="dim")]
+    grid.add_column(no_wrap=True, justify="right")
+    if bars:
+        grid.add_column(no_wrap=True)
+        heads.append(_axis(cells, scale))
+    for column, _ in places[1:]:
+        grid.add_column(no_wrap=True, justify="right" if column.head == "cases" else "left")
+        heads.append(Text(column.head, style="dim"))
+    grid.add_row(*heads)
+    for place, name in enumerate(names):
+        row = [name, columns[0].cells[place], *([bars[place]] if bars else [])]
+        grid.add_row(*row, *(column.cells[place] for column in columns[1:]))
+    return [grid]
+
+
+def _columns(figures: Sequence[DiffFigure]) -> list[_Column]:
+    """What stands beside a name: the difference first, then the rest as far as it fits."""
+    from rich.text import Text
+
+    def dim(texts: Sequence[str]) -> list[Text]:
+        return [Text(text, style="dim") for text in texts]
+
+    def signed(one: DiffFigure) -> Text:
+        return Text(f"{SIGNS[one.direction]} {one.difference}", style=f"bold {_COLOURS[one.direction]}")
+
+    columns = [
+        _Column(head="points", cells=[signed(one) for one in figures], keep=9),
+        _Column(head="", cells=dim([one.interval for one in figures]), keep=8),
+        _Column(head="from → to", cells=[Text(f"{one.baseline} → {one.candidate}") for one in figures], keep=5),
+        _Column(head="p", cells=[Text(one.p_value) for one in figures], keep=6),
+        _Column(head="adjusted", cells=dim([one.adjusted_p_value for one in figures]), keep=4),
+        _Column(head="+/-", cells=[Text(f"{one.diff.gained:,}/{one.diff.lost:,}") for one in figures], keep=3),
+        _Column(head="cases", cells=dim([one.tally.removesuffix(" cases") for one in figures]), keep=2),
+    ]
+    return [column for column in columns if any(cell.plain for cell in column.cells)]
+
+
+def _ends(one: DiffFigure) -> list[float]:
+    return [end for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
+
+
+def _interval_bar(one: DiffFigure, cells: int, scale: float) -> Text:
+    """The interval as a thick line on an axis whose middle is zero, the difference as a dot on it."""
+    from rich.text import Text
+
+    def place(value: float) -> int:
+        return round((value / scale + 1) / 2 * (cells - 1))
+
+    signs = [("─", "bright_black")] * cells
+    colour = _COLOURS[one.direction]
+    ends = [place(end) for end in _ends(one)]
+    for cell in range(min(ends), max(ends) + 1) if ends else ():
+        signs[cell] = ("━", colour)
+    zero = cells // 2
+    signs[zero] = ("┿", colour) if ends and min(ends) <= zero <= max(ends) else ("┼", "bright_black")
+    if one.diff.difference is not None:
+        signs[place(one.diff.difference)] = ("●", f"bold {colour}")
+    return Text.assemble(*signs)
+
+
+def _axis(cells: int, scale: float) -> Text:
+    from rich.text import Text
+
+    end = f"{scale * 100:.3g}"
+    low, high = f"-{end}", f"+{end}"
+    left = cells // 2 - len(low)
+    return Text(low + " " * left + "0" + " " * (cells - len(low) - left - 1 - len(high)) + high, style="dim")

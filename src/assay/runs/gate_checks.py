@@ -1,0 +1,161 @@
+"""See that gates can be missed at all, before anything is executed or asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Final
+
+from assay.errors import InputError, UsageError
+from assay.model import Case, Gates
+from assay.model.gate import HEADLINE
+
+HIGHEST: Final[Mapping[str, float]] = {
+    **dict.fromkeys(
+        (
+            *("match", "non_empty_match", "bird_ex", "bird_soft_f1", "spider_ex", "spider2_lite", "results_match"),
+            *("same_row_count", "percent_subset", "percent_overlap", "exact_match", "time_range"),
+            *("macro_precision", "macro_recall", "macro_f1", "micro_precision", "micro_recall", "micro_f1"),
+            *("dataset_precision", "dataset_recall"),
+        ),
+        1.0,
+    ),
+    "ves": 1.25,
+    "bird_rves": 100.0 * math.sqrt(1.25),
+}
+"""The highest value of each metric of ours; the lowest is 0. Those of other packages may have any finite value."""
+SELECTORS: Final = ("tag", "difficulty", "database", "id")
+_LEADING: Final = ("match", "exact_match")
+_SHOWN = 8
+
+
+def headline_of(metrics: Sequence[str]) -> str:
+    """The metric that leads a run: `match`, for selections `exact_match`, else the first. There is at least one."""
+    return next((name for name in _LEADING if name in metrics), metrics[0])
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric's value reads as a percentage: all but those known to go far beyond 1."""
+    return HIGHEST.get(metric, 1.0) < 2.0
+
+
+def resolved(gates: Gates, metrics: Sequence[str]) -> Gates:
+    """The same demands with the headline metric by its name, once."""
+    named = (headline_of(metrics) if one == HEADLINE else one for one in gates.fail_on_regression)
+    return replace(gates, fail_on_regression=tuple(dict.fromkeys(named)))
+
+
+def check_gates(gates: Gates) -> None:
+    """What can be told without a run. Raises UsageError for a value out of range, and for what is demanded twice."""
+    for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
+        for metric, value in demands:
+            _check_value(kind, metric, value)
+        _check_once(kind, [metric for metric, _ in demands])
+    _check_once("fail-on-regression", gates.fail_on_regression)
+    _check_once("must-pass", gates.must_pass)
+    if not 0.0 < gates.alpha < 1.0:
+        raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, such as 0.05")
+    for selector in gates.must_pass:
+        _selector(selector)
+
+
+def _check_value(kind: str, metric: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise UsageError(f"{kind} {metric} is {value!r}: give a number")
+    highest = HIGHEST.get(metric, math.inf)
+    # The values of a metric of another package may well be negative; a drop is a size.
+    lowest = -math.inf if highest == math.inf and kind == "min" else 0.0
+    if lowest <= value <= highest:
+        return
+    hint = f": {value:g} percent is {value / 100:g}, or {value:g}%" if highest == 1.0 < value <= 100.0 else ""
+    bound = "0 up" if highest == math.inf else f"0 to {highest:.4g}"
+    raise UsageError(f"{kind} {metric} is {value:g}: give a number from {bound}{hint}")
+
+
+def _check_once(kind: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{kind} {name} is demanded twice: keep one of them")
+
+
+def check_metrics(
+    gates: Gates, metrics: Sequence[str], *, known: Collection[str] = (), of: str = "the run", advice: str = ""
+) -> None:
+    """See that ``metrics`` are computed of ``of``. ``known`` names every metric there is, ``advice`` what to do.
+
+    Raises InputError, with the closest name, for a metric that is unknown or not computed.
+    """
+    demanded = [
+        *(("min", metric) for metric, _ in gates.minimum),
+        *(("max-drop", metric) for metric, _ in gates.max_drop),
+        *(("fail-on-regression", metric) for metric in gates.fail_on_regression),
+    ]
+    for kind, metric in demanded:
+        if metric in metrics or (kind == "fail-on-regression" and metric == HEADLINE):
+            continue
+        if metric in known:
+            raise InputError(
+                f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
+            )
+        close = get_close_matches(metric, [*metrics, *known], n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
+
+
+def check_cases(gates: Gates, cases: Iterable[Case]) -> None:
+    """See that every selector fits a case: a gate that cannot be missed is none.
+
+    Raises InputError, with the closest name, for one that fits none, UsageError for one that cannot be read.
+    """
+    if not gates.must_pass:
+        return
+    names: dict[str, dict[str, None]] = {kind: {} for kind in SELECTORS}
+    for case in cases:
+        for kind in SELECTORS:
+            names[kind].update(dict.fromkeys(_names(kind, case)))
+    for selector in gates.must_pass:
+        kind, name = _selector(selector)
+        if name not in names[kind]:
+            raise InputError(f"must-pass {selector} fits no case{_instead(kind, name, names)}")
+
+
+def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
+    """What may have been meant: the name under another prefix, else a close one under this, else what there is."""
+    elsewhere = next((other for other in SELECTORS if name in names[other]), None)
+    if elsewhere is not None:
+        return f" (did you mean '{elsewhere}:{name}'?)"
+    there = list(names[kind])
+    close = get_close_matches(name, there, n=1, cutoff=0.5)
+    if close:
+        return f" (did you mean '{kind}:{close[0]}'?)"
+    if not there:
+        return f": no case has a {kind}"
+    more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    return f": there is {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
+
+
+def fits(selector: str, case: Case) -> bool:
+    """Whether a case is one of those that a selector means. Names are compared exactly."""
+    kind, name = _selector(selector)
+    return name in _names(kind, case)
+
+
+def _names(kind: str, case: Case) -> tuple[str, ...]:
+    if kind == "tag":
+        return case.tags
+    one = {"difficulty": case.difficulty, "database": case.database, "id": case.id}[kind]
+    return () if one is None else (one,)
+
+
+def _selector(text: str) -> tuple[str, str]:
+    """Prefix and name. Raises UsageError where it is no selector."""
+    kind, colon, name = text.partition(":")
+    if colon and name.strip() and kind in SELECTORS:
+        return kind, name.strip()
+    if not colon or not name.strip():
+        raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
+    close = get_close_matches(kind, SELECTORS, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")
