@@ -6,7 +6,7 @@
   }
   const held = await page.load();
   document.getElementById("cases-loading").hidden = true;
-  const open = caseView.start(held, typeof drawPair === "function" ? drawPair : undefined);
+  const open = caseView.start(held, typeof pairView === "undefined" ? undefined : pairView.draw);
   browser.start(held, open);
   document.documentElement.dataset.ready = "yes";
 })();

@@ -20,7 +20,7 @@ const caseView = (() => {
     make("div", { class: "label" }, make("b", {}, query.label), " ", make("span", { class: query.failed ? "failed" : "quiet" }, query.outcome),
       query.query === null ? null : copyButton(query.query, `Copy the query: ${query.label}`)),
     query.query === null ? make("p", { class: "absent" }, "no query") : make("pre", { tabindex: "0" }, sql.draw(list, tag)));
-  const CLAUSES = { same: ["=", "the same in both"], differs: ["≠", "differs"], gold: ["−", "only in gold"], predicted: ["+", "only in the prediction"] };
+  const CLAUSES = { same: ["=", "the same in both"], differs: ["≠", "differs"], gold: ["−", "only in"], predicted: ["+", "only in"] };
   /** Gold beside the prediction, the judged gold first; what differs is marked where the answer is not right. */
   const queries = (detail, labelled = "") => {
     const golds = detail.golds || [];
@@ -36,10 +36,16 @@ const caseView = (() => {
       make("div", { class: "sides" },
         make("div", {}, drawnGolds.length ? drawnGolds : make("p", { class: "absent" }, "no gold query")),
         make("div", {}, predicted ? side(predicted, mark ? compared.predicted : plain(predicted), "ins") : null)),
-      mark && compared.clauses.length ? make("p", { class: "clauses" }, compared.clauses.filter((clause) => clause.name).map((clause) => {
-        const [sign, meaning] = CLAUSES[clause.state];
-        return [make("span", { class: `clause ${clause.state}`, title: meaning }, `${sign} ${clause.name}`), " "];
-      })) : null);
+      mark ? clauseChips(compared.clauses) : null);
+  };
+  /** What became of each clause; `sides` name the two queries. */
+  const clauseChips = (clauses, sides = ["gold", "the prediction"]) => {
+    const named = clauses.filter((clause) => clause.name);
+    return named.length ? make("p", { class: "clauses" }, named.map((clause) => {
+      const [sign, meaning] = CLAUSES[clause.state];
+      const where = { gold: ` ${sides[0]}`, predicted: ` ${sides[1]}` }[clause.state] || "";
+      return [make("span", { class: `clause ${clause.state}`, title: meaning + where }, `${sign} ${clause.name}`, make("span", { class: "offscreen" }, ` ${meaning}${where}`)), " "];
+    })) : null;
   };
 
   /* Results */
@@ -66,19 +72,19 @@ const caseView = (() => {
         return make("td", { class: shown === 0 ? "hollow" : null }, cell(shown));
       }));
   };
-  const results = (difference) => {
+  const results = (difference, title = "Results, aligned") => {
     if (!difference) return null;
     const rows = difference.rows || [];
     const left = [];
     if (difference.left) left.push(`${count(difference.left)} more rows`);
     if (difference.leftColumns) left.push(`${count(difference.leftColumns)} more columns`);
-    return section(rows.length ? "Results, aligned" : "Results",
-      make("p", { class: "quiet" }, difference.summary),
+    const parts = [make("p", { class: "quiet" }, difference.summary),
       rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Aligned rows" },
         make("table", { class: "aligned" },
           make("thead", {}, make("tr", {}, make("td", {}), difference.columns.map(heading))),
           make("tbody", {}, rows.map(line)))) : null,
-      left.length ? make("p", { class: "quiet" }, left.join(", ")) : null);
+      left.length ? make("p", { class: "quiet" }, left.join(", ")) : null];
+    return title === null ? parts : section(title, parts);
   };
 
   /* Selections */
@@ -172,5 +178,5 @@ const caseView = (() => {
     });
     return open;
   };
-  return { start, drawRun, whatAndWhy, queries, results, turn, known, section, side, pills };
+  return { start, drawRun, whatAndWhy, queries, results, turn, known, section, side, clauseChips };
 })();
