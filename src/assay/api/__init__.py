@@ -1,5 +1,6 @@
 """The public Python API."""
 
+from assay.api.diff import Leaderboard, RunDiff, diff, leaderboard
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
 from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
@@ -12,9 +13,12 @@ from assay.api.systems import open_system
 
 __all__ = [
     "FileOptions",
+    "Leaderboard",
     "MeasuredJudge",
     "Run",
+    "RunDiff",
     "compare",
+    "diff",
     "evaluate",
     "evaluate_selections",
     "examine",
@@ -22,6 +26,7 @@ __all__ = [
     "judge_equivalence",
     "judge_run",
     "judge_selection",
+    "leaderboard",
     "load_run",
     "measure_judge",
     "open_judge",

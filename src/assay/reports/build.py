@@ -24,8 +24,9 @@ from assay.reports.view import (
     RunView,
     SlowRow,
 )
+from assay.runs.headline import QUERY_HEADLINE
 
-HEADLINE_METRIC = "match"
+HEADLINE_METRIC = QUERY_HEADLINE
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5

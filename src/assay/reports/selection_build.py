@@ -38,8 +38,9 @@ from assay.reports.selection_view import (
 )
 from assay.reports.text import clipped, one_line, percent, plural, words
 from assay.reports.view import CaseLink, CaseView
+from assay.runs.headline import SELECTION_HEADLINE
 
-HEADLINE_METRIC = "exact_match"
+HEADLINE_METRIC = SELECTION_HEADLINE
 HEADLINE_NAME = "Exact selections"
 _BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))

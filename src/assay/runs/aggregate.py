@@ -63,7 +63,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
 
     def grouped(kind: str, names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Group, ...]:
-        order = _difficulty_rank if kind == "difficulty" else _no_rank
+        order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
     outcomes = [item.verdict.outcome for item in evidence]
@@ -175,7 +175,8 @@ def _partition(
     return sorted(members.items(), key=lambda entry: (entry[0] is None, order(entry[0] or ""), entry[0] or ""))
 
 
-def _difficulty_rank(name: str) -> int:
+def difficulty_rank(name: str) -> int:
+    """Where a difficulty stands among others, the easiest first."""
     word = name.strip().lower()
     return _DIFFICULTY_ORDER.index(word) if word in _DIFFICULTY_ORDER else len(_DIFFICULTY_ORDER)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
 from assay.runs import journal
 from assay.runs.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.plan import Work, digest_of
+
+_Kept = TypeVar("_Kept")
 
 FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
@@ -47,6 +49,16 @@ class RunFile:
     order: tuple[str, ...] = ()
     """Digests of the cases' journal lines, in the question set's order."""
     aggregates: Aggregates | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRunFile:
+    """What run.json holds of a run that is finished."""
+
+    settings: RunSettings
+    provenance: Provenance
+    order: tuple[str, ...]
+    aggregates: Aggregates
 
 
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
@@ -170,33 +182,50 @@ def _work_of(index: int, evidence: Evidence) -> Work:
 
 def load_run(folder: Path) -> Run:
     """Read a finished run. Raises RunError where it is none, is unfinished or is damaged, and says where."""
-    stored = read_run_file(folder)
-    if stored.status != "finished" or stored.aggregates is None:
-        raise RunError(f"{folder} is not finished: run the same command again, and it goes on from there")
-    path = folder / journal.NAME
-    if not path.exists():
-        raise RunError(f"{path} is absent: the run is damaged; run the same command again, which judges its cases anew")
-    # The cases may have lines of earlier predictions, too.
-    lines = {line.digest: line for line in journal.read_lines(path)}
-    missing = [digest for digest in stored.order if digest not in lines]
-    if missing:
-        raise RunError(
-            f"{path}: {len(missing)} of {len(stored.order)} cases of the run are absent; "
-            "run the same command again, which judges them anew"
-        )
+    stored = read_finished(folder)
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
-        evidence=tuple(_evidence(path, lines[digest]) for digest in stored.order),
+        evidence=tuple(read_evidence(folder, stored, decode_evidence)),
         aggregates=stored.aggregates,
     )
 
 
-def _evidence(path: Path, line: journal.JournalLine) -> Evidence:
-    try:
-        return decode_evidence(line.content)
-    except RunError as error:
-        raise journal.damaged(path, line.number) from error
+def read_finished(folder: Path) -> FinishedRunFile:
+    """Read run.json of a finished run. Raises as `load_run` does, and reads no case."""
+    stored = read_run_file(folder)
+    if stored.status != "finished" or stored.aggregates is None:
+        raise RunError(f"{folder} is not finished: run the same command again, and it goes on from there")
+    return FinishedRunFile(
+        settings=stored.settings, provenance=stored.provenance, order=stored.order, aggregates=stored.aggregates
+    )
+
+
+def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes], _Kept]) -> list[_Kept]:
+    """What ``decode`` makes of each answer's evidence, in the run's order; the lines themselves are not kept.
+
+    ``decode`` raises RunError for what it cannot read. Raises RunError where the journal is absent or damaged.
+    """
+    path = folder / journal.NAME
+    if not path.exists():
+        raise RunError(f"{path} is absent: the run is damaged; run the same command again, which judges its cases anew")
+    # The cases may have lines of earlier predictions, too.
+    wanted = set(stored.order)
+    kept: dict[str, _Kept] = {}
+    for line in journal.read_lines(path):
+        if line.digest not in wanted:
+            continue
+        try:
+            kept[line.digest] = decode(line.content)
+        except RunError as error:
+            raise journal.damaged(path, line.number) from error
+    missing = sum(digest not in kept for digest in stored.order)
+    if missing:
+        raise RunError(
+            f"{path}: {missing} of {len(stored.order)} cases of the run are absent; "
+            "run the same command again, which judges them anew"
+        )
+    return [kept[digest] for digest in stored.order]
 
 
 def read_run_file(folder: Path) -> RunFile:

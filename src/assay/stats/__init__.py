@@ -1,5 +1,7 @@
-"""How sure a number is: intervals for rates and means."""
+"""How sure a number is, and a difference: intervals, paired tests, and what they leave of an order of runs."""
 
+from assay.stats.clusters import design_effect
+from assay.stats.correction import holm
 from assay.stats.intervals import (
     bootstrap_mean_interval,
     bounded_mean_interval,
@@ -7,11 +9,29 @@ from assay.stats.intervals import (
     student_t_quantile,
     wilson_interval,
 )
+from assay.stats.paired import PairedInterval, paired_interval, score_interval
+from assay.stats.paired_tests import mcnemar_exact, sign_flip_test
+from assay.stats.power import cases_needed, detectable_difference
+from assay.stats.ranking import letter_groups, rank_bounds
+from assay.stats.repeats import pass_all_k, pass_at_k
 
 __all__ = [
+    "PairedInterval",
     "bootstrap_mean_interval",
     "bounded_mean_interval",
+    "cases_needed",
+    "design_effect",
+    "detectable_difference",
+    "holm",
+    "letter_groups",
+    "mcnemar_exact",
     "mean_interval",
+    "paired_interval",
+    "pass_all_k",
+    "pass_at_k",
+    "rank_bounds",
+    "score_interval",
+    "sign_flip_test",
     "student_t_quantile",
     "wilson_interval",
 ]

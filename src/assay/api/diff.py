@@ -1,0 +1,235 @@
+"""Comparisons of runs in the hands of their user: numbers, cases, summary, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from assay.api.run import Run
+from assay.errors import UsageError
+from assay.model import (
+    CaseChange,
+    DiffSettings,
+    GroupDiff,
+    Matching,
+    MetricDiff,
+    RunHead,
+    Standing,
+    StandingPair,
+)
+from assay.model import Leaderboard as LeaderboardRecord
+from assay.model import Run as RunRecord
+from assay.model import RunDiff as RunDiffRecord
+from assay.runs.compare import diff_runs
+from assay.runs.leaderboard import rank
+
+RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
+"""A run, or the folder that one was saved in: of that, only what a comparison needs is read."""
+
+
+class RunDiff:
+    """Two runs over the same cases: what was fixed and broken, and how sure the difference is."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: RunDiffRecord) -> None:
+        self.record = record
+
+    @property
+    def baseline(self) -> RunHead:
+        """The run that is compared with."""
+        return self.record.baseline
+
+    @property
+    def candidate(self) -> RunHead:
+        """The run in question."""
+        return self.record.candidate
+
+    @property
+    def matching(self) -> Matching:
+        """Which cases are the same, and which were changed, added or removed."""
+        return self.record.matching
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes the two less comparable than they look, in sentences."""
+        return self.record.notes
+
+    @property
+    def metrics(self) -> tuple[MetricDiff, ...]:
+        """Every metric that both runs have, in the candidate's order."""
+        return self.record.metrics
+
+    @property
+    def groups(self) -> tuple[GroupDiff, ...]:
+        """The same by difficulty, database and tag."""
+        return self.record.groups
+
+    @property
+    def changes(self) -> tuple[CaseChange, ...]:
+        """Every case that both runs have, in the candidate's order."""
+        return self.record.changes
+
+    @property
+    def fixed(self) -> tuple[CaseChange, ...]:
+        """The cases that were wrong and are right."""
+        return tuple(change for change in self.record.changes if change.kind == "fixed")
+
+    @property
+    def broken(self) -> tuple[CaseChange, ...]:
+        """The cases that were right and are wrong."""
+        return tuple(change for change in self.record.changes if change.kind == "broken")
+
+    def metric(self, name: str | None = None) -> MetricDiff | None:
+        """One metric's difference; None: that of the metric that decides. None where the runs do not both have it."""
+        wanted = self.record.headline_metric if name is None else name
+        return next((one for one in self.record.metrics if one.metric == wanted), None)
+
+    def summary(self) -> str:
+        """The summary that `assay diff` prints, as plain lines."""
+        from assay.reports.diff_console import plain_diff
+
+        return plain_diff(self.record)
+
+    def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+        """Write a report; the format is that of the path's suffix where none is given."""
+        from assay.reports.diff_formats import render_diff
+
+        target, name = _target(path, format)
+        target.write_bytes(render_diff(self.record, name))
+
+    def __repr__(self) -> str:
+        return (
+            f"<assay.RunDiff of {self.matching.paired} cases, {self.baseline.label} to {self.candidate.label}: "
+            f"{len(self.fixed)} fixed, {len(self.broken)} broken>"
+        )
+
+
+class Leaderboard:
+    """Several runs on one question set, best first, and which of them cannot be told apart."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: LeaderboardRecord) -> None:
+        self.record = record
+
+    @property
+    def metric(self) -> str:
+        """What they are ranked by."""
+        return self.record.metric
+
+    @property
+    def cases(self) -> int:
+        """Over how many cases: those that all runs have in the same content and score."""
+        return self.record.cases
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Each run with its rate, the ranks it may have, and its letters."""
+        return self.record.standings
+
+    @property
+    def pairs(self) -> tuple[StandingPair, ...]:
+        """Every two of the runs, tested."""
+        return self.record.pairs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes the runs less comparable than they look, in sentences."""
+        return self.record.notes
+
+    def summary(self) -> str:
+        """The table that `assay diff` prints of more than two runs, as plain lines."""
+        from assay.reports.diff_console import plain_leaderboard
+
+        return plain_leaderboard(self.record)
+
+    def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+        """Write a report; the format is that of the path's suffix where none is given."""
+        from assay.reports.diff_formats import render_leaderboard
+
+        target, name = _target(path, format)
+        target.write_bytes(render_leaderboard(self.record, name))
+
+    def __repr__(self) -> str:
+        order = ", ".join(standing.run.label for standing in self.standings)
+        return f"<assay.Leaderboard by {self.metric} over {self.cases} cases: {order}>"
+
+
+def diff(
+    baseline: RunInput,
+    candidate: RunInput,
+    *,
+    confidence: float = 0.95,
+    alpha: float = 0.05,
+    power: float = 0.80,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> RunDiff:
+    """Compare a run with an earlier one over the cases that both have, unchanged.
+
+    Args:
+        baseline: the earlier run: an `assay.Run`, or the folder of one.
+        candidate: the run in question, likewise.
+        confidence: of the intervals.
+        alpha: the level at which a difference counts as significant.
+        power: with which the differences that could have been seen are told.
+        resamples: how often intervals that need it draw.
+        seed: of every draw: the same runs give the same numbers.
+
+    Raises:
+        InputError: a folder holds no run, or the runs share no case or no metric, or are of two kinds.
+        RunError: a run is unfinished or damaged; the message says where.
+        UsageError: a setting cannot be.
+    """
+    settings = _settings(confidence, alpha, power, resamples, seed)
+    return RunDiff(diff_runs(_run(baseline), _run(candidate), settings=settings))
+
+
+def leaderboard(
+    runs: Sequence[RunInput],
+    *,
+    metric: str | None = None,
+    confidence: float = 0.95,
+    alpha: float = 0.05,
+    power: float = 0.80,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Leaderboard:
+    """Rank runs by a metric over the cases that all of them have, unchanged, and score.
+
+    ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
+    `diff`; every two runs are tested, corrected across all pairs. Raises as `diff` does, and UsageError for fewer
+    than two runs.
+    """
+    settings = _settings(confidence, alpha, power, resamples, seed)
+    return Leaderboard(rank([_run(run) for run in runs], metric=metric, settings=settings))
+
+
+def _run(run: RunInput) -> RunRecord | Path:
+    if isinstance(run, Run):
+        return run.record
+    if isinstance(run, RunRecord):
+        return run
+    if not isinstance(run, (str, os.PathLike)):
+        raise UsageError(f"a run is given as {type(run).__name__}: give an assay.Run, or the path of a run's folder")
+    return Path(run)
+
+
+def _settings(confidence: float, alpha: float, power: float, resamples: int, seed: int) -> DiffSettings:
+    for name, value in (("confidence", confidence), ("alpha", alpha), ("power", power)):
+        if not 0.0 < value < 1.0:
+            raise UsageError(f"{name} is {value!r}: give a number between 0 and 1")
+    if resamples < 1:
+        raise UsageError(f"resamples is {resamples!r}: give a number from 1 up")
+    return DiffSettings(confidence=confidence, alpha=alpha, power=power, resamples=resamples, seed=seed)
+
+
+def _target(path: str | os.PathLike[str], format: str | None) -> tuple[Path, str]:
+    target = Path(path)
+    name = format or target.suffix.lstrip(".").lower()
+    if not name:
+        raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
+    return target, name

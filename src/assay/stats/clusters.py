@@ -1,0 +1,93 @@
+"""Cases that come in clusters, such as questions about one database: what goes for one tends to go for the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSums:
+    """How many differences each cluster holds and what they add up to; nothing else of them matters to a mean."""
+
+    counts: NDArray[Any]
+    sums: NDArray[Any]
+
+    @property
+    def mean(self) -> float:
+        """Over all differences."""
+        return float(self.sums.sum() / self.counts.sum())
+
+    @property
+    def variance_of_mean(self) -> float:
+        """Of the mean over all differences, from how far the clusters lie from it; needs two clusters at least.
+
+        The ratio estimator's: G/(G-1)·Σ(s_g - m·n_g)² / n² (Cochran, Sampling Techniques, 1977).
+        """
+        groups = len(self.counts)
+        off = self.sums - self.mean * self.counts
+        return float(groups / (groups - 1) * (off * off).sum() / self.counts.sum() ** 2)
+
+
+def as_differences(differences: Sequence[float] | NDArray[Any]) -> NDArray[Any]:
+    """The differences as an array of floats; raises `UsageError` where one is not finite."""
+    import numpy
+
+    values: NDArray[Any] = numpy.asarray(differences, dtype=numpy.float64)
+    if values.ndim != 1 or not numpy.isfinite(values).all():
+        raise UsageError("differences must be a plain list of finite numbers: leave out cases without a value")
+    return values
+
+
+def cluster_codes(clusters: Sequence[Hashable] | NDArray[Any], n: int) -> NDArray[Any]:
+    """A number from 0 for each case's cluster. An array of integers is fastest. Raises `UsageError` unless ``n``."""
+    import numpy
+
+    if len(clusters) != n:
+        raise UsageError(f"every difference needs its cluster, got {len(clusters)} clusters for {n} differences")
+    if isinstance(clusters, numpy.ndarray):
+        codes: NDArray[Any] = numpy.unique(clusters, return_inverse=True)[1]
+        return codes
+    numbers: dict[Hashable, int] = {}
+    return numpy.fromiter((numbers.setdefault(name, len(numbers)) for name in clusters), dtype=numpy.int64, count=n)
+
+
+def cluster_sums(values: NDArray[Any], clusters: Sequence[Hashable] | NDArray[Any]) -> ClusterSums:
+    """Counts and sums by cluster, in the order of the clusters' sums: the order of the cases leaves no trace."""
+    import numpy
+
+    codes = cluster_codes(clusters, len(values))
+    counts, sums = numpy.bincount(codes), numpy.bincount(codes, weights=values)
+    order = numpy.lexsort((counts, sums))
+    return ClusterSums(counts=counts[order], sums=sums[order])
+
+
+def design_effect(
+    differences: Sequence[float] | NDArray[Any], clusters: Sequence[Hashable] | NDArray[Any]
+) -> float | None:
+    """How many times the variance of the mean is what it were if all cases stood alone; at least 1.
+
+    None with fewer than two clusters, and where all differences are equal. Few clusters tell it badly. Kish,
+    Survey Sampling, 1965. Loads numpy. Raises `UsageError` as `paired_interval` does.
+    """
+    values = as_differences(differences)
+    n = len(values)
+    alone = float(values.var(ddof=1)) / n if n > 1 else 0.0
+    if alone <= 0.0:
+        return None
+    grouped = cluster_sums(values, clusters)
+    if len(grouped.counts) < 2:
+        return None
+    return max(1.0, grouped.variance_of_mean / alone)
+
+
+def root_variance(grouped: ClusterSums) -> float:
+    """The standard error of the mean that the clusters give."""
+    return math.sqrt(grouped.variance_of_mean)

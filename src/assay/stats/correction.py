@@ -1,0 +1,27 @@
+"""What many tests at once do to their p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.errors import UsageError
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p-values so that the chance of any false finding among them stays below the level they are read at.
+
+    Holm's step-down method (Scandinavian Journal of Statistics 6, 1979), for tests that depend on each
+    other in any way: with m values in rising order, the i-th becomes the largest of (m - j + 1)·p_j over
+    j <= i, at most 1. The order of the answer is that given. None, a test that was not made, stays None
+    and does not count in m. Raises `UsageError` for a value outside [0, 1].
+    """
+    made = [(p, place) for place, p in enumerate(p_values) if p is not None]
+    for p, _ in made:
+        if not 0.0 <= p <= 1.0:
+            raise UsageError(f"a p-value must lie within 0 and 1, got {p!r}")
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, place) in enumerate(sorted(made)):
+        highest = max(highest, min(1.0, (len(made) - rank) * p))
+        adjusted[place] = highest
+    return adjusted

@@ -1,0 +1,62 @@
+"""What pairwise tests leave of the order of several runs. Runs are named by their places, from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.errors import UsageError
+
+
+def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Give each of ``count`` runs letters, such that two share one exactly where they are not in ``distinct``.
+
+    The compact letter display by insertion and absorption (Piepho, Journal of Computational and Graphical
+    Statistics 13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run stands once,
+    in the alphabet's order; after ``z`` come the capitals, then other scripts' letters. Pairs may come in any
+    order and twice. Raises `UsageError` for a pair that names no two of the runs.
+    """
+    groups = [frozenset(range(count))] if count else []
+    for pair in sorted({_pair(one, other, count) for one, other in distinct}):
+        members = set(pair)
+        whole = [group for group in groups if not members <= group]
+        # Every group that holds both becomes two without one of them; what another group holds already goes.
+        parts = {group - {member} for group in groups if members <= group for member in pair}
+        kept = [part for part in parts if not any(part <= group for group in whole)]
+        groups = whole + [part for part in kept if not any(part < other for other in kept)]
+    names = _letters(len(groups))
+    lettered = list(zip(sorted(groups, key=sorted), names, strict=True))
+    return tuple("".join(name for group, name in lettered if run in group) for run in range(count))
+
+
+def rank_bounds(count: int, better: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The best and the worst rank, from 1, that the data leave each of ``count`` runs.
+
+    ``better`` holds the pairs ``(winner, loser)`` that a test tells apart: a run's best rank is 1 and the number
+    of runs that beat it, its worst ``count`` less the number that it beats. With p-values corrected across all
+    pairs, all bounds hold at once at the tests' level. Pairs may come in any order and twice. Raises
+    `UsageError` for a pair that names no two of the runs, or that stands the other way round too.
+    """
+    pairs = set(better)
+    for winner, loser in pairs:
+        _pair(winner, loser, count)
+        if (loser, winner) in pairs:
+            raise UsageError(f"runs {winner} and {loser} are each said to be better than the other")
+    losses, wins = [0] * count, [0] * count
+    for winner, loser in pairs:
+        wins[winner] += 1
+        losses[loser] += 1
+    return tuple((1 + lost, count - won) for lost, won in zip(losses, wins, strict=True))
+
+
+def _pair(one: int, other: int, count: int) -> tuple[int, int]:
+    if one == other or not (0 <= one < count and 0 <= other < count):
+        raise UsageError(f"a pair must name two of the {count} runs by their places from 0, got ({one!r}, {other!r})")
+    return min(one, other), max(one, other)
+
+
+def _letters(count: int) -> list[str]:
+    latin = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if count <= len(latin):
+        return list(latin[:count])
+    further = (chr(point) for point in range(0x3B1, 0x110000) if chr(point).isalpha())
+    return [*latin, *(name for name, _ in zip(further, range(count - len(latin)), strict=False))]
