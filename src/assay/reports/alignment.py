@@ -198,9 +198,7 @@ def _number(cell: object) -> float | None:
     return None
 
 
-def _differing(
-    gold: Sequence[object], predicted: Sequence[object], both: Sequence[int], shown: int
-) -> tuple[int, ...]:
+def _differing(gold: Sequence[object], predicted: Sequence[object], both: Sequence[int], shown: int) -> tuple[int, ...]:
     return tuple(place for place in both if place < shown and _likeness(gold[place], predicted[place]) < 1.0)
 
 

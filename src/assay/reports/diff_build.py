@@ -225,9 +225,7 @@ def _by_kind(changes: Sequence[CaseChange]) -> dict[ShownKind, list[CaseChange]]
     return found
 
 
-def _change_table(
-    kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int
-) -> ChangeTable:
+def _change_table(kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int) -> ChangeTable:
     return ChangeTable(
         kind=kind,
         title=name[0].upper() + name[1:],

@@ -8,7 +8,7 @@ from typing import Any
 from assay.model import CaseChange, Evidence, Run, RunDiff
 from assay.reports.build import view_of
 from assay.reports.diff_build import view_of_diff
-from assay.reports.diff_view import DiffView, ShownKind
+from assay.reports.diff_view import DiffFigure, DiffView, ShownKind
 from assay.reports.html import page
 from assay.reports.html_data import case_detail, facet_of, payload
 from assay.reports.text import one_line, words
@@ -39,7 +39,12 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     pairs = list(_pairs(changes, baseline, candidate))
     return page(
         "diff.html",
-        {"view": view, "scale": _scale(view), "states": {kind: (mark, tone) for kind, _, mark, tone, _ in _STATES}},
+        {
+            "view": view,
+            "scale": _scale(row.figure for row in view.metrics),
+            "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
+            "states": {kind: (mark, tone) for kind, _, mark, tone, _ in _STATES},
+        },
         data=payload(_index(diff, view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
         scripts=_SCRIPTS,
     )
@@ -87,7 +92,12 @@ def _index(diff: RunDiff, view: DiffView, changes: Sequence[CaseChange], pairs: 
         "reason": [one_line(change.candidate.reason, limit=_REASON) for change in changes],
         "facets": list(_facets(changes, pairs)),
         "metrics": [
-            {"name": f"Δ {row.metric}", "share": False, "graded": True, "value": _differences(row.figure.diff.metric, pairs)}
+            {
+                "name": f"Δ {row.metric}",
+                "share": False,
+                "graded": True,
+                "value": _differences(row.figure.diff.metric, pairs),
+            }
             for row in view.metrics
         ],
         "time": [None] * len(changes),
@@ -100,7 +110,9 @@ def _facets(changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> Iterable[d
         facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
         facet_of("failure", "Failure now", [map(words, failure_names(item)) for _, _, item, _ in pairs]),
         facet_of(
-            "near", "Near miss now", [(miss.partition(":")[0] for miss in after.near_misses) for _, _, _, after in pairs]
+            "near",
+            "Near miss now",
+            [(miss.partition(":")[0] for miss in after.near_misses) for _, _, _, after in pairs],
         ),
         facet_of("flag", "Flag now", [after.flags for _, _, _, after in pairs]),
         facet_of("tag", "Tag", [after.tags for _, _, _, after in pairs]),
@@ -118,9 +130,7 @@ def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
     return found
 
 
-def _detail(
-    view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView
-) -> dict[str, Any]:
+def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> dict[str, Any]:
     sides = [
         {**case_detail(before, was), "label": view.baseline.label},
         {**case_detail(after, now), "label": view.candidate.label},
@@ -133,8 +143,7 @@ def _detail(
     return {**common, "sides": sides}
 
 
-def _scale(view: DiffView) -> float:
-    """The largest difference that an interval of the page reaches, so that all are drawn alike. Above 0."""
-    figures = [row.figure.diff for row in view.metrics] + [row.figure.diff for table in view.groups for row in table.rows]
-    ends = [abs(end) for diff in figures for end in (diff.low, diff.high, diff.difference) if end is not None]
-    return min(1.0, max([0.01, *ends]))
+def _scale(figures: Iterable[DiffFigure]) -> float:
+    """The largest difference that one of the intervals reaches, so that all are drawn alike. Above 0, at most 1."""
+    ends = [end for one in figures for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
+    return min(1.0, max([0.01, *map(abs, ends)]))

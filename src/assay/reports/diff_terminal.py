@@ -86,7 +86,9 @@ def title(text: str) -> Text:
     return Text("\n").append(text, style="bold underline")
 
 
-def framed(parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, foot: str, width: int) -> RenderableType:
+def framed(
+    parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, foot: str, width: int
+) -> RenderableType:
     """The panel that a summary begins with."""
     from rich.console import Group
     from rich.panel import Panel
