@@ -80,7 +80,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         disagreements=_disagreements(evidence, metrics, columns),
         flags=counts_of(evidence, lambda item: item.verdict.flags),
         near_misses=counts_of(evidence, _near_misses),
-        failures=counts_of(evidence, failure_names),
+        failures=counts_of(evidence, _failures),
         causes=counts_of(evidence, lambda item: _one(item.cause)),
         usage=_usage([item.prediction for item in evidence]),
     )
@@ -233,7 +233,7 @@ def _near_misses(item: Evidence) -> Iterable[str]:
     return [miss.kind for miss in item.comparison.near_misses]
 
 
-def failure_names(item: Evidence) -> Iterable[str]:
+def _failures(item: Evidence) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
     A single metric's failure to score is not among them: that metric's own unscored count says it.
