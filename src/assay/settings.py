@@ -71,6 +71,7 @@ class RunFileSettings:
     predictions: str | None = None
     system: str | None = None
     concurrency: int | None = None
+    repeat: int | None = None
     timing_iterations: int | None = None
     db: str | None = None
     output: str | None = None

@@ -44,7 +44,8 @@ from assay.ports import Metric, System
 from assay.runs.asking import answers_held, ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
-from assay.runs.store import RESULT_COLUMNS, claim_folder
+from assay.runs.repeats import check_repeats, repeated
+from assay.runs.store import REPEAT_COLUMN, RESULT_COLUMNS, claim_folder
 from assay.runs.worker import SETUP, WorkerSettings
 
 
@@ -60,6 +61,7 @@ def evaluate(
     absolute_tolerance: float = 1e-12,
     timing_iterations: int = 3,
     concurrency: int = 4,
+    repeats: int = 1,
     workers: int | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -85,6 +87,8 @@ def evaluate(
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
         concurrency: questions that a live system is asked at once.
+        repeats: how often a live system is asked each question; the run then says how steady it is
+            (docs/repeats.md).
         workers: processes that execute queries; None: one a core, at most 8.
         output: a folder for the run. What it holds of the same run already is not done again.
         overwrite: forget what the folder holds of an earlier run.
@@ -101,7 +105,8 @@ def evaluate(
     """
     asked = _asked(metrics)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
-    _check_names(wanted)
+    check_repeats(repeats, live=is_system(predictions))
+    _check_names(wanted, repeats)
     check_options(columns, relative_tolerance, absolute_tolerance)
     limits = limits or Limits()
     count = workers if workers is not None else default_workers()
@@ -132,6 +137,7 @@ def evaluate(
             timing_iterations=timing_iterations,
             workers=count,
             name=name,
+            repeats=repeats,
         )
         folder = Path(output) if output is not None else None
         held: tuple[Prediction, ...] | None = None
@@ -139,7 +145,7 @@ def evaluate(
             if folder is None:
                 raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
             # Before anything is cleared: a run that cannot be judged again stays as it is.
-            held = answers_held(system, inputs.cases, folder)
+            held = answers_held(system, inputs.cases, folder, repeats=repeats)
         job = Job(
             settings=settings,
             provenance=provenance_of(inputs, fingerprints, list(urls.values())),
@@ -153,8 +159,15 @@ def evaluate(
             if folder is not None:
                 # From the first question on the folder is this run's.
                 claim_folder(folder, settings, job.provenance, overwrite=anew, keep_answers=not overwrite)
-            answers = held or ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
-            job = replace(job, works=plan_work(inputs.cases, answers, locate))
+            answers = held or ask(
+                system,
+                inputs.cases,
+                concurrency=concurrency,
+                repeats=repeats,
+                folder=folder,
+                on_progress=on_progress,
+            )
+            job = replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate))
         return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
 
 
@@ -187,13 +200,13 @@ def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
     return metrics
 
 
-def _check_names(metrics: Sequence[Metric]) -> None:
+def _check_names(metrics: Sequence[Metric], repeats: int) -> None:
     """Each metric gets a column of its own in the results, and DuckDB's columns know no case."""
     names = [metric.name.casefold() for metric in metrics]
     for metric, name in zip(metrics, names, strict=True):
         if names.count(name) > 1:
             raise UsageError(f"the metric {metric.name!r} is asked for twice")
-        if name in RESULT_COLUMNS:
+        if name in RESULT_COLUMNS or (name == REPEAT_COLUMN and repeats > 1):
             raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
 
 

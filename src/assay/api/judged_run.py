@@ -65,7 +65,7 @@ def _case(evidence: Evidence, schema_of: SchemaOf, dialect: str | None) -> CaseQ
     case = evidence.case
     query = evidence.prediction.query
     if query is None or not query.strip():
-        return CaseQueries(case_id=case.id, pairs=(), has_query=False)
+        return CaseQueries(case_id=case.id, pairs=(), has_query=False, repeat=evidence.prediction.repeat)
     question = "\n".join(text for text in (case.question, case.context) if text) or None
     pairs = tuple(
         QueryPair(
@@ -80,7 +80,7 @@ def _case(evidence: Evidence, schema_of: SchemaOf, dialect: str | None) -> CaseQ
         )
         for gold in case.golds
     )
-    return CaseQueries(case_id=case.id, pairs=pairs)
+    return CaseQueries(case_id=case.id, pairs=pairs, repeat=evidence.prediction.repeat)
 
 
 def _dialect(database: str) -> str | None:
@@ -108,21 +108,32 @@ class MeasuredJudge:
 def measure_judge(run: Run, judged: Sequence[JudgedCase], *, labels: Mapping[str, bool] | None = None) -> MeasuredJudge:
     """Measure a judge against the run's own execution verdicts, or against labels by case id.
 
+    Raises UsageError for labels beside a run that asked each question several times: they name cases, not answers.
     Unscored cases are no truth, and count apart. Mind what execution says: the same result on one database.
     """
+    if labels is not None and run.settings.repeats > 1:
+        raise UsageError(
+            f"labels name cases, and this run has {run.settings.repeats} answers to each: leave the labels out"
+        )
     known = (
-        labels
+        {(case_id, 0): label for case_id, label in labels.items()}
         if labels is not None
-        else {one.case.id: one.outcome == "correct" for one in run.evidence if one.outcome != "unscored"}
+        else {
+            (one.case.id, one.prediction.repeat): one.outcome == "correct"
+            for one in run.evidence
+            if one.outcome != "unscored"
+        }
     )
     asked = [case for case in judged if case.asked]
-    told = [(known[case.case_id], case) for case in asked if case.case_id in known]
+    told = [(known[key], case) for case in asked if (key := (case.case_id, case.repeat)) in known]
     return MeasuredJudge(
         calibration=calibrate((truth, case.equivalent) for truth, case in told),
         truth="execution" if labels is None else "labels",
         not_asked=len(judged) - len(asked),
         without_truth=len(asked) - len(told),
         disagreements=tuple(
-            case.case_id for truth, case in told if case.equivalent is not None and case.equivalent != truth
+            dict.fromkeys(
+                case.case_id for truth, case in told if case.equivalent is not None and case.equivalent != truth
+            )
         ),
     )

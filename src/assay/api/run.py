@@ -40,7 +40,7 @@ class Run:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """One for each case, in the question set's order."""
+        """One for each answer, in the question set's order: one for each case, unless it was asked several times."""
         return self.record.evidence
 
     @property

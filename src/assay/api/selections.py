@@ -26,6 +26,7 @@ from assay.model import (
 )
 from assay.ports import System
 from assay.runs.asking import OnProgress, answers_held, ask
+from assay.runs.repeats import check_repeats, repeated
 from assay.runs.selecting import SELECTION_METRICS
 from assay.runs.selection_run import SelectionJob, execute_selections
 from assay.runs.store import claim_folder
@@ -51,6 +52,7 @@ def evaluate_selections(
     count_hierarchy: bool = False,
     language: str = "en",
     concurrency: int = 4,
+    repeats: int = 1,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -74,6 +76,7 @@ def evaluate_selections(
         count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
         language: of the names taken from code lists.
         concurrency: conversations that a live system has at once.
+        repeats: how often a live system has each conversation (docs/repeats.md).
         output: a folder for the run. A question that it holds an answer to is not asked again.
         overwrite: forget what the folder holds of an earlier run.
         rescore: judge anew what the folder holds of a live system's answers, without asking again.
@@ -91,6 +94,7 @@ def evaluate_selections(
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"match_on is {match_on!r}: write 'id_and_name' or 'id'")
     system = predictions if is_system(predictions) else None
+    check_repeats(repeats, live=system is not None)
     options = FileOptions(case_format=_FORMAT, prediction_format=_FORMAT, limit=limit)
     inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
     _check_cases(inputs.cases)
@@ -103,6 +107,7 @@ def evaluate_selections(
         metrics=tuple(metric.name for metric in SELECTION_METRICS),
         limits=Limits(),
         name=name,
+        repeats=repeats,
         selection=SelectionSettings(
             structures=tuple(map(shown_source, sources)),
             match_on=match_on,
@@ -118,19 +123,26 @@ def evaluate_selections(
             if folder is None:
                 raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
             # Before anything is cleared: a run that cannot be judged again stays as it is.
-            answers = answers_held(system, inputs.cases, folder)
+            answers = answers_held(system, inputs.cases, folder, repeats=repeats)
         if folder is not None:
             # From the first question on the folder is this run's.
             claim_folder(folder, settings, provenance, overwrite=overwrite or rescore, keep_answers=not overwrite)
         if not rescore:
-            answers = ask(system, inputs.cases, concurrency=concurrency, folder=folder, on_progress=on_progress)
+            answers = ask(
+                system,
+                inputs.cases,
+                concurrency=concurrency,
+                repeats=repeats,
+                folder=folder,
+                on_progress=on_progress,
+            )
         # A service is asked for the datasets that the answers name, too.
         known = _known(structures, sources, inputs.cases, answers, language, before=known)
         provenance = replace(_provenance(inputs, known), started_at=provenance.started_at)
     job = SelectionJob(
         settings=settings,
         provenance=provenance,
-        cases=inputs.cases,
+        cases=repeated(inputs.cases, repeats),
         predictions=answers,
         structures=known,
     )

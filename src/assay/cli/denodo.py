@@ -59,6 +59,7 @@ def denodo(  # one parameter an option
         typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
     ] = None,
     concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Questions asked at once.")] = 4,
+    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Ask each question N times.")] = 1,
     param: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A field of each request, as vdp_database_names=bank; repeatable."),
@@ -113,6 +114,7 @@ def denodo(  # one parameter an option
         timeout_s=timeout,
         max_rows=max_rows,
         concurrency=concurrency,
+        repeat=repeat,
         timing_iterations=ves_iterations,
         case_fields=FieldNames(
             id=id_column,

@@ -216,6 +216,11 @@ def _labels(task: _Task, *, calibrate: bool, labels: Path | None, only: str) -> 
         raise UsageError("--calibrate measures a judge on the cases of a RUN: give its folder")
     if only != "all" and labels is None:
         raise UsageError(f"--calibrate needs correct and incorrect answers alike: leave out --only {only}")
+    if labels is not None and task.run.settings.repeats > 1:
+        # Before anybody is asked; measure_judge says the same.
+        raise UsageError(
+            f"--labels name cases, and this run has {task.run.settings.repeats} answers to each: leave --labels out"
+        )
     return None if labels is None else read_labels(labels, [one.case.id for one in task.run.evidence])
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
 from assay.model import Rate
 from assay.reports.text import interval, one_line, percent
-from assay.stats import wilson_interval
+from assay.runs.aggregate import rate_of
+from assay.runs.repeats import mean_of_each
 
 if TYPE_CHECKING:
     from assay.api import MeasuredJudge, Run
@@ -29,11 +30,10 @@ _REASON_LENGTH = 150
 
 def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) -> None:
     """Write one JSON object a case. Raises InputError where the file cannot be written."""
-    outcomes = {} if run is None else {one.case.id: one.outcome for one in run.evidence}
-    lines = [
-        json.dumps(_record(case, outcomes.get(case.case_id)), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        for case in judged
-    ]
+    outcomes = {} if run is None else {(one.case.id, one.prediction.repeat): one.outcome for one in run.evidence}
+    several = run is not None and run.settings.repeats > 1
+    records = (_record(case, outcomes.get((case.case_id, case.repeat)), numbered=several) for case in judged)
+    lines = [json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for one in records]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"".join(lines))
@@ -41,10 +41,11 @@ def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) ->
         raise InputError(f"{path}: the opinions cannot be written there ({error.strerror})") from error
 
 
-def _record(case: JudgedCase, outcome: str | None) -> dict[str, Any]:
+def _record(case: JudgedCase, outcome: str | None, *, numbered: bool) -> dict[str, Any]:
     opinion = case.opinion
     return {
         "case_id": case.case_id,
+        **({"repeat": case.repeat + 1} if numbered else {}),
         "equivalent": case.equivalent,
         "reason": case.reason,
         **({} if outcome is None else {"execution": outcome}),
@@ -102,21 +103,15 @@ def show_opinions(
 
 
 def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
-    said = [case.equivalent for case in judged if case.equivalent is not None]
     opinions = [opinion for case in judged for opinion in case.opinions]
     agreements = [one.agreement for one in opinions if one.agreement is not None and len(one.votes) > 1]
     unscored = Counter(
         case.reason if case.opinion is None else case.opinion.reason for case in judged if case.equivalent is None
     )
-    n, yes = len(said), said.count(True)
-    low, high = wilson_interval(yes, n) or (None, None)
-    rate = Rate(
-        n=n, numerator=yes, unscored=len(judged) - n, value=yes / n if n else None, low=low, high=high, confidence=0.95
-    )
     return {
         "judge": judge.model.describe(),
-        "cases": len(judged),
-        "equivalent": asdict(rate),
+        "cases": len({case.case_id for case in judged}),
+        "equivalent": asdict(_equivalent(judged)),
         "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
         "without_query": sum(case.equivalent is False and not case.asked for case in judged),
         "pairs_asked": len(opinions),
@@ -124,6 +119,16 @@ def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
         "agreement": sum(agreements) / len(agreements) if agreements else None,
         "spending": asdict(spending(opinions, judge.settings)),
     }
+
+
+def _equivalent(judged: Sequence[JudgedCase]) -> Rate:
+    """How many cases are equivalent, each by the mean of its answers where it was asked several times."""
+    by_case: dict[str, list[float | None]] = {}
+    for case in judged:
+        by_case.setdefault(case.case_id, []).append(None if case.equivalent is None else float(case.equivalent))
+    once = all(len(values) == 1 for values in by_case.values())
+    rate = rate_of(mean_of_each(by_case.values()), binary=once)
+    return replace(rate, numerator=int(rate.numerator)) if once else rate
 
 
 def _show_pair(case: JudgedCase) -> None:

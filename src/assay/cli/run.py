@@ -87,6 +87,9 @@ def run(  # one parameter an option
     concurrency: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Questions asked at once. [default: 4]")
     ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Ask each question N times, and say how steady it is.")
+    ] = None,
     user: Annotated[str | None, typer.Option(metavar="NAME", help="For the live system. Or ASSAY_USER.")] = None,
     password: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
@@ -154,6 +157,7 @@ def run(  # one parameter an option
         predictions=None if predictions is None else str(predictions),
         system=system,
         concurrency=concurrency,
+        repeat=repeat,
         timing_iterations=ves_iterations,
         db=db,
         output=None if output is None else str(output),
@@ -269,6 +273,7 @@ def run_settings(
                 overwrite=overwrite,
                 rescore=rescore,
                 concurrency=settings.concurrency or _CONCURRENCY,
+                repeats=1 if settings.repeat is None else settings.repeat,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
                 name=settings.name,
                 files=_files(settings),

@@ -45,6 +45,7 @@ def sdmx(  # one parameter an option
         bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
     ] = False,
     concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Conversations at once.")] = 4,
+    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Have each conversation N times.")] = 1,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="API key. Better in ASSAY_TOKEN.", show_default=False)
     ] = None,
@@ -91,6 +92,7 @@ def sdmx(  # one parameter an option
         count_hierarchy=count_hierarchy,
         language=language,
         concurrency=concurrency,
+        repeats=repeat,
         output=output,
         overwrite=overwrite,
         rescore=rescore,
@@ -112,6 +114,7 @@ def run_selections(
     count_hierarchy: bool = False,
     language: str = "en",
     concurrency: int = 4,
+    repeats: int = 1,
     output: Path | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -139,6 +142,7 @@ def run_selections(
                 count_hierarchy=count_hierarchy,
                 language=language,
                 concurrency=concurrency,
+                repeats=repeats,
                 output=output,
                 overwrite=overwrite,
                 rescore=rescore,

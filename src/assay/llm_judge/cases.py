@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.llm_judge.judging import QueryJudge
 from assay.llm_judge.opinion import Opinion
@@ -19,6 +19,8 @@ class CaseQueries:
     """The predicted query first, each gold second, in the golds' order. Without golds: none."""
     has_query: bool = True
     """False where the system gave no query: nothing is asked then."""
+    repeat: int = 0
+    """Zero-based: which of several answers to the case this is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class JudgedCase:
     """Zero-based index of the gold that the reason speaks of."""
     opinions: tuple[Opinion, ...] = ()
     """One for each gold that was asked about, in their order. After an equivalent one no other is."""
+    repeat: int = 0
+    """Zero-based: which of several answers to the case this is."""
 
     @property
     def asked(self) -> bool:
@@ -65,7 +69,7 @@ def judge_cases(
     opinions: list[tuple[Opinion, ...]] = [() for _ in cases]
 
     def settle(place: int, case: JudgedCase) -> None:
-        judged[place] = case
+        judged[place] = case = replace(case, repeat=cases[place].repeat)
         if on_case is not None:
             on_case(case)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from assay.model import Aggregates, Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.gates import gate_rows
+from assay.reports.repeats import answer_name, repeats_view
 from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.view import (
     CaseLink,
@@ -48,10 +50,15 @@ class _Builder:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.numbers = run.aggregates
-        self.links = {
-            item.case.id: CaseLink(id=one_line(item.case.id, limit=80), anchor=f"case-{index}")
+        self.answers = {
+            (item.case.id, item.prediction.repeat): CaseLink(
+                id=one_line(item.case.id, limit=80), anchor=f"case-{index}", answer=answer_name(item, run)
+            )
             for index, item in enumerate(run.evidence)
         }
+        self.links = {id_: replace(link, answer="") for (id_, repeat), link in self.answers.items() if repeat == 0}
+        self.repeats = repeats_view(run, self.linked)
+        self.noun, self.asking = ("case", "case") if self.repeats is None else ("answer", "asking")
         self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
         self.of_selections = run.settings.selection is not None
         wanted = selection_build.HEADLINE_METRIC if self.of_selections else HEADLINE_METRIC
@@ -59,6 +66,7 @@ class _Builder:
         self.graded = {
             score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
         }
+        self.means = set(self.metrics) - {selection_build.HEADLINE_METRIC} if self.of_selections else set()
         self.beyond_one = {
             score.metric
             for item in run.evidence
@@ -121,12 +129,13 @@ class _Builder:
                 totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS
             ),
             time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES),
+            repeats=self.repeats,
             selection=selection_build.overview(self.run, self.metrics, room) if self.of_selections else None,
             gates=gate_rows(self.run.gates, self.links),
         )
 
     def case(self, item: Evidence, room: selection_build.Room) -> CaseView:
-        link = self.links[item.case.id]
+        link = self.answers[item.case.id, item.prediction.repeat]
         return selection_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
 
     def title(self) -> str:
@@ -137,23 +146,30 @@ class _Builder:
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
         if rate.n == 0:
             tally = "no scored case"
-        elif metric in self.graded or (self.of_selections and metric != selection_build.HEADLINE_METRIC):
+        elif self.repeats is not None or metric in self.graded or metric in self.means:
             tally = f"mean of {rate.n:,}"
         else:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
         return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
 
     def tally(self, headline: Figure) -> str:
+        if self.repeats is not None:
+            scored = plural(headline.rate.n, "question") if headline.rate.n else "no scored question"
+            mean = f"mean of {scored} asked {self.repeats.asked:,} times" if headline.rate.n else scored
+            return f"{mean} · {headline.rate.unscored:,} unscored"
         graded = self.headline_metric in self.graded or headline.rate.n == 0
         said = "" if graded else " exact" if self.of_selections else " correct"
         return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
+        if self.repeats is not None:
+            yield self.repeats.said
         yield from self.gold_notes()
         yield from selection_build.notes(self.run)
         if numbers.unanswered:
-            yield f"{plural(numbers.unanswered, 'case')} got no answer and {_counts(numbers.unanswered)} as incorrect."
+            none = numbers.unanswered
+            yield f"{plural(none, self.asking)} got no answer and {_counts(none)} as incorrect."
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")
@@ -170,9 +186,9 @@ class _Builder:
     def gold_notes(self) -> Iterable[str]:
         """What is in no rate, and how much of that is gold's own fault."""
         unscored = [item for item in self.run.evidence if item.outcome == "unscored"]
-        broken = sum(1 for item in unscored if item.verdict.failure and item.verdict.failure.blame == "gold")
+        broken = sum(map(_is_golds, unscored))
         gold = "target" if self.of_selections else "gold"
-        in_no_rate = f"{plural(len(unscored), 'case')} {_is(len(unscored))} in no rate"
+        in_no_rate = f"{plural(len(unscored), self.noun)} {_is(len(unscored))} in no rate"
         if unscored and broken == len(unscored):
             its = "its" if broken == 1 else "their"
             yield f"{in_no_rate}: {its} {gold} is broken, which is not the system's fault."
@@ -183,7 +199,7 @@ class _Builder:
         with_broken_gold = {
             case_id for count in self.numbers.failures if count.name.startswith("gold:") for case_id in count.case_ids
         }
-        others = len(with_broken_gold) - broken
+        others = len(with_broken_gold.difference(item.case.id for item in unscored if _is_golds(item)))
         if others > 0 and not self.of_selections:
             yield f"In {plural(others, 'scored case')} one of several gold queries is broken."
 
@@ -211,7 +227,7 @@ class _Builder:
             return DisagreementRow(
                 first=one_line(found.first),
                 second=one_line(found.second),
-                count=len(found.only_first) + len(found.only_second),
+                count=_differing(found),
                 both=found.both,
                 neither=found.neither,
                 only_first=self.linked(found.only_first),
@@ -225,10 +241,7 @@ class _Builder:
         return tuple(sorted(map(row, self.numbers.disagreements), key=place))
 
     def cross_table(self) -> CrossTable | None:
-        differing = {
-            (found.first, found.second): len(found.only_first) + len(found.only_second)
-            for found in self.numbers.disagreements
-        }
+        differing = {(found.first, found.second): _differing(found) for found in self.numbers.disagreements}
         involved = {name for pair in differing for name in pair}
         names = [metric for metric in self.metrics if metric in involved]
         if not names:
@@ -297,7 +310,7 @@ class _Builder:
             rows.setdefault(
                 (item.case.database, execution.query),
                 SlowRow(
-                    case=self.links[item.case.id],
+                    case=self.answers[item.case.id, item.prediction.repeat],
                     side="predicted" if execution is item.predicted_execution else "gold",
                     wall_time_s=wall_time_s,
                     time=seconds(wall_time_s),
@@ -325,7 +338,8 @@ class _Builder:
             ("Cases", settings.cases),
             ("Predictions", settings.predictions),
             *(of_selections if self.of_selections else of_queries),
-            *_usage_facts(self.numbers),
+            ("Asked", "" if self.repeats is None else f"each question {self.repeats.asked:,} times"),
+            *_usage_facts(self.numbers, len(self.run.evidence)),
             ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
             ("Started", provenance.started_at or ""),
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
@@ -333,14 +347,14 @@ class _Builder:
         return [Fact(name=name, value=visible(value)) for name, value in entries if value]
 
 
-def _usage_facts(numbers: Aggregates) -> Iterable[tuple[str, str]]:
+def _usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:
     """Tokens and cost in all, each with how many of the answers say it where not all do."""
     usage = numbers.usage
     if usage is None:
         return
 
     def of(count: int) -> str:
-        return "" if count == numbers.cases else f" over {count:,} of {plural(numbers.cases, 'answer')}"
+        return "" if count == answers else f" over {count:,} of {plural(answers, 'answer')}"
 
     parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
     said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
@@ -359,6 +373,16 @@ def _stem(path: str) -> str:
         path = path.removesuffix("/chat/completions")  # every chat model's address ends so
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
+
+
+def _is_golds(item: Evidence) -> bool:
+    """Whether gold is to blame that this answer is unscored."""
+    return item.verdict.failure is not None and item.verdict.failure.blame == "gold"
+
+
+def _differing(found: Disagreement) -> int:
+    """Cases on which the two differ. Of several answers to one question each metric may accept another alone."""
+    return len({*found.only_first, *found.only_second})
 
 
 def _size(count: int) -> str:

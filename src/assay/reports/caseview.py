@@ -23,6 +23,7 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
     return CaseView(
         id=link.id,
         anchor=link.anchor,
+        answer=link.answer,
         question=clipped(case.question, limit=_QUERY_LENGTH),
         context=clipped(case.context, limit=_QUERY_LENGTH) if case.context else None,
         database=short_name(case.database),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assay.model import Run
 from assay.reports.build import view_of
 from assay.reports.gates import plain_cells
+from assay.reports.repeats import pass_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import SelectionOverview
 from assay.reports.terminal import GROUP_ROWS, drawn
@@ -70,7 +71,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     """The summary as plain lines: nothing drawn, no line cut, one fact a line."""
     lines = [
         view.title,
-        f"{view.headline_metric}: {_reading(view.headline)}, {view.unscored:,} unscored",
+        f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored",
         *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *(f"note: {note}" for note in view.notes),
     ]
@@ -81,6 +82,9 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     else:
         for table in view.first_groups:
             lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
+    if view.repeats:
+        header, cells = pass_cells(view.repeats)
+        lines += ["", view.repeats.title, *aligned([header, *cells], right=range(len(header)))]
     lines += ["", "metrics"]
     lines += aligned(
         [

@@ -13,7 +13,7 @@ from assay.reports.html import page
 from assay.reports.html_data import case_detail, facet_of, payload
 from assay.reports.text import one_line, words
 from assay.reports.view import CaseView
-from assay.runs.aggregate import failure_names
+from assay.runs.aggregate import failures_of
 
 _QUESTION, _REASON = 240, 200
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
@@ -45,7 +45,7 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
             "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
             "states": {kind: (mark, tone) for kind, _, mark, tone, _ in _STATES},
         },
-        data=payload(_index(diff, view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
+        data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
         scripts=_SCRIPTS,
     )
 
@@ -76,7 +76,7 @@ def _shown(run: Run) -> Mapping[str, Evidence]:
     return found
 
 
-def _index(diff: RunDiff, view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
+def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
     present = [state for state in _STATES if any(_kind(change) == state[0] for change in changes)]
     places = {kind: place for place, (kind, *_) in enumerate(present)}
     return {
@@ -90,7 +90,7 @@ def _index(diff: RunDiff, view: DiffView, changes: Sequence[CaseChange], pairs: 
         "id": [one_line(change.candidate.case_id, limit=80) for change in changes],
         "question": [one_line(change.question, limit=_QUESTION) for change in changes],
         "reason": [one_line(change.candidate.reason, limit=_REASON) for change in changes],
-        "facets": list(_facets(changes, pairs)),
+        "facets": list(_facets(pairs)),
         "metrics": [
             {
                 "name": f"Δ {row.metric}",
@@ -104,11 +104,11 @@ def _index(diff: RunDiff, view: DiffView, changes: Sequence[CaseChange], pairs: 
     }
 
 
-def _facets(changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
+def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
     made = [
         facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
         facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
-        facet_of("failure", "Failure now", [map(words, failure_names(item)) for _, _, item, _ in pairs]),
+        facet_of("failure", "Failure now", [map(words, failures_of(item)) for _, _, item, _ in pairs]),
         facet_of(
             "near",
             "Near miss now",

@@ -77,6 +77,7 @@ def _colour(page: Page, columns: Sequence[_Column], last: int) -> None:
 def _columns(run: Run, metrics: WorkbookMetrics) -> list[_Column]:
     guide = [
         _id_column(run.evidence),
+        *_repeat(run),
         _text("Difficulty", _fitting((item.case.difficulty for item in run.evidence), 12, 24), _difficulty),
         _text("VQL Generated", 58, lambda item: item.prediction.query, style="sql"),
         _text("Ground Truth VQL", 58, _golds, style="sql"),
@@ -110,6 +111,13 @@ def _id_column(evidence: Sequence[Evidence]) -> _Column:
     if all(_is_plain_integer(name) for name in ids):
         return _Column(title="Question ID", style="id", width=width, value=lambda item: int(item.case.id))
     return _text("Question ID", width, lambda item: item.case.id, style="name_wrapped")
+
+
+def _repeat(run: Run) -> list[_Column]:
+    """Which of several answers to its question a row is, from 1; nothing where each question was asked once."""
+    if run.settings.repeats == 1:
+        return []
+    return [_Column(title="Repeat", style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
 
 
 def _is_plain_integer(name: str) -> bool:

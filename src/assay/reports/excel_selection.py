@@ -113,6 +113,7 @@ def _columns(run: Run) -> list[_Column]:
     others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in known]
     return [
         _text("id", _fitting((item.case.id for item in run.evidence), 10, 20), _id, style="name_wrapped"),
+        *_repeat(run),
         _text("name", _fitting((item.case.name for item in run.evidence), 10, 30), lambda item: item.case.name),
         _text("tags", 14, lambda item: ", ".join(item.case.tags)),
         _text("question", 40, lambda item: item.case.question),
@@ -164,6 +165,13 @@ def _metric(name: str, style: str) -> _Column:
 
 def _id(item: Evidence) -> str:
     return item.case.id
+
+
+def _repeat(run: Run) -> list[_Column]:
+    """Which of several answers to its question a row is, from 1; nothing where each question was asked once."""
+    if run.settings.repeats == 1:
+        return []
+    return [_Column(title="repeat", style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
 
 
 def _fitting(texts: Iterable[str | None], narrowest: int, widest: int) -> float:

@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel_page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
-from assay.reports.excel_summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart, write_counts
+from assay.reports.excel_summary import (
+    CHART_GAP,
+    CHART_GROUPS,
+    CHART_ROWS,
+    CHART_SIZE,
+    cached,
+    chart,
+    write_counts,
+    write_repeats,
+)
 from assay.reports.text import one_line, plural, words
 from assay.reports.view import RunView
 
@@ -66,6 +75,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
+    row = write_repeats(page, row, view)
     for title, counted in view.count_tables:
         row = write_counts(page, row + 1, title, counted)
 
@@ -133,13 +143,14 @@ def _write_notes(page: Page, row: int, view: RunView) -> int:
     """Title, tally, and what a reader must know before trusting them. Gives the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
+    asked = f" asked {view.repeats.asked:,} times, of the answers" if view.repeats else ""
     counted = (
         f"{view.correct:,} correct",
         f"{view.incorrect:,} incorrect",
         f"{view.unscored:,} unscored",
         f"{view.unanswered:,} unanswered",
     )
-    page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}: {' · '.join(counted)}", "plain")
+    page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}{asked}: {' · '.join(counted)}", "plain")
     notes = [f"Means are over test cases; Low and High bound them at {view.confidence}.", *view.notes]
     row += 2
     for note in notes:

@@ -21,7 +21,7 @@ from assay.reports.excel_page import (
     lines_of,
     word_width,
 )
-from assay.reports.view import CountRow, GroupRow, RunView
+from assay.reports.view import CountRow, Figure, GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
 CHART_SIZE = {"width": 620, "height": 350}
@@ -60,6 +60,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _write_notes(page, len(groups) + 3, view, metrics)
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
+    row = write_repeats(page, row, view)
     for title, rows in view.count_tables:
         row = write_counts(page, row + 1, title, rows)
 
@@ -270,6 +271,27 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
         page.text(row, 6, metric.meaning, "beside")
         row += 1
     return row
+
+
+def write_repeats(page: Page, row: int, view: RunView) -> int:
+    """What several answers to each question come to, where there are several. Gives the row after."""
+    if view.repeats is None:
+        return row
+    page.text(row + 1, 0, view.repeats.title[0].upper() + view.repeats.title[1:], "section")
+    page.head(row + 2, ["k", "pass@k", "Low", "High", "pass^k", "Low", "High", "n"], numbers=range(1, 8))
+    row += 3
+    for one in view.repeats.rows:
+        page.text(row, 0, f"{one.k:,}", "name")
+        values = [value for figure in (one.any, one.all) for value in _bounded(figure)]
+        for column, value in enumerate(values, start=1):
+            page.number(row, column, value, "percent")
+        page.number(row, 7, one.any.rate.n, "count")
+        row += 1
+    return row
+
+
+def _bounded(figure: Figure) -> tuple[float | None, float | None, float | None]:
+    return figure.rate.value, figure.rate.low, figure.rate.high
 
 
 def write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:

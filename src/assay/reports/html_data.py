@@ -15,11 +15,10 @@ from typing import Any
 
 from assay.model import Evidence, Run
 from assay.reports.alignment import AlignmentView, alignment
-from assay.reports.caseview import message
 from assay.reports.selection_view import DimensionView, TermList, TurnView
 from assay.reports.text import CellText, clipped, one_line, seconds, words
 from assay.reports.view import CaseView, QueryView, RunView
-from assay.runs.aggregate import failure_names
+from assay.runs.aggregate import failures_of
 
 _CHUNK = 200
 """Cases whose details are unpacked together."""
@@ -53,15 +52,16 @@ def run_index(run: Run, view: RunView) -> dict[str, Any]:
         ],
         "state": [_OUTCOMES.index(case.outcome) for case in cases],
         "id": [case.id for case in cases],
+        "answer": [case.answer for case in cases] if view.repeats else [],
         "question": [one_line(case.question, limit=_QUESTION) for case in cases],
         "reason": [one_line(case.reason, limit=_REASON) for case in cases],
         "facets": list(_facets(evidence, view)),
-        "metrics": list(_metrics(evidence, view)),
+        "metrics": list(_metrics(view)),
         "time": [_answer_time(item) for item in evidence],
     }
 
 
-def _metrics(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, Any]]:
+def _metrics(view: RunView) -> Iterable[dict[str, Any]]:
     values: dict[str, list[float | None]] = {row.metric: [] for row in view.metrics}
     for case in view.cases:
         found = {score.metric: score.value for score in case.scores}
@@ -82,7 +82,7 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
         facet("database", "Database", lambda case, _: filter(None, [case.database])),
         facet("difficulty", "Difficulty", lambda case, _: filter(None, [case.difficulty])),
         facet("cause", "Cause", lambda case, _: filter(None, [case.cause])),
-        facet("failure", "Failure", lambda _, item: map(words, failure_names(item))),
+        facet("failure", "Failure", lambda _, item: map(words, failures_of(item))),
         facet("near", "Near miss", lambda case, _: (miss.partition(":")[0] for miss in case.near_misses)),
         facet("flag", "Flag", lambda case, _: case.flags),
         facet("tag", "Tag", lambda case, _: case.tags),

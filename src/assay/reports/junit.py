@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.caseview import case_view, failures
+from assay.reports.repeats import answer_name
 from assay.reports.selection_text import details
 from assay.reports.text import clipped, one_line, plural, visible
 from assay.reports.view import CaseLink, QueryView, RunView
@@ -74,7 +75,10 @@ class JunitReporter:
         wrong = len(told) - told.count(None)
         room = max(_SHORTEST_BODY, min(_LONGEST_BODY, _ALL_BODIES // max(1, wrong)))
         for item, tag, time_s in zip(run.evidence, told, times, strict=True):
-            _add_case(suite, item, tag, time_s, room)
+            named = {"classname": _class_name(item), "name": _name(item, answer_name(item, run))}
+            case = ElementTree.SubElement(suite, "testcase", {**named, "time": _seconds(time_s)})
+            if tag is not None:
+                _tell(case, item, tag, room)
         ElementTree.indent(root)
         content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
         return content + b"\n"
@@ -90,12 +94,8 @@ def _told(item: Evidence) -> str | None:
     return "skipped" if failure is None or failure.kind == "no_gold" else "error"
 
 
-def _add_case(suite: ElementTree.Element, item: Evidence, tag: str | None, time_s: float, room: int) -> None:
-    case = ElementTree.SubElement(
-        suite, "testcase", {"classname": _class_name(item), "name": _name(item), "time": _seconds(time_s)}
-    )
-    if tag is None:
-        return
+def _tell(case: ElementTree.Element, item: Evidence, tag: str, room: int) -> None:
+    """What is wrong with a case, as the element ``tag``."""
     reason = one_line(item.verdict.reason, limit=_MESSAGE_LENGTH)
     if tag == "skipped":
         ElementTree.SubElement(case, "skipped", {"message": reason})
@@ -105,10 +105,11 @@ def _add_case(suite: ElementTree.Element, item: Evidence, tag: str | None, time_
     told.text = clipped("\n\n".join(_body(item)), limit=room)
 
 
-def _name(item: Evidence) -> str:
+def _name(item: Evidence, answer: str) -> str:
     """The id first: servers tell by class and name which case of the last run this is."""
     said = item.case.name or item.case.question
-    return one_line(f"{item.case.id}: {said}" if said else item.case.id, limit=_NAME_LENGTH)
+    name = f"{item.case.id}, {answer}" if answer else item.case.id
+    return one_line(f"{name}: {said}" if said else name, limit=_NAME_LENGTH)
 
 
 def _class_name(item: Evidence) -> str:
@@ -206,6 +207,9 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
         between = "" if rate.low is None or rate.high is None else f", {rate.low:.6f} to {rate.high:.6f}"
         confidence = f" at {view.confidence}" if between else ""
         yield f"metric.{metric.metric}.n", f"{plural(rate.n, 'case')}, {rate.unscored:,} unscored{between}{confidence}"
+    for row in view.repeats.rows if view.repeats else ():
+        for name, figure in ((f"pass@{row.k}", row.any), (f"pass^{row.k}", row.all)):
+            yield name, "n/a" if figure.rate.value is None else f"{figure.rate.value:.6f}"
     if numbers.selection is not None:
         for name in ("precision", "recall", "f1"):
             value = getattr(numbers.selection.micro, name)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from assay.model import Evidence, Run
 from assay.reports.build import view_of
 from assay.reports.markdown_blocks import cell_code, code, fenced, grid, html, plain, section
+from assay.reports.repeats import pass_cells
 from assay.reports.selection_markdown import selection_numbers, selection_turn
 from assay.reports.text import CellText
 from assay.reports.view import (
@@ -69,6 +70,11 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield from selection_numbers(view, view.selection)
     for table in () if view.selection else view.first_groups:
         yield from _group_table(view, table)
+    if view.repeats:
+        header, cells = pass_cells(view.repeats)
+        # In code: a plain @k would notify somebody.
+        yield from section(plain(view.repeats.title[:1].upper() + view.repeats.title[1:]))
+        yield from grid([cell_code(name) if "@" in name else name for name in header], cells)
     yield from section("Metrics")
     yield from grid(
         ("metric", "value", "interval", "cases", "unscored"),
@@ -91,7 +97,7 @@ def _numbers(view: RunView) -> Iterable[str]:
                 (
                     cell_code(f"{row.blame}: {row.name}" if row.blame else row.name),
                     f"{row.count:,}",
-                    cell_code(named_ids(row.cases)),
+                    cell_code(named_ids(row.cases)) if row.cases else "",
                     cell_code(row.example) if row.example else row.meaning,
                 )
                 for row in rows[:_GROUP_ROWS]
@@ -173,7 +179,7 @@ def _details(view: RunView, total: int, room: int) -> str:
 def _case(case: CaseView) -> Iterable[str]:
     yield ""
     # Tags of HTML blocks end Markdown for their line: what stands in the summary is escaped as HTML.
-    yield f"<details><summary>{html(case.id)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
+    yield f"<details><summary>{_named(case)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
     if not any(turn.question for turn in case.turns):
         yield from fenced("text", case.question)
@@ -187,6 +193,10 @@ def _case(case: CaseView) -> Iterable[str]:
     if case.difference and case.difference.rows:
         yield from _difference(case.difference)
     yield "</details>"
+
+
+def _named(case: CaseView) -> str:
+    return html(f"{case.id}, {case.answer}" if case.answer else case.id)
 
 
 def _query(query: QueryView) -> Iterable[str]:

@@ -125,11 +125,13 @@ def notes(run: Run) -> Iterable[str]:
         are, them = ("is", "it") if codes == 1 else ("are", "them")
         where = plural(invented.count, "case")
         yield f"{plural(codes, 'selected code')} in {where} {are} invented: no code list has {them}."
-    stale = [
-        item.case.id
-        for item in run.evidence
-        if any(turn.score is not None and _is_stale(turn.score) for turn in item.turns)
-    ]
+    stale = tuple(
+        dict.fromkeys(
+            item.case.id
+            for item in run.evidence
+            if any(turn.score is not None and _is_stale(turn.score) for turn in item.turns)
+        )
+    )
     if stale:
         shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
         yield (
@@ -174,6 +176,7 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
     return CaseView(
         id=link.id,
         anchor=link.anchor,
+        answer=link.answer,
         name=short_name(case.name),
         question=clipped(case.question, limit=_TEXT_LENGTH),
         context=clipped(case.context, limit=_TEXT_LENGTH) if case.context else None,

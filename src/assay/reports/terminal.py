@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.reports.gates import drawn_gates
+from assay.reports.repeats import pass_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import BesideHeadline, SelectionOverview
 from assay.reports.view import (
@@ -49,6 +50,9 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
         parts += _selection_parts(view, view.selection, inner)
     for table in () if view.selection else view.first_groups:
         parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
+    if view.repeats:
+        header, cells = pass_cells(view.repeats)
+        parts += [_title(view.repeats.title), *_grid(header, cells, inner, right=range(1, len(header)))]
     parts += [_title("Metrics"), *_metric_table(view, inner)]
     for title, rows in view.count_tables:
         parts += [_title(title), *_count_table(rows, inner)]

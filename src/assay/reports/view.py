@@ -70,6 +70,8 @@ class CaseLink:
 
     id: str
     anchor: str
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``. Of a case as such, '': it leads to the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,30 @@ class CountRow:
     cases: tuple[CaseLink, ...]
     blame: str | None = None
     example: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRow:
+    """What ``k`` answers to each question come to: pass@k (``any``) and pass^k (``all``)."""
+
+    k: int
+    any: Figure
+    all: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatsView:
+    """How steady a system is that was asked each question several times."""
+
+    title: str
+    """Of the table of pass@k and pass^k."""
+
+    asked: int
+    said: str
+    """All of it in a sentence."""
+    rows: tuple[PassRow, ...]
+    steadiness: tuple[CountRow, ...]
+    """The questions by how steady their answers are; the flaky ones are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +225,8 @@ class CaseView:
     failures: tuple[str, ...]
     difference: DifferenceView | None
     name: str | None = None
+    answer: str = ""
+    """Which of several answers to its question: ``answer 2 of 3``."""
     turns: tuple[TurnView, ...] = ()
     """For SDMX: the questions of the conversation."""
 
@@ -280,6 +308,9 @@ class RunView:
         """Such as ``3 of 4 passed``."""
         return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
 
+    repeats: RepeatsView | None = None
+    """None where each question was asked once."""
+
     @property
     def beside(self) -> tuple[BesideHeadline, ...]:
         """The metrics that stand beside the headline."""
@@ -289,6 +320,7 @@ class RunView:
     def count_tables(self) -> tuple[tuple[str, tuple[CountRow, ...]], ...]:
         """What the cases carry, titled, in the order in which a reader needs it; nothing that no case has."""
         tables = (
+            ("questions by how steady their answers are", self.repeats.steadiness if self.repeats else ()),
             ("failures, by whose they are", self.failures),
             ("wrong terms, by what is known of them", self.wrong_terms),
             ("selected periods beside the target's", self.time_states),

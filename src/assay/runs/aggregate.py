@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from assay.errors import UsageError
 from assay.model import (
@@ -26,7 +27,10 @@ from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; any other word follows by name."""
 
-Values = Sequence[float | None]
+ANSWER_TIME = "total_execution_time"
+"""By what name systems say what an answer took in all."""
+
+Values: TypeAlias = Sequence[float | None]
 
 
 class ScoredMetric(Protocol):
@@ -48,8 +52,48 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
-    columns = [_column(evidence, metric) for metric in metrics]
-    times = [item.prediction.timing_s("total_execution_time") for item in evidence]
+    columns = [column_of(evidence, metric) for metric in metrics]
+    times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
+    groups = groups_of(evidence, metrics, columns, times, confidence=confidence)
+    outcomes = [item.verdict.outcome for item in evidence]
+    return Aggregates(
+        cases=len(evidence),
+        correct=outcomes.count("correct"),
+        incorrect=outcomes.count("incorrect"),
+        unscored=outcomes.count("unscored"),
+        unanswered=sum(map(is_unanswered, evidence)),
+        overall=groups.overall,
+        by_difficulty=groups.by_difficulty,
+        by_database=groups.by_database,
+        by_tag=groups.by_tag,
+        disagreements=_disagreements(evidence, metrics, columns),
+        flags=counts_of(evidence, flags_of),
+        near_misses=counts_of(evidence, near_misses_of),
+        failures=counts_of(evidence, failures_of),
+        causes=counts_of(evidence, causes_of),
+        usage=usage_of([item.prediction for item in evidence]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The rates of a run over all of its cases, and over those that share something."""
+
+    overall: Group
+    by_difficulty: tuple[Group, ...]
+    by_database: tuple[Group, ...]
+    by_tag: tuple[Group, ...]
+
+
+def groups_of(
+    evidence: Sequence[Evidence],
+    metrics: Sequence[ScoredMetric],
+    columns: Sequence[Values],
+    times: Values,
+    *,
+    confidence: float,
+) -> Groups:
+    """Every rate of a run. A column has each metric's value and ``times`` the seconds of each item of evidence."""
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         summaries = tuple(
@@ -66,27 +110,15 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
-    outcomes = [item.verdict.outcome for item in evidence]
-    return Aggregates(
-        cases=len(evidence),
-        correct=outcomes.count("correct"),
-        incorrect=outcomes.count("incorrect"),
-        unscored=outcomes.count("unscored"),
-        unanswered=sum(map(_is_unanswered, evidence)),
+    return Groups(
         overall=group("all", None, range(len(evidence))),
         by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),
         by_database=grouped("database", lambda item: _one(item.case.database)),
         by_tag=grouped("tag", lambda item: item.case.tags),
-        disagreements=_disagreements(evidence, metrics, columns),
-        flags=counts_of(evidence, lambda item: item.verdict.flags),
-        near_misses=counts_of(evidence, _near_misses),
-        failures=counts_of(evidence, _failures),
-        causes=counts_of(evidence, lambda item: _one(item.cause)),
-        usage=_usage([item.prediction for item in evidence]),
     )
 
 
-def _column(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
+def column_of(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
     column: list[float | None] = []
     place = 0
@@ -139,7 +171,7 @@ def _time(seconds: Values) -> TimeSummary | None:
     return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
 
 
-def _usage(predictions: Sequence[Prediction]) -> UsageTotals | None:
+def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
     """Tokens and cost over the answers that say them."""
     saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
     if not saying:
@@ -227,13 +259,24 @@ def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Itera
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
 
 
-def _near_misses(item: Evidence) -> Iterable[str]:
+def flags_of(item: Evidence) -> Iterable[str]:
+    """Names for `counts_of`, as the following are."""
+    return item.verdict.flags
+
+
+def causes_of(item: Evidence) -> Iterable[str]:
+    """The named cause, where there is one."""
+    return _one(item.cause)
+
+
+def near_misses_of(item: Evidence) -> Iterable[str]:
+    """The kinds of near misses of a wrong answer."""
     if item.verdict.outcome != "incorrect" or item.comparison is None:
         return ()
     return [miss.kind for miss in item.comparison.near_misses]
 
 
-def _failures(item: Evidence) -> Iterable[str]:
+def failures_of(item: Evidence) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
     A single metric's failure to score is not among them: that metric's own unscored count says it.
@@ -247,7 +290,8 @@ def _failures(item: Evidence) -> Iterable[str]:
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
-def _is_unanswered(item: Evidence) -> bool:
+def is_unanswered(item: Evidence) -> bool:
+    """Whether the system gave no answer at all."""
     return item.prediction.failure is not None and item.prediction.failure.kind == "unanswered"
 
 

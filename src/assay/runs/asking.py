@@ -1,4 +1,4 @@
-"""Ask a live system, keep every answer, and never ask a question twice."""
+"""Ask a live system, keep every answer, and never ask a question more often than wanted."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from assay.runs.progress import Progress
 from assay.systems.asking import ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
+_Key: TypeAlias = tuple[str, int]
+"""A case's id, and which of the answers to it."""
 
 
 def ask(
@@ -25,62 +27,82 @@ def ask(
     cases: Sequence[Case],
     *,
     concurrency: int,
+    repeats: int = 1,
     folder: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Prediction, ...]:
     """The system's answers in the cases' order, those that ``folder`` holds already not asked for again.
 
-    An answer is written as it arrives. A question whose asking failed (``ask_failed``) has no
-    answer: that is written, too, but it is asked again when the same command runs again. Raises
-    SystemUnusable where the system can answer nothing at all.
+    Each question is asked ``repeats`` times, all of them once before any of them again; its answers follow one
+    another in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
+    arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too, but it is asked
+    again when the same command runs again. Raises SystemUnusable where the system can answer nothing at all.
     """
-    answers: dict[str, Prediction] = {}
+    wanted = _wanted(cases, repeats)
+    answers: dict[_Key, Prediction] = {}
     with _open_answers(folder) as journal:
-        digests = {case.id: _digest(system, case) for case in cases}
+        digests = _digests(system, cases, repeats)
         if journal is not None:
             held = _held(journal, digests)
-            answers = {case_id: prediction for case_id, prediction in held.items() if not _asking_failed(prediction)}
+            answers = {key: prediction for key, prediction in held.items() if not _asking_failed(prediction)}
         resumed = len(answers)
+        # The system is not told which time it is asked: the next answer to come takes the next free place.
+        free = {case.id: [n for n in reversed(range(repeats)) if (case.id, n) not in answers] for case in cases}
 
         def say() -> None:
             if on_progress is not None:
-                progress = Progress(stage="asking", total=len(cases), finished=len(answers), resumed=resumed)
+                progress = Progress(stage="asking", total=len(wanted), finished=len(answers), resumed=resumed)
                 on_progress(progress)
 
         def keep(prediction: Prediction) -> None:
-            answers[prediction.case_id] = prediction
+            key = prediction.case_id, free[prediction.case_id].pop()
+            answers[key] = prediction = _numbered(prediction, key[1])
             if journal is not None:
-                journal.append(digests[prediction.case_id], encode_value(prediction))
+                journal.append(digests[key], encode_value(prediction))
             say()
 
         say()
-        ask_all(system, [case for case in cases if case.id not in answers], concurrency=concurrency, on_answer=keep)
-    return tuple(answers[case.id] for case in cases)
+        rounds = [case for repeat in range(repeats) for case in cases if (case.id, repeat) not in answers]
+        ask_all(system, rounds, concurrency=concurrency, on_answer=keep)
+    return tuple(answers[key] for key in wanted)
 
 
-def answers_held(system: System, cases: Sequence[Case], folder: Path) -> tuple[Prediction, ...]:
-    """What ``folder`` holds of the system's answers, in the cases' order, failures to answer among them.
+def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
+    """What ``folder`` holds of the system's answers, in the order of `ask`, failures to answer among them.
 
-    Nothing is asked. Raises RunError where a case's question was never asked.
+    Nothing is asked. Raises RunError where a question was never asked, or not as often as wanted.
     """
-    held: dict[str, Prediction] = {}
+    wanted = _wanted(cases, repeats)
+    held: dict[_Key, Prediction] = {}
     if (folder / ANSWERS).exists():
         with Journal(folder, name=ANSWERS) as journal:
-            held = _held(journal, {case.id: _digest(system, case) for case in cases})
-    missing = [case for case in cases if case.id not in held]
+            held = _held(journal, _digests(system, cases, repeats))
+    missing = [key for key in wanted if key not in held]
     if missing:
+        lacks = f"holds no answer to {len(missing)} of the {len(cases)} questions, such as case"
+        if repeats > 1:
+            lacks = (
+                f"lacks {len(missing)} of the {len(wanted)} answers ({repeats} to each question), such as one to case"
+            )
         raise RunError(
-            f"{folder} holds no answer to {len(missing)} of the {len(cases)} questions, such as case "
-            f"{missing[0].id!r}, asked of {system.describe()}: nothing was judged again; "
+            f"{folder} {lacks} {missing[0][0]!r}, asked of {system.describe()}: nothing was judged again; "
             "to ask them first, run the command without rescoring"
         )
-    return tuple(held[case.id] for case in cases)
+    return tuple(held[key] for key in wanted)
 
 
-def _held(journal: Journal, digests: Mapping[str, str]) -> dict[str, Prediction]:
+def _wanted(cases: Sequence[Case], repeats: int) -> list[_Key]:
+    return [(case.id, repeat) for case in cases for repeat in range(repeats)]
+
+
+def _numbered(prediction: Prediction, repeat: int) -> Prediction:
+    return prediction if prediction.repeat == repeat else replace(prediction, repeat=repeat)
+
+
+def _held(journal: Journal, digests: Mapping[_Key, str]) -> dict[_Key, Prediction]:
     return {
-        case_id: _taken_over(journal, journal.finished[digest])
-        for case_id, digest in digests.items()
+        key: _numbered(_taken_over(journal, journal.finished[digest]), key[1])
+        for key, digest in digests.items()
         if digest in journal.finished
     }
 
@@ -103,11 +125,26 @@ def _taken_over(journal: Journal, line: JournalLine) -> Prediction:
         raise damaged(journal.path, line.number) from error
 
 
+def _digests(system: System, cases: Sequence[Case], repeats: int) -> dict[_Key, str]:
+    """For each answer a hash of all that its question is asked by, and of which answer it is."""
+    digests = {}
+    for case in cases:
+        first = _digest(system, case)
+        for repeat in range(repeats):
+            # The first answer's is that of a run that asks once.
+            digests[case.id, repeat] = first if repeat == 0 else _digest_of(first.encode(), str(repeat).encode())
+    return digests
+
+
 def _digest(system: System, case: Case) -> str:
     """A hash of all that a question is asked by: the system, and the case without its gold."""
     turns = tuple(replace(turn, targets=()) for turn in case.turns)
     asked = replace(case, golds=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns)
+    return _digest_of(encode_value(system.describe()), encode_value(asked))
+
+
+def _digest_of(*parts: bytes) -> str:
     digest = blake2b(digest_size=12)
-    for value in (system.describe(), asked):
-        digest.update(encode_value(value))
+    for part in parts:
+        digest.update(part)
     return digest.hexdigest()

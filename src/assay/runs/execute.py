@@ -12,12 +12,12 @@ from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Comparison, Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.aggregate import aggregate
 from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.journal import Journal, JournalLine, damaged
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress
+from assay.runs.repeats import aggregate_answers
 from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder
 from assay.runs.timing import time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
@@ -147,7 +147,7 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
         evidence=evidence,
-        aggregates=aggregate(evidence, job.metrics),
+        aggregates=aggregate_answers(evidence, job.metrics, repeats=job.settings.repeats),
     )
 
 

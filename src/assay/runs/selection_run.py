@@ -9,11 +9,11 @@ from pathlib import Path
 from time import perf_counter
 
 from assay.model import Case, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
-from assay.runs.aggregate import aggregate
 from assay.runs.asking import OnProgress
 from assay.runs.codec import encode_evidence
 from assay.runs.journal import Journal
 from assay.runs.progress import Progress
+from assay.runs.repeats import aggregate_answers
 from assay.runs.selecting import SELECTION_METRICS, judge_case
 from assay.runs.selection_totals import selection_totals
 from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
@@ -30,7 +30,7 @@ class SelectionJob:
     provenance: Provenance
     cases: Sequence[Case]
     predictions: Sequence[Prediction]
-    """One for each case, in their order."""
+    """One for each case, in their order. A case that was asked several times stands there as often."""
     structures: Structures | None = None
 
 
@@ -57,12 +57,17 @@ def _execute(job: SelectionJob, folder: Path | None, *, overwrite: bool, on_prog
         begin_folder(folder, job.settings, job.provenance)
         for index in _counted(job, on_progress):
             # Nothing is resumed by it, so that it need not stand for the case's content.
-            digests.append(blake2b(job.cases[index].id.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest())
+            digests.append(_digest(job.cases[index].id, job.predictions[index].repeat))
             evidence.append(_judge(job, index))
             journal.append(digests[-1], encode_evidence(evidence[-1]))
         run = _run(job, evidence, started)
         finish_folder(folder, run, digests)
     return run
+
+
+def _digest(case_id: str, repeat: int) -> str:
+    name = case_id.encode("utf-8", "surrogatepass")
+    return blake2b(name + (b"\0%d" % repeat if repeat else b""), digest_size=12).hexdigest()
 
 
 def _counted(job: SelectionJob, on_progress: OnProgress | None) -> Iterator[int]:
@@ -82,7 +87,7 @@ def _judge(job: SelectionJob, index: int) -> Evidence:
 
 
 def _run(job: SelectionJob, evidence: Sequence[Evidence], started: float) -> Run:
-    aggregates = aggregate(evidence, SELECTION_METRICS)
+    aggregates = aggregate_answers(evidence, SELECTION_METRICS, repeats=job.settings.repeats)
     return Run(
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),

@@ -11,16 +11,18 @@ from assay.model import (
     Evidence,
     Group,
     MetricSummary,
+    Rate,
     SelectionScore,
     SelectionTotals,
 )
-from assay.runs.aggregate import counts_of, rate_of
-from assay.runs.selecting import SELECTION_METRICS
+from assay.runs.aggregate import rate_of
+from assay.runs.repeats import cases_of, mean_of_each
+from assay.runs.selecting import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.scoring import term_counts
 
 
 def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
-    """The totals over every scored question of a run. Case ids are in the run's order."""
+    """The totals over every scored question of a run, each answer to it. Case ids are in the run's order."""
     scores = [score for item in evidence for score in _scores(item)]
     by_dimension: dict[str, list[DimensionScore]] = {}
     for in_target in (True, False):
@@ -34,8 +36,8 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         micro=term_counts(*_pooled(every)),
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
         by_turn=tuple(_by_turn(evidence)),
-        wrong_terms=counts_of(evidence, _notes),
-        time_states=counts_of(evidence, _time_states),
+        wrong_terms=cases_of(evidence, _notes),
+        time_states=cases_of(evidence, _time_states),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
         compared_by_id_only=sum(not score.names_compared for score in scores),
     )
@@ -66,22 +68,24 @@ def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
     """The metrics by the place of the question in its conversation; none where every case has one question."""
     if all(len(item.turns) <= 1 for item in evidence):
         return
-    by_number: dict[int, list[SelectionScore | None]] = {}
+    by_number: dict[int, dict[str, list[SelectionScore | None]]] = {}
     for item in evidence:
         for turn in item.turns:
             if turn.score is not None or turn.failure is not None:
-                by_number.setdefault(turn.number, []).append(turn.score)
-    for number, scores in sorted(by_number.items()):
+                by_number.setdefault(turn.number, {}).setdefault(item.case.id, []).append(turn.score)
+    for number, by_case in sorted(by_number.items()):
         summaries = tuple(
-            MetricSummary(
-                metric=metric.name,
-                rate=rate_of(
-                    [None if score is None else metric.value(score) for score in scores], binary=metric.binary
-                ),
-            )
+            MetricSummary(metric=metric.name, rate=_rate(metric, list(by_case.values())))
             for metric in SELECTION_METRICS
         )
-        yield Group(kind="turn", name=str(number), cases=len(scores), metrics=summaries)
+        yield Group(kind="turn", name=str(number), cases=len(by_case), metrics=summaries)
+
+
+def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:
+    """Over the cases' questions, each by the mean of its scored answers; all but a few runs have one of each."""
+    values = [[None if score is None else metric.value(score) for score in of_case] for of_case in scores]
+    once = all(len(of_case) == 1 for of_case in values)
+    return rate_of(mean_of_each(values), binary=metric.binary and once)
 
 
 def _scores(item: Evidence) -> Iterable[SelectionScore]:

@@ -36,6 +36,8 @@ RESULT_COLUMNS = {
     "cause": "VARCHAR",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+REPEAT_COLUMN = "repeat"
+"""Which of several answers to its question a row is, from 1: only where the run asked more than once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,21 +274,22 @@ def _taking(path: Path) -> Iterator[None]:
 
 
 def write_parquet(path: Path, run: Run) -> None:
-    """Write a row a case, in the question set's order, with a column for each metric (NULL: unscored).
+    """Write a row an answer, in the question set's order, with a column for each metric (NULL: unscored).
 
     Raises RunError where the disk does not take it.
     """
     import duckdb
 
     metrics = run.settings.metrics
-    columns = {**RESULT_COLUMNS, **dict.fromkeys(metrics, "DOUBLE")}
+    repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
+    columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
     lines = path.with_suffix(".lines.tmp")
     temporary = _temporary(path)
     try:
         with _taking(path):
             with lines.open("wb") as file:
                 for evidence in run.evidence:
-                    file.write(encode_value(_parquet_row(evidence, metrics)) + b"\n")
+                    file.write(encode_value(_parquet_row(evidence, metrics, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 source = connection.read_json(str(lines), columns=columns, format="newline_delimited")
                 try:
@@ -299,7 +302,7 @@ def write_parquet(path: Path, run: Run) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _parquet_row(evidence: Evidence, metrics: Sequence[str]) -> dict[str, object]:
+def _parquet_row(evidence: Evidence, metrics: Sequence[str], *, numbered: bool) -> dict[str, object]:
     case = evidence.case
     values = {score.metric: score.value for score in evidence.scores}
     row = {
@@ -313,6 +316,7 @@ def _parquet_row(evidence: Evidence, metrics: Sequence[str]) -> dict[str, object
         "reason": evidence.verdict.reason,
         "flags": sorted(evidence.verdict.flags),
         "cause": evidence.cause,
+        **({REPEAT_COLUMN: evidence.prediction.repeat + 1} if numbered else {}),
         **{metric: values.get(metric) for metric in metrics},
     }
     # DuckDB's reader of JSON takes no character zero.

@@ -35,6 +35,17 @@ class ClusterSums:
         off = self.sums - self.mean * self.counts
         return float(groups / (groups - 1) * (off * off).sum() / self.counts.sum() ** 2)
 
+    @property
+    def jackknife_error(self) -> float:
+        """The standard error of the mean, from what it were without each cluster; needs two clusters at least.
+
+        Larger than the ratio estimator's where clusters differ in size, and rightly so (see `assay.stats.paired`).
+        Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
+        """
+        groups = len(self.counts)
+        without = (self.sums.sum() - self.sums) / (self.counts.sum() - self.counts)
+        return math.sqrt(float((groups - 1) / groups * ((without - self.mean) ** 2).sum()))
+
 
 def as_differences(differences: Sequence[float] | NDArray[Any]) -> NDArray[Any]:
     """The differences as an array of floats; raises `UsageError` where one is not finite."""
@@ -86,8 +97,3 @@ def design_effect(
     if len(grouped.counts) < 2:
         return None
     return max(1.0, grouped.variance_of_mean / alone)
-
-
-def root_variance(grouped: ClusterSums) -> float:
-    """The standard error of the mean that the clusters give."""
-    return math.sqrt(grouped.variance_of_mean)

@@ -1,20 +1,31 @@
-"""How sure the difference between two runs over the same cases is."""
+"""How sure the difference between two runs over the same cases is.
+
+@@TABLE@@
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
-from assay.stats.clusters import ClusterSums, as_differences, cluster_sums, root_variance
+from assay.stats.clusters import ClusterSums, as_differences, cluster_sums
 from assay.stats.intervals import student_t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_DRAWN_VALUES = 200
+"""Up to so many differences are drawn one by one, and so many clusters."""
+
+_DRAWN_DISTINCT = 32
+"""Up to so many distinct differences, how often a resample has each is drawn, whatever their number."""
+
+_DRAWN_SKEWNESS = 0.25
+"""From this skewness (or excess kurtosis) of a mean's bootstrap distribution on it is drawn in any case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +38,29 @@ class PairedInterval:
     """How many clusters it allows for; None: it takes every case to stand alone."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tally:
+    """Differences without their order: each distinct one, rising, and how often it occurs."""
+
+    values: NDArray[Any]
+    counts: NDArray[Any]
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        return float((self.values * self.counts).sum() / self.counts.sum())
+
+    def moment(self, power: int) -> float:
+        """The central moment, divided by n."""
+        return float((self.counts * (self.values - self.mean) ** power).sum() / self.counts.sum())
+
+    def mirrored(self) -> _Tally:
+        return _Tally(values=-self.values[::-1], counts=self.counts[::-1])
+
+
 def paired_interval(
     differences: Sequence[float] | NDArray[Any],
     *,
@@ -35,68 +69,200 @@ def paired_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedInterval | None:
-    """Bound the mean of per-case differences between two runs; None where there are none."""
+    """Bound the mean of per-case differences between two runs; None where there are none.
+
+    The outer bounds of two intervals: the percentile bootstrap (Efron 1979), and one that does not take a sample
+    without spread for certainty: `score_interval`, for graded differences at an effective number of cases. For
+    differences beyond [-1, 1], which nothing bounds, it is Student's t: one such case has no interval, hence None.
+
+    With ``clusters``, one name per case, of which there are two or more, whole clusters are resampled, and the
+    interval is also no narrower than Student's t with one degree of freedom less than there are clusters, at the
+    jackknife's standard error. Two clusters have a t quantile of 12.7 and three of 4.3: such an interval says
+    next to nothing, which is what so few databases say of databases in general. One cluster alone cannot tell how
+    clusters vary: ``clusters`` of the answer is then None, and the interval that of cases that stand alone.
+
+    The order of the cases leaves no trace, swapping the runs mirrors the bounds, and a seed always gives the same.
+    Loads numpy. About 1 ms, 10 ms with 100,000 graded cases. Raises `UsageError` for values that are not finite,
+    other than one cluster per case, ``resamples`` below 1 and a ``confidence`` outside (0, 1).
+    """
     if resamples < 1:
         raise UsageError(f"resamples must be at least 1, got {resamples!r}")
-    if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+    _check_confidence(confidence)
     values = as_differences(differences)
     if not len(values):
         return None
-    bounds = _alone(values, confidence)
-    grouped = cluster_sums(values, clusters) if clusters is not None else None
+    tally = _tally(values)
+    swapped = _is_swapped(tally)
+    alone = _alone(tally.mirrored() if swapped else tally, confidence, resamples=resamples, seed=seed)
+    grouped = None if clusters is None else cluster_sums(-values if swapped else values, clusters)
     if grouped is None or len(grouped.counts) < 2:
-        return PairedInterval(low=bounds[0], high=bounds[1], clusters=None)
-    half = student_t_quantile(0.5 + confidence / 2.0, len(grouped.counts) - 1) * root_variance(grouped)
-    low, high = min(bounds[0], grouped.mean - half), max(bounds[1], grouped.mean + half)
-    return PairedInterval(low=max(-1.0, low), high=min(1.0, high), clusters=len(grouped.counts))
+        if alone is None:
+            return None
+        low, high, groups = *alone, None
+    else:
+        together = _together(grouped, confidence, resamples=resamples, seed=seed)
+        low, high = together if alone is None else _wider(alone, together)
+        groups = len(grouped.counts)
+        if _is_bounded(tally):
+            low, high = max(-1.0, low), min(1.0, high)
+    return PairedInterval(low=-high if swapped else low, high=-low if swapped else high, clusters=groups)
 
 
 def score_interval(gained: float, lost: float, n: float, *, confidence: float = 0.95) -> tuple[float, float] | None:
     """Bound the difference between two runs' rates of yes over the same ``n`` cases; None where ``n`` is 0.
 
-    ``gained`` and ``lost`` cases are right in one run alone. Tango's score interval (Statistics in Medicine 17,
-    1998): the differences that a score test does not refuse. It is never certain: without a case that
-    differs it is z² / (n + z²) to both sides. Within [-1, 1]. Counts may be fractions. Raises `UsageError` for
-    counts that cannot be, or a ``confidence`` outside (0, 1).
+    ``gained`` and ``lost`` cases are right in one run alone; they may be sums of fractions. Tango's score interval
+    (Statistics in Medicine 17, 1998): the differences that a score test does not refuse. It is never certain:
+    without a case that differs it is z² / (n + z²) to both sides. Within [-1, 1]. Raises `UsageError` for counts
+    that cannot be, and a ``confidence`` outside (0, 1).
     """
+    _check_confidence(confidence)
     if n == 0:
         return None
-    if n < 0 or gained < 0 or lost < 0 or gained + lost > n * (1 + 1e-9):
+    if not (n > 0 and gained >= 0 and lost >= 0 and gained + lost <= n * (1 + 1e-9)):
         raise UsageError(f"gained and lost must be parts of n, got {gained!r} and {lost!r} of {n!r}")
-    if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
-    quantile = NormalDist().inv_cdf(0.5 + confidence / 2.0)
-    return -_score_bound(lost / n, gained / n, n, quantile), _score_bound(gained / n, lost / n, n, quantile)
+    return _score(gained / n, lost / n, n, NormalDist().inv_cdf(0.5 + confidence / 2.0))
 
 
-@lru_cache(maxsize=4096)
+def _tally(values: NDArray[Any]) -> _Tally:
+    import numpy
+
+    gained, lost, same = (int((values == value).sum()) for value in (1.0, -1.0, 0.0))
+    if gained + lost + same == len(values):
+        # What sorting would find, at a twentieth of the time: most differences are yes/no.
+        return _Tally(values=numpy.array([-1.0, 0.0, 1.0]), counts=numpy.array([lost, same, gained]))
+    distinct, counts = numpy.unique(values, return_counts=True)
+    return _Tally(values=distinct, counts=counts)
+
+
+def _is_swapped(tally: _Tally) -> bool:
+    """Whether of the two orders of the runs this is the one that is bounded as the other's mirror image."""
+    other = tally.mirrored()
+    unlike = (tally.values != other.values) | (tally.counts != other.counts)
+    if not unlike.any():
+        return False
+    first = int(unlike.argmax())
+    return (tally.values[first], tally.counts[first]) < (other.values[first], other.counts[first])
+
+
+def _is_bounded(tally: _Tally) -> bool:
+    return bool(tally.values[0] >= -1.0 and tally.values[-1] <= 1.0)
+
+
+def _alone(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float] | None:
+    """Where every case stands alone."""
+    bounded = _is_bounded(tally)
+    if not bounded and tally.n < 2:
+        return None
+    drawn = _percentiles(tally, confidence, resamples=resamples, seed=seed)
+    return _wider(drawn, _effective_score(tally, confidence) if bounded else _student(tally, confidence))
+
+
+def _student(tally: _Tally, confidence: float) -> tuple[float, float]:
+    half = student_t_quantile(0.5 + confidence / 2.0, tally.n - 1) * math.sqrt(tally.moment(2) / (tally.n - 1))
+    return tally.mean - half, tally.mean + half
+
+
+def _effective_score(tally: _Tally, confidence: float) -> tuple[float, float]:
+    """The score interval at as many yes/no cases as would vary like the differences, as for one run's mean.
+
+    Graded differences vary by less than yes/no ones with the same sums of gains and losses would: their variance of
+    s² instead of g + l - (g - l)² counts as so many times the cases, with Student's t for the normal quantile. Never
+    wider than the score interval at n itself, which yes/no differences get.
+    """
+    n = tally.n
+    shares = tally.counts / n
+    gained, lost = (float((shares * tally.values.clip(*ends)).sum()) for ends in ((0.0, 1.0), (-1.0, 0.0)))
+    plain = _score(gained, -lost, n, NormalDist().inv_cdf(0.5 + confidence / 2.0))
+    variance = tally.moment(2) * n / max(1, n - 1)
+    if variance <= 0.0:
+        return plain
+    effective = max(float(n), n * (gained - lost - (gained + lost) ** 2) / variance)
+    narrowed = _score(gained, -lost, effective, student_t_quantile(0.5 + confidence / 2.0, n - 1))
+    return narrowed if narrowed[1] - narrowed[0] < plain[1] - plain[0] else plain
+
+
+def _together(grouped: ClusterSums, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
+    """Where cases come in clusters."""
+    import numpy
+
+    groups, mean = len(grouped.counts), grouped.mean
+    if groups <= _DRAWN_VALUES:
+        drawn = numpy.random.default_rng(seed).integers(0, groups, size=(resamples, groups))
+        means = grouped.sums[drawn].sum(axis=1) / grouped.counts[drawn].sum(axis=1)
+        bootstrap = _quantiles(means, confidence)
+    else:
+        off = numpy.sort((grouped.sums - mean * grouped.counts) / grouped.counts.mean())
+        tally = _Tally(values=off, counts=numpy.ones(groups, dtype=numpy.int64))
+        low, high = _percentiles(tally, confidence, resamples=resamples, seed=seed)
+        bootstrap = mean + low, mean + high
+    half = student_t_quantile(0.5 + confidence / 2.0, groups - 1) * grouped.jackknife_error
+    return _wider(bootstrap, (mean - half, mean + half))
+
+
+def _percentiles(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
+    """Of the means of resamples of the differences.
+
+    Drawn where they are few or take few values. Otherwise the cumulants of the means, known without drawing, give
+    what more and more resamples would come to (Cornish-Fisher expansion; Hall, The Bootstrap and Edgeworth
+    Expansion, 1992), unless the differences are so skewed that the expansion is not to be trusted.
+    """
+    import numpy
+
+    n, mean, variance = tally.n, tally.mean, tally.moment(2)
+    if variance <= 0.0:
+        return mean, mean
+    generator = numpy.random.default_rng(seed)
+    if len(tally.values) <= _DRAWN_DISTINCT:
+        counts = generator.multinomial(n, tally.counts / n, size=resamples)
+        return _quantiles(counts @ tally.values / n, confidence)
+    skewness = tally.moment(3) / variance**1.5 / math.sqrt(n)
+    kurtosis = (tally.moment(4) / variance**2 - 3.0) / n
+    if n > _DRAWN_VALUES and max(abs(skewness), abs(kurtosis)) < _DRAWN_SKEWNESS:
+        z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+        centre = (z * z - 1) * skewness / 6
+        half = z + (z**3 - 3 * z) * kurtosis / 24 - (2 * z**3 - 5 * z) * skewness**2 / 36
+        error = math.sqrt(variance / n)
+        return mean + error * (centre - half), mean + error * (centre + half)
+    sample = numpy.repeat(tally.values, tally.counts)
+    # In slices of about 8 MB, so that large samples do not need resamples x n at once.
+    size = max(1, 1_000_000 // n)
+    slices = (min(size, resamples - start) for start in range(0, resamples, size))
+    means = [sample[generator.integers(0, n, size=(rows, n))].mean(axis=1) for rows in slices]
+    return _quantiles(numpy.concatenate(means), confidence)
+
+
+def _quantiles(means: NDArray[Any], confidence: float) -> tuple[float, float]:
+    import numpy
+
+    low, high = numpy.quantile(means, [0.5 - confidence / 2.0, 0.5 + confidence / 2.0])
+    return float(low), float(high)
+
+
+def _score(gained: float, lost: float, n: float, quantile: float) -> tuple[float, float]:
+    """Tango's interval for shares of gained and lost cases."""
+    return -_score_bound(lost, gained, n, quantile), _score_bound(gained, lost, n, quantile)
+
+
 def _score_bound(gained: float, lost: float, n: float, quantile: float) -> float:
     """The upper bound, by bisection between the observed difference and 1."""
-    observed = gained - lost
+    observed = min(1.0, gained - lost)
     low, high = observed, 1.0
-    for _ in range(60):
+    for _ in range(54):
         delta = (low + high) / 2.0
-        # The share of the lost that is likeliest where the difference is delta.
+        # The share of lost cases that is likeliest where the true difference is delta.
         linear = (2.0 - observed) * delta - gained - lost
-        likeliest = (math.sqrt(linear * linear + 8.0 * lost * delta * (1.0 - delta)) - linear) / 4.0
+        square = linear * linear + 8.0 * lost * delta * (1.0 - delta)
+        likeliest = (math.sqrt(max(0.0, square)) - linear) / 4.0
         variance = max(0.0, 2.0 * likeliest + delta * (1.0 - delta)) / n
         low, high = (delta, high) if delta - observed <= quantile * math.sqrt(variance) else (low, delta)
     return high
 
 
-def _alone(values: NDArray[Any], confidence: float) -> tuple[float, float]:
-    """Where every case stands alone."""
-    n = len(values)
-    if float(abs(values).max()) > 1.0:
-        half = student_t_quantile(0.5 + confidence / 2.0, max(1, n - 1)) * math.sqrt(
-            float(values.var()) / max(1, n - 1)
-        )
-        return float(values.mean()) - half, float(values.mean()) + half
-    gained, lost = float(values[values > 0].sum()), -float(values[values < 0].sum())
-    bounds = score_interval(gained, lost, n, confidence=confidence)
-    assert bounds is not None
-    return bounds
+def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
-__all__ = ["ClusterSums", "PairedInterval", "paired_interval", "score_interval"]
+def _check_confidence(confidence: float) -> None:
+    if not 0.0 < confidence < 1.0:
+        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
