@@ -140,7 +140,9 @@ class _Builder:
 
     def title(self) -> str:
         settings = self.run.settings
-        return one_line(settings.name or f"{_stem(settings.predictions)} on {_stem(settings.cases)}", limit=120)
+        return one_line(
+            settings.name or f"{short_name(settings.predictions)} on {short_name(settings.cases)}", limit=120
+        )
 
     def figure(self, group: Group, metric: str) -> Figure:
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
@@ -364,7 +366,7 @@ def _usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]
         yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"
 
 
-def _stem(path: str) -> str:
+def short_name(path: str) -> str:
     """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
     if path.startswith("chat:") and (model := _MODEL.search(path)):
         return model[1] or model[2]

@@ -300,6 +300,8 @@ class RunView:
     time_states: tuple[CountRow, ...] = ()
     selection: SelectionOverview | None = None
     """For SDMX runs only."""
+    repeats: RepeatsView | None = None
+    """None where each question was asked once."""
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
 
@@ -307,9 +309,6 @@ class RunView:
     def gates_passed(self) -> str:
         """Such as ``3 of 4 passed``."""
         return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
-
-    repeats: RepeatsView | None = None
-    """None where each question was asked once."""
 
     @property
     def beside(self) -> tuple[BesideHeadline, ...]:
