@@ -150,7 +150,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
         (["weak", "strong", "equal", "--cases", "3"], "--cases is of a comparison of two runs"),
         (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
-        (["weak", "strong", "--md", "-", "--json", "-"], "--md and --json would both be printed"),
+        (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),
         (["weak", "strong", "--must-pass", "tag:nothing"], "tag:nothing"),
     ],

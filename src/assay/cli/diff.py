@@ -23,6 +23,7 @@ from assay.errors import UsageError
 from assay.model import Gates
 
 if TYPE_CHECKING:
+    from assay.api import RunDiff as Comparison
     from assay.model import Leaderboard, RunDiff
 
 
@@ -36,6 +37,9 @@ def diff(  # one parameter an option
     ] = None,
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="What three or more runs are ranked by. [default: match]")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file: every case in both.")
     ] = None,
     md: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; '-': print it.")
@@ -80,7 +84,7 @@ def diff(  # one parameter an option
     settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
     from assay.cli.output import printed_report
 
-    targets = {"md": md, "json": json}
+    targets = {"html": html, "md": md, "json": json}
     printed_report(targets)
     if len(folders) < 2:
         given = f"only {folders[0]} was given" if folders else "none was given"
@@ -96,6 +100,8 @@ def diff(  # one parameter an option
         raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
     if cases is not None:
         raise UsageError(f"--cases is of a comparison of two runs, and {len(folders)} are given: leave it out")
+    if html is not None:
+        raise UsageError("--html shows two runs side by side: of a ranking there is --md and --json")
     _rank(folders, metric, settings, targets=targets)
 
 
@@ -110,11 +116,11 @@ def _compare(
 ) -> None:
     from assay.api import diff as compare
 
-    record = compare(baseline, candidate, **settings).record
+    compared = compare(baseline, candidate, **settings)
     if gates.any:
-        record = _judged(record, baseline, candidate, gates)
-    _deliver_diff(record, targets, cases)
-    exit_for(record.gates)
+        compared.record = _judged(compared.record, baseline, candidate, gates)
+    _deliver_diff(compared, targets, cases)
+    exit_for(compared.record.gates)
 
 
 def _judged(record: RunDiff, baseline: Path, candidate: Path, gates: Gates) -> RunDiff:
@@ -125,11 +131,16 @@ def _judged(record: RunDiff, baseline: Path, candidate: Path, gates: Gates) -> R
     return replace(record, gates=check(load_run(candidate), gates, baseline if gates.needs_baseline else None))
 
 
-def _deliver_diff(record: RunDiff, targets: dict[str, Path | None], cases: int | None) -> None:
+def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:
     from assay.reports.diff_console import print_diff
     from assay.reports.diff_formats import render_diff
 
-    _deliver(targets, lambda name: render_diff(record, name, cases=cases), lambda: print_diff(record, cases=cases))
+    record = compared.record
+    _deliver(
+        targets,
+        lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
+        lambda: print_diff(record, cases=cases),
+    )
 
 
 def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:

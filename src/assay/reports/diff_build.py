@@ -30,7 +30,7 @@ from assay.reports.view import Fact
 CASES = 5
 """How many cases of each kind are shown in full, where nothing else is asked for."""
 _QUERY_LENGTH = 2000
-_KINDS: tuple[tuple[ShownKind, str, str], ...] = (
+KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("fixed", "fixed", "wrong in the baseline, right in the candidate"),
     ("broken", "broken", "right in the baseline, wrong in the candidate"),
     ("better", "more often right", "a greater share of the repeated answers is right"),
@@ -41,6 +41,7 @@ _KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("still_wrong", "still wrong in the same way", "wrong in both"),
     ("flaky", "as unsteady as before", "the same share of right answers, neither none nor all"),
 )
+"""What becomes of a case, what that is called, and what it means."""
 _SHOWN_ONE_BY_ONE = frozenset({"fixed", "broken", "better", "worse", "otherwise", "unscored"})
 _TESTS = {
     "mcnemar_exact": "McNemar's exact test",
@@ -69,13 +70,13 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         lead=lead,
         rest=rest,
         counts=tuple(
-            KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in _KINDS if by_kind[kind]
+            KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in KINDS if by_kind[kind]
         ),
         notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
         gates=gate_rows(diff.gates),
         changes=tuple(
             _change_table(kind, name, meaning, by_kind[kind], shown)
-            for kind, name, meaning in _KINDS
+            for kind, name, meaning in KINDS
             if by_kind[kind] and kind in _SHOWN_ONE_BY_ONE
         ),
         metrics=tuple(
@@ -225,11 +226,15 @@ def _methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
 
 
 def _by_kind(changes: Sequence[CaseChange]) -> dict[ShownKind, list[CaseChange]]:
-    found: dict[ShownKind, list[CaseChange]] = {kind: [] for kind, _, _ in _KINDS}
+    found: dict[ShownKind, list[CaseChange]] = {kind: [] for kind, _, _ in KINDS}
     for change in changes:
-        otherwise = change.kind == "still_wrong" and change.otherwise
-        found["otherwise" if otherwise else change.kind].append(change)
+        found[kind_of(change)].append(change)
     return found
+
+
+def kind_of(change: CaseChange) -> ShownKind:
+    """As what a case is shown."""
+    return "otherwise" if change.kind == "still_wrong" and change.otherwise else change.kind
 
 
 def _change_table(kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int) -> ChangeTable:

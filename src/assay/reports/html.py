@@ -1,38 +1,29 @@
 """A run as one HTML file that needs nothing else: no network, no fonts, no images.
 
-The page's Content-Security-Policy allows its own style sheet and its own small script, each by the
-hash of its text, and nothing else at all: even a flaw in escaping could not run or load anything.
-Without scripts everything is still there; only search and filter are not.
+The page's Content-Security-Policy allows its own style sheet and its own script, each by the hash of its text, and
+nothing else at all: even a flaw in escaping could not run or load anything. What leads the page is drawn here; the
+cases are packed data (`assay.reports.html_data`) that the script draws as text when they are looked at.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from assay.model import Evidence, Run
+from assay.model import Run
 from assay.reports.build import view_of
+from assay.reports.html_data import case_detail, payload, run_index
 from assay.reports.selection_tables import dimension_legend
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_MARKS = {"correct": "✓", "incorrect": "✗", "unscored": "–"}
-_SIGNS = {"matched": "", "missing": "−", "extra": "+"}
-_TITLES = {"matched": "in both", "missing": "only gold has this row", "extra": "only the prediction has this row"}
-_LIST_SIGNS = {"right": "✓", "extra": "+", "missing": "−"}
-_LIST_TITLES = {
-    "right": "✓ true positives",
-    "extra": "+ false positives: only selected",
-    "missing": "− false negatives: not selected",
-}
-_MOST_CASES = 5000
-_MOST_SELECTIONS = 3000
-"""Cases whose selections are shown term by term: each takes about twice the room of a query."""
+_STYLES: Sequence[str] = ("report.css", "browser.css")
+_SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
 
 
 class HtmlReporter:
@@ -42,48 +33,59 @@ class HtmlReporter:
     suffix = ".html"
 
     def render(self, run: Run) -> bytes:
-        """The whole page, UTF-8. Of too many cases correct ones are left out first, and counted."""
-        from markupsafe import Markup
-
-        shown = _shown(run.evidence, _MOST_CASES if run.settings.selection is None else _MOST_SELECTIONS)
-        view = view_of(run, detailed=shown)
-        trend, css, script = None, asset("report.css"), asset("report.js")
+        """The whole page, UTF-8. The same run gives the same bytes."""
+        view = view_of(run)
+        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
+        limits = view.selection.term_limits if view.selection else None
+        trend = None
+        styles = _STYLES
         if run.history:
             from assay.reports.history_html import TREND_CSS, over_time
 
-            trend, css = over_time(run), css + asset(TREND_CSS)
-        page = template("report.html").render(
-            view=view,
-            over_time=trend,
-            shown={case.anchor for case in view.cases},
-            left_out=len(run.evidence) - len(shown),
-            policy=content_security_policy(css, script),
-            # Our own files, not data: everything else is escaped by Jinja2.
-            css=Markup(css),
-            js=Markup(script),
-            marks=_MARKS,
-            signs=_SIGNS,
-            titles=_TITLES,
-            list_signs=_LIST_SIGNS,
-            list_titles=_LIST_TITLES,
-            legend=dimension_legend(view.selection) if view.selection else "",
+            trend, styles = over_time(run), (*_STYLES, TREND_CSS)
+        return page(
+            "report.html",
+            {
+                "view": view,
+                "cases_note": _terms_note(*limits) if limits else "",
+                "legend": dimension_legend(view.selection) if view.selection else "",
+                "over_time": trend,
+            },
+            data=payload(run_index(run, view), details),
+            styles=styles,
         )
-        return page.encode("utf-8", "backslashreplace")
+
+
+def page(
+    name: str,
+    context: Mapping[str, object],
+    *,
+    data: str,
+    scripts: Sequence[str] = _SCRIPTS,
+    styles: Sequence[str] = _STYLES,
+) -> bytes:
+    """A page of the house's style, with its policy, its style sheet, its script and its packed data."""
+    from markupsafe import Markup
+
+    css = "\n".join(map(asset, styles))
+    script = "\n".join(map(asset, scripts))
+    # Our own files, and base64: everything else is escaped by Jinja2.
+    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(data)}
+    text = template(name).render(policy=content_security_policy(css, script), **parts, **context)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def content_security_policy(css: str, script: str) -> str:
     """The policy under which exactly this style sheet and this script run, and nothing is loaded."""
     return (
         f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
     )
 
 
-def _shown(evidence: Sequence[Evidence], most: int) -> Sequence[Evidence]:
-    if len(evidence) <= most:
-        return evidence
-    kept = sorted(range(len(evidence)), key=lambda place: evidence[place].outcome == "correct")[:most]
-    return [evidence[place] for place in sorted(kept)]
+def _terms_note(wrong: int, right: int) -> str:
+    kept = "" if right == wrong else ", of those found only " + ("the first" if right == 1 else f"the first {right}")
+    return f"Of each list of terms the first {wrong} are shown{kept}; the JSON report has them all."
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,360 @@
+/* The table of cases: search, filters, order, and the state of it all in the address, so that a link shows the same. */
+const browser = (() => {
+  const { make, count, plural } = page;
+  const BEYOND = 12; // rows drawn above and below what is in sight
+  const PRINTED = 300; // rows at most on paper
+
+  /** The state as the address has it. Unknown names and values are ignored. */
+  const readState = (index) => {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const state = { q: asked.get("q") || "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", case: asked.get("case") };
+    if (index.states.some((one) => one.name === asked.get("show"))) state.state = asked.get("show");
+    for (const facet of index.facets) {
+      const value = asked.get(facet.name);
+      if (value !== null && facet.values.includes(value)) state.facets[facet.name] = value;
+    }
+    if (index.metrics.some((one) => one.name === asked.get("metric"))) state.metric = asked.get("metric");
+    for (const end of ["low", "high"]) {
+      const value = parseFloat(asked.get(end));
+      if (Number.isFinite(value)) state[end] = value;
+    }
+    if (/^-?(id|question|state|metric|time|[a-z]+)$/.test(asked.get("sort") || "")) state.sort = asked.get("sort");
+    return state;
+  };
+  const address = (state) => {
+    const told = new URLSearchParams();
+    if (state.state) told.set("show", state.state);
+    if (state.q) told.set("q", state.q);
+    for (const [name, value] of Object.entries(state.facets)) told.set(name, value);
+    if (state.metric) told.set("metric", state.metric);
+    for (const end of ["low", "high"]) if (state[end] !== null) told.set(end, String(state[end]));
+    if (state.sort) told.set("sort", state.sort);
+    if (state.case !== null) told.set("case", state.case);
+    return "#" + told.toString().replaceAll("+", "%20");
+  };
+
+  const start = (held, openCase) => {
+    const { index } = held;
+    const total = index.id.length;
+    const placeOf = new Map(index.id.map((id, place) => [id, place]).reverse());
+    const nodes = Object.fromEntries(["controls", "search", "states", "facets", "shown", "clear", "table", "head", "rows", "none", "metric", "low", "high", "sort"]
+      .map((name) => [name, document.getElementById(`cases-${name}`)]));
+    const texts = index.id.map((id, place) => searched([id, index.question[place], index.reason[place]]));
+    let state = readState(index);
+    let order = [];
+    let active = -1; // place in order
+    let rowHeight = 0;
+    let drawn = "";
+
+    /* What can be filtered by */
+    const stateButtons = [{ name: null, label: "All" }, ...index.states].map((one) => {
+      const number = one.name === null ? total : index.state.filter((place) => index.states[place].name === one.name).length;
+      const button = make("button", { type: "button", class: `state ${one.tone || ""}`, "data-state": one.name || "all", "aria-pressed": "false" },
+        `${one.label} `, make("span", { class: "number" }, count(number)));
+      button.addEventListener("click", () => { state.state = one.name; changed(); });
+      return { name: one.name, button };
+    });
+    nodes.states.append(...stateButtons.map((one) => one.button));
+    const facetSelects = index.facets.filter((facet) => facet.values.length > 1 || facet.of.some((found) => found.length === 0)).map((facet) => {
+      const counts = facet.values.map(() => 0);
+      for (const found of facet.of) for (const place of found) counts[place] += 1;
+      const select = make("select", { "aria-label": facet.label, "data-facet": facet.name },
+        make("option", { value: "" }, `${facet.label}: any`),
+        facet.values.map((value, place) => make("option", { value }, `${value} (${count(counts[place])})`)));
+      select.addEventListener("change", () => {
+        if (select.value) state.facets[facet.name] = select.value;
+        else delete state.facets[facet.name];
+        changed();
+      });
+      return { facet, select };
+    });
+    nodes.facets.prepend(...facetSelects.map((one) => one.select));
+    nodes.metric.append(...index.metrics.map((one) => make("option", { value: one.name }, one.name)));
+    const sorts = [["", "Order: as asked"], ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
+      ["metric", "metric, lowest first"], ["-metric", "metric, highest first"], ...(index.time.some((one) => one !== null) ? [["-time", "answer time, longest first"]] : [])];
+    nodes.sort.append(...sorts.map(([value, label]) => make("option", { value }, label)));
+
+    const shownMetric = () => index.metrics.find((one) => one.name === state.metric) || null;
+    const changed = ({ keep = false } = {}) => {
+      history.replaceState(null, "", address(state));
+      apply(keep);
+    };
+
+    /* Filter and order */
+    const fits = () => {
+      const words = searched([state.q]).split(/\s+/).filter(Boolean);
+      const wanted = state.state === null ? -1 : index.states.findIndex((one) => one.name === state.state);
+      const facets = Object.entries(state.facets).map(([name, value]) => {
+        const facet = index.facets.find((one) => one.name === name);
+        return { of: facet.of, place: facet.values.indexOf(value) };
+      });
+      const metric = shownMetric();
+      const found = [];
+      for (let place = 0; place < total; place += 1) {
+        if (wanted >= 0 && index.state[place] !== wanted) continue;
+        if (!facets.every((one) => one.of[place].includes(one.place))) continue;
+        if (metric !== null && (state.low !== null || state.high !== null)) {
+          const value = metric.value[place];
+          if (value === null || (state.low !== null && value < state.low) || (state.high !== null && value > state.high)) continue;
+        }
+        if (words.length && !words.every((word) => texts[place].includes(word))) continue;
+        found.push(place);
+      }
+      return found;
+    };
+    const collator = new Intl.Collator("en", { numeric: true });
+    const sorted = (places) => {
+      const down = state.sort.startsWith("-");
+      const by = state.sort.replace(/^-/, "");
+      if (!by) return places;
+      const facet = index.facets.find((one) => one.name === by);
+      const metric = shownMetric() || index.metrics.find((one) => one.name === index.headline) || index.metrics[0];
+      const value = by === "id" ? (place) => index.id[place]
+        : by === "question" ? (place) => index.question[place]
+        : by === "state" ? (place) => index.state[place] === 0 ? index.states.length : index.state[place]
+        : by === "time" ? (place) => index.time[place]
+        : by === "metric" ? (place) => metric ? metric.value[place] : null
+        : facet ? (place) => facet.of[place].length ? facet.values[facet.of[place][0]] : null
+        : () => null;
+      const keys = new Map(places.map((place) => [place, value(place)]));
+      // What has no value comes last, whichever way.
+      return [...places].sort((one, other) => {
+        const left = keys.get(one);
+        const right = keys.get(other);
+        if (left === null || right === null) return left === right ? one - other : left === null ? 1 : -1;
+        const compared = typeof left === "number" ? left - right : collator.compare(left, right);
+        return compared === 0 ? one - other : down ? -compared : compared;
+      });
+    };
+    const apply = (keep = false) => {
+      const current = keep && active >= 0 ? order[active] : -1;
+      order = sorted(fits());
+      active = current >= 0 ? order.indexOf(current) : -1;
+      reflect();
+      drawn = "";
+      draw();
+    };
+    const reflect = () => {
+      if (document.activeElement !== nodes.search || nodes.search.value.trim() !== state.q) nodes.search.value = state.q;
+      for (const { name, button } of stateButtons) button.setAttribute("aria-pressed", String(state.state === name));
+      for (const { facet, select } of facetSelects) {
+        select.value = state.facets[facet.name] || "";
+        select.classList.toggle("set", Boolean(select.value));
+      }
+      nodes.metric.value = state.metric || "";
+      nodes.metric.classList.toggle("set", state.metric !== null);
+      for (const end of ["low", "high"]) {
+        nodes[end].hidden = state.metric === null;
+        if (document.activeElement !== nodes[end]) nodes[end].value = state[end] === null ? "" : String(state[end]);
+      }
+      nodes.sort.value = sorts.some(([value]) => value === state.sort) ? state.sort : "";
+      nodes.shown.textContent = order.length === total ? plural(total, "case") : `${count(order.length)} of ${plural(total, "case")}`;
+      nodes.clear.hidden = order.length === total && !state.q && !state.sort && state.metric === null;
+      nodes.none.hidden = order.length > 0;
+      nodes.table.setAttribute("aria-rowcount", String(order.length + 1));
+      nodes.table.classList.toggle("with-metric", state.metric !== null);
+      const heading = document.getElementById("cases-metric-heading");
+      heading.textContent = state.metric || "";
+    };
+
+    /* Rows: only those in sight are in the page */
+    const facetText = (name, place) => {
+      const facet = index.facets.find((one) => one.name === name);
+      return facet ? facet.of[place].map((one) => facet.values[one]) : [];
+    };
+    const badges = (place) => [
+      ...facetText("cause", place).map((value) => ["cause", value]),
+      ...facetText("failure", place).map((value) => ["failure", value]),
+      ...facetText("near", place).map((value) => ["near", value]),
+      ...facetText("flag", place).map((value) => ["flag", value]),
+    ];
+    const row = (number) => {
+      const place = order[number];
+      const told = index.states[index.state[place]];
+      const metric = shownMetric();
+      const value = metric ? metric.value[place] : null;
+      const named = badges(place);
+      return make("div", {
+        role: "row", id: `row-${number}`, class: `row ${told.tone}${number === active ? " active" : ""}`,
+        "aria-rowindex": number + 2, "aria-selected": String(number === active), "data-number": number,
+      },
+      make("span", { role: "gridcell", class: "mark", title: told.label }, told.mark, make("span", { class: "offscreen" }, told.label)),
+      make("span", { role: "gridcell", class: "id", title: index.id[place] }, index.id[place]),
+      make("span", { role: "gridcell", class: "question" }, make("bdi", { dir: "auto" }, index.question[place])),
+      make("span", { role: "gridcell", class: "badges" }, named.slice(0, 2).map(([kind, text]) => make("span", { class: `pill ${kind}` }, text)),
+        named.length > 2 && make("span", { class: "more" }, `+${named.length - 2}`)),
+      make("span", { role: "gridcell", class: "group" }, [...facetText("difficulty", place), ...facetText("database", place)].join(" · ")),
+      make("span", { role: "gridcell", class: "value" }, metric ? (value === null ? "n/a" : formatted(metric, value)) : ""));
+    };
+    const draw = () => {
+      if (!rowHeight) measure();
+      const top = nodes.rows.getBoundingClientRect().top;
+      const first = Math.max(0, Math.floor(-top / rowHeight) - BEYOND);
+      const last = Math.min(order.length, Math.ceil((innerHeight - top) / rowHeight) + BEYOND);
+      const now = `${first} ${last} ${active}`;
+      if (now === drawn) return;
+      drawn = now;
+      nodes.rows.style.height = `${order.length * rowHeight}px`;
+      const rows = [];
+      for (let number = first; number < last; number += 1) rows.push(row(number));
+      for (const one of rows) one.style.transform = `translateY(${one.dataset.number * rowHeight}px)`;
+      nodes.rows.replaceChildren(...rows);
+      if (active >= first && active < last) nodes.table.setAttribute("aria-activedescendant", `row-${active}`);
+      else nodes.table.removeAttribute("aria-activedescendant");
+    };
+    const measure = () => {
+      rowHeight = parseFloat(getComputedStyle(nodes.rows).getPropertyValue("--row-height")) || 44;
+    };
+    let waiting = false;
+    const soon = () => {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => { waiting = false; draw(); });
+    };
+    const show = (number) => {
+      active = Math.max(0, Math.min(order.length - 1, number));
+      const top = nodes.rows.getBoundingClientRect().top + active * rowHeight;
+      const covered = nodes.controls.getBoundingClientRect().height + 8;
+      if (top < covered) scrollBy(0, top - covered);
+      else if (top + rowHeight > innerHeight - 8) scrollBy(0, top + rowHeight - innerHeight + 8);
+      draw();
+    };
+
+    /* One case: opened over the table, and part of the address */
+    const open = (place, { remember = true } = {}) => {
+      state.case = index.id[place];
+      if (remember) history.pushState(null, "", address(state));
+      const number = order.indexOf(place);
+      if (number >= 0) show(number);
+      openCase(place, {
+        number, of: order.length,
+        step: (by) => {
+          const next = number + by;
+          if (number < 0 || next < 0 || next >= order.length) return;
+          state.case = index.id[order[next]];
+          history.replaceState(null, "", address(state));
+          show(next);
+          open(order[next], { remember: false });
+        },
+        link: () => location.href.split("#")[0] + address({ ...noState(), case: index.id[place] }),
+        closed: () => {
+          if (state.case === null) return;
+          state.case = null;
+          history.replaceState(null, "", address(state));
+          nodes.table.focus({ preventScroll: true });
+        },
+      });
+    };
+    const fromAddress = () => {
+      const before = state.case;
+      state = readState(index);
+      apply();
+      if (state.case === null) {
+        if (before !== null) openCase(null);
+        return;
+      }
+      const place = placeOf.get(state.case);
+      if (place === undefined) {
+        state.case = null;
+        history.replaceState(null, "", address(state));
+        return;
+      }
+      if (!order.includes(place)) {
+        state = { ...noState(), case: state.case };
+        history.replaceState(null, "", address(state));
+        apply();
+      }
+      open(place, { remember: false });
+    };
+
+    /* Wiring */
+    let typing = 0;
+    nodes.search.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => { state.q = nodes.search.value.trim(); changed(); }, 0);
+    });
+    nodes.metric.addEventListener("change", () => {
+      state.metric = nodes.metric.value || null;
+      if (state.metric === null) { state.low = null; state.high = null; }
+      changed();
+    });
+    for (const end of ["low", "high"]) {
+      nodes[end].addEventListener("input", () => {
+        const value = parseFloat(nodes[end].value);
+        state[end] = Number.isFinite(value) ? value : null;
+        changed();
+      });
+    }
+    nodes.sort.addEventListener("change", () => { state.sort = nodes.sort.value; changed({ keep: true }); });
+    nodes.clear.addEventListener("click", () => { state = noState(); changed(); nodes.search.focus(); });
+    nodes.rows.addEventListener("click", (event) => {
+      const found = event.target.closest(".row");
+      if (found && !getSelection().toString()) open(order[Number(found.dataset.number)]);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      const field = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+      const inTable = event.target === nodes.table;
+      if (event.key === "/" && !field) { event.preventDefault(); nodes.search.focus(); nodes.search.select(); }
+      else if (event.key === "Escape" && event.target === nodes.search) {
+        if (nodes.search.value) { nodes.search.value = ""; state.q = ""; changed(); }
+        else nodes.search.blur();
+      }
+      else if (event.key === "Enter" && event.target === nodes.search) { if (order.length) { nodes.table.focus({ preventScroll: true }); show(0); } }
+      else if (field || event.target.tagName === "BUTTON" || event.target.tagName === "A" || event.target.tagName === "SUMMARY") return;
+      else if (event.key === "j" || (inTable && event.key === "ArrowDown")) { event.preventDefault(); move(1); }
+      else if (event.key === "k" || (inTable && event.key === "ArrowUp")) { event.preventDefault(); move(-1); }
+      else if (inTable && event.key === "Home") { event.preventDefault(); show(0); }
+      else if (inTable && event.key === "End") { event.preventDefault(); show(order.length - 1); }
+      else if (event.key === "Enter" && active >= 0) { event.preventDefault(); open(order[active]); }
+    });
+    const move = (by) => {
+      if (!order.length) return;
+      if (document.activeElement !== nodes.table) nodes.table.focus({ preventScroll: true });
+      show(active < 0 ? 0 : active + by);
+    };
+    addEventListener("scroll", soon, { passive: true });
+    addEventListener("resize", () => { rowHeight = 0; drawn = ""; soon(); });
+    addEventListener("hashchange", fromAddress);
+    addEventListener("popstate", fromAddress);
+    addEventListener("beforeprint", () => {
+      nodes.rows.style.height = "auto";
+      nodes.rows.replaceChildren(...order.slice(0, PRINTED).map((_, number) => row(number)));
+      if (order.length > PRINTED) nodes.rows.append(make("p", { class: "row quiet" }, `and ${count(order.length - PRINTED)} more`));
+    });
+    addEventListener("afterprint", () => { drawn = ""; draw(); });
+
+    nodes.controls.hidden = false;
+    nodes.table.hidden = false;
+    fromAddress();
+
+    /* The whole text of the cases joins the search chunk by chunk, so that nothing waits for it. */
+    const learn = async (number) => {
+      if (number >= held.chunks) {
+        document.documentElement.dataset.searchable = "all";
+        return;
+      }
+      const details = await held.chunk(number);
+      details.forEach((detail, inside) => {
+        const place = number * index.chunk + inside;
+        texts[place] = searched([index.id[place], ...textsOf(detail)]);
+      });
+      if (state.q) apply(true);
+      setTimeout(() => learn(number + 1), 0);
+    };
+    setTimeout(() => learn(0), 0);
+    return { open };
+  };
+
+  const noState = () => ({ q: "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", case: null });
+  const searched = (parts) => parts.join("\n").toLowerCase();
+  /** Every text of a case but the cells of its results. */
+  const textsOf = (value, found = []) => {
+    if (typeof value === "string") found.push(value);
+    else if (Array.isArray(value)) for (const one of value) textsOf(one, found);
+    else if (value !== null && typeof value === "object") for (const [name, one] of Object.entries(value)) if (name !== "rows") textsOf(one, found);
+    return found;
+  };
+  const formatted = (metric, value) => metric.share && !Number.isInteger(value) ? value.toFixed(3) : String(Math.round(value * 1000) / 1000);
+  return { start };
+})();

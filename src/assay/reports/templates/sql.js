@@ -1,0 +1,136 @@
+/* SQL as a reader sees it: words coloured, clauses told apart, and what differs between two queries marked.
+   Nothing is parsed: tokens and the keywords outside parentheses are enough, so that broken queries show too. */
+const sql = (() => {
+  const TOKEN = /(--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|('(?:[^']|'')*(?:'|$))|("(?:[^"]|"")*(?:"|$)|`[^`]*(?:`|$))|(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)|([\p{L}_@#$][\p{L}\p{N}_@#$]*)|(\s+)|(<>|!=|<=|>=|\|\||::|->>?|[\s\S])/gu;
+  const KINDS = ["comment", "string", "name", "number", "word", "space", "sign"];
+  const KEYWORDS = new Set((
+    "ALL AND ANY AS ASC BETWEEN BY CASE CAST COLLATE CROSS CURRENT DATE DESC DISTINCT ELSE END ESCAPE EXCEPT EXISTS FALSE " +
+    "FETCH FILTER FIRST FOLLOWING FOR FROM FULL GLOB GROUP HAVING ILIKE IN INNER INTERSECT INTERVAL IS JOIN LAST LATERAL " +
+    "LEFT LIKE LIMIT MINUS NATURAL NEXT NOT NULL NULLS OFFSET ON ONLY OR ORDER OUTER OVER PARTITION PRECEDING QUALIFY RANGE " +
+    "RECURSIVE RIGHT ROW ROWS SELECT SET SIMILAR SOME TABLE THEN TOP TRUE UNBOUNDED UNION USING VALUES WHEN WHERE WINDOW WITH"
+  ).split(" "));
+  const CLAUSES = new Map([
+    ["WITH", "WITH"], ["SELECT", "SELECT"], ["FROM", "FROM"], ["WHERE", "WHERE"], ["GROUP", "GROUP BY"],
+    ["HAVING", "HAVING"], ["WINDOW", "WINDOW"], ["QUALIFY", "QUALIFY"], ["ORDER", "ORDER BY"], ["LIMIT", "LIMIT"],
+    ["OFFSET", "OFFSET"], ["FETCH", "FETCH"], ["UNION", "UNION"], ["INTERSECT", "INTERSECT"], ["EXCEPT", "EXCEPT"],
+  ]);
+  /** Beyond so many tokens on a side their difference is not looked for. */
+  const MOST = 1500;
+
+  const tokens = (text) => {
+    const found = [];
+    let depth = 0;
+    for (const match of text.matchAll(TOKEN)) {
+      const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
+      const token = { text: match[0], kind, clause: null, differs: false };
+      if (kind === "word") {
+        const upper = match[0].toUpperCase();
+        if (KEYWORDS.has(upper)) token.kind = "keyword";
+        if (depth === 0 && CLAUSES.has(upper)) token.clause = CLAUSES.get(upper);
+      } else if (match[0] === "(") depth += 1;
+      else if (match[0] === ")") depth = Math.max(0, depth - 1);
+      found.push(token);
+    }
+    return found;
+  };
+  const meaningful = (token) => token.kind !== "space" && token.kind !== "comment" && token.text !== ";";
+  /** What a token is for a comparison: words in one letter case, a quoted name as its plain word. */
+  const key = (token) => {
+    if (token.kind === "string" || token.kind === "number" || token.kind === "sign") return token.text === "!=" ? "<>" : token.text;
+    const bare = token.kind === "name" ? token.text.slice(1, -1) : token.text;
+    return bare.toLowerCase();
+  };
+  /** The clauses in their order, each with its tokens; what stands before the first one is a clause without a name. */
+  const clauses = (list) => {
+    const found = [];
+    for (const token of list) {
+      if (token.clause !== null || found.length === 0) found.push({ name: token.clause || "", tokens: [] });
+      found[found.length - 1].tokens.push(token);
+    }
+    return found.filter((clause) => clause.tokens.some(meaningful));
+  };
+  /** Pairs of places in the longest common subsequence of two lists of keys. */
+  const common = (left, right) => {
+    const width = right.length + 1;
+    const lengths = new Uint32Array((left.length + 1) * width);
+    for (let i = left.length - 1; i >= 0; i -= 1) {
+      for (let j = right.length - 1; j >= 0; j -= 1) {
+        lengths[i * width + j] = left[i] === right[j]
+          ? lengths[(i + 1) * width + j + 1] + 1
+          : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+      }
+    }
+    const pairs = [];
+    let i = 0;
+    let j = 0;
+    while (i < left.length && j < right.length) {
+      if (left[i] === right[j]) { pairs.push([i, j]); i += 1; j += 1; }
+      else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) i += 1;
+      else j += 1;
+    }
+    return pairs;
+  };
+  /** Mark what differs between two queries, clause by clause, and say what became of each clause. */
+  const compare = (gold, predicted) => {
+    const left = tokens(gold);
+    const right = tokens(predicted);
+    if (left.length > MOST || right.length > MOST) return { gold: left, predicted: right, clauses: [] };
+    const ours = clauses(left);
+    const theirs = clauses(right);
+    const pairs = common(ours.map((clause) => clause.name), theirs.map((clause) => clause.name));
+    const pairedOurs = new Map(pairs);
+    const pairedTheirs = new Set(pairs.map((pair) => pair[1]));
+    const said = [];
+    let next = 0;
+    const tellAdded = (until) => {
+      for (; next < until; next += 1) {
+        if (pairedTheirs.has(next)) continue;
+        theirs[next].tokens.filter(meaningful).forEach((token) => { token.differs = true; });
+        said.push({ name: theirs[next].name, state: "predicted" });
+      }
+    };
+    ours.forEach((clause, place) => {
+      const other = pairedOurs.get(place);
+      if (other === undefined) {
+        clause.tokens.filter(meaningful).forEach((token) => { token.differs = true; });
+        said.push({ name: clause.name, state: "gold" });
+        return;
+      }
+      tellAdded(other);
+      next = other + 1;
+      said.push({ name: clause.name, state: markTokens(clause.tokens, theirs[other].tokens) ? "differs" : "same" });
+    });
+    tellAdded(theirs.length);
+    return { gold: left, predicted: right, clauses: said };
+  };
+  const markTokens = (ours, theirs) => {
+    const left = ours.filter(meaningful);
+    const right = theirs.filter(meaningful);
+    const pairs = common(left.map(key), right.map(key));
+    const keptLeft = new Set(pairs.map((pair) => pair[0]));
+    const keptRight = new Set(pairs.map((pair) => pair[1]));
+    left.forEach((token, place) => { token.differs = !keptLeft.has(place); });
+    right.forEach((token, place) => { token.differs = !keptRight.has(place); });
+    return keptLeft.size < left.length || keptRight.size < right.length;
+  };
+  /** The query as elements. One without line breaks gets one before each clause, to be read. */
+  const draw = (list, tag) => {
+    const code = page.make("code", {});
+    const wraps = !list.some((token) => token.kind === "space" && token.text.includes("\n"));
+    let first = true;
+    list.forEach((token, place) => {
+      const next = list[place + 1];
+      if (wraps && token.kind === "space" && next && next.clause !== null && !first) {
+        code.append("\n");
+        return;
+      }
+      if (token.kind !== "space") first = false;
+      const drawn = token.kind === "space" || (token.kind === "sign" || token.kind === "word") && !token.differs
+        ? token.text
+        : page.make(token.differs ? tag : "span", { class: `sql-${token.kind}` }, token.text);
+      code.append(drawn);
+    });
+    return code;
+  };
+  return { tokens, compare, draw };
+})();
