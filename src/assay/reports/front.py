@@ -1,0 +1,81 @@
+"""What leads the page of a run, and where: cards in two columns of about the same height."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.reports.view import CountRow, GroupRow, GroupTable, RunView, most_cases
+
+GROUP_ROWS = 20
+COUNT_ROWS = 12
+_CARD, _ROW, _TWO_LINES = 92, 29, 49
+"""About how high things are, in pixels: only the balance of the columns depends on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One card of the page; of ``table`` and ``counts`` the one that its kind says."""
+
+    kind: Literal["groups", "repeats", "metrics", "cross", "counts"]
+    height: int
+    table: GroupTable | None = None
+    rows: tuple[GroupRow, ...] = ()
+    folded: tuple[GroupRow, ...] = ()
+    title: str = ""
+    counts: tuple[CountRow, ...] = ()
+
+
+def two_columns(view: RunView) -> tuple[list[Card], list[Card]]:
+    """The cards, what matters most first; each goes where the column is shorter, the first one to the left."""
+    columns: tuple[list[Card], list[Card]] = ([], [])
+    heights = [0, 0]
+    for card in _cards(view):
+        side = 0 if heights[0] <= heights[1] else 1
+        columns[side].append(card)
+        heights[side] += card.height
+    return columns
+
+
+def _cards(view: RunView) -> Iterable[Card]:
+    tables = () if view.selection else view.groups
+    yield from (_groups(table) for table in tables if table.kind in ("difficulty", "database"))
+    if view.repeats:
+        yield Card(kind="repeats", height=_CARD + 2 * _ROW * len(view.repeats.rows))
+    yield Card(kind="metrics", height=_CARD + _TWO_LINES * len(view.metrics))
+    if view.cross:
+        pairs = sum(1 for row in view.disagreements if row.leading)
+        yield Card(kind="cross", height=_CARD + _ROW * (len(view.cross.metrics) + 2 + 2 * pairs))
+    for title, rows in view.count_tables:
+        yield Card(
+            kind="counts", height=_CARD + _TWO_LINES * min(len(rows), COUNT_ROWS), title=title, counts=tuple(rows)
+        )
+    yield from (_groups(table) for table in tables if table.kind not in ("difficulty", "database"))
+
+
+def _groups(table: GroupTable) -> Card:
+    rows, folded = leading_rows(table)
+    height = _CARD + _ROW * (len(rows) + bool(folded))
+    return Card(kind="groups", height=height, table=table, rows=rows, folded=folded)
+
+
+def leading_rows(table: GroupTable) -> tuple[tuple[GroupRow, ...], tuple[GroupRow, ...]]:
+    """The rows to show and those to fold away.
+
+    Difficulties and turns keep their order. Databases and tags are in that of the headline, the lowest first: there
+    is most to win; of many those with most cases are shown.
+    """
+    if table.kind in ("difficulty", "turn"):
+        return table.rows, ()
+    shown = most_cases(table, GROUP_ROWS)
+    kept = {row.name for row in shown}
+    return _lowest_first(shown), _lowest_first([row for row in table.rows if row.name not in kept])
+
+
+def _lowest_first(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
+    def place(row: GroupRow) -> tuple[bool, float, int]:
+        value = row.headline.rate.value
+        return value is None, 0.0 if value is None else value, -row.cases
+
+    return tuple(sorted(rows, key=place))
