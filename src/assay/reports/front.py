@@ -24,7 +24,43 @@ class Card:
     rows: tuple[GroupRow, ...] = ()
     folded: tuple[GroupRow, ...] = ()
     title: str = ""
+    anchor: str = ""
     counts: tuple[CountRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One count beside the headline; ``tone`` is a class of the style sheet, ``link`` None where there is no case."""
+
+    count: int
+    label: str
+    mark: str
+    tone: str
+    link: tuple[str, str] | None
+
+
+def tiles(view: RunView) -> Iterable[Tile]:
+    """What became of the answers, and how much of it is gold's fault."""
+    for name, mark, count in (
+        ("correct", "✓", view.correct),
+        ("incorrect", "✗", view.incorrect),
+        ("unscored", "–", view.unscored),
+    ):
+        yield Tile(count=count, label=name, mark=mark, tone=name if count else "", link=_link(count, "show", name))
+    silent = [row.facet for row in view.failures if row.name == "unanswered" and row.facet is not None]
+    link = silent[0] if view.unanswered and silent else None
+    yield Tile(count=view.unanswered, label="unanswered", mark="∅", tone="", link=link)
+    broken = [row for row in view.failures if row.blame in ("gold", "target")]
+    if broken:
+        cases = {case.anchor for row in broken for case in row.cases}
+        label = f"broken {broken[0].blame}"
+        # Of several kinds no one filter shows them all: their table names each.
+        link = broken[0].facet if len(broken) == 1 else None
+        yield Tile(count=len(cases), label=label, mark="!", tone="unscored", link=link or ("failures", ""))
+
+
+def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
+    return (facet, value) if count else None
 
 
 def two_columns(view: RunView) -> tuple[list[Card], list[Card]]:
@@ -48,9 +84,9 @@ def _cards(view: RunView) -> Iterable[Card]:
         pairs = sum(1 for row in view.disagreements if row.leading)
         yield Card(kind="cross", height=_CARD + _ROW * (len(view.cross.metrics) + 2 + 2 * pairs))
     for title, rows in view.count_tables:
-        yield Card(
-            kind="counts", height=_CARD + _TWO_LINES * min(len(rows), COUNT_ROWS), title=title, counts=tuple(rows)
-        )
+        height = _CARD + _TWO_LINES * min(len(rows), COUNT_ROWS)
+        anchor = "failures" if rows is view.failures else ""
+        yield Card(kind="counts", height=height, title=title, anchor=anchor, counts=tuple(rows))
     yield from (_groups(table) for table in tables if table.kind not in ("difficulty", "database"))
 
 
