@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.reports.view import CountRow, GroupRow, GroupTable, RunView, most_cases
 
-GROUP_ROWS = 20
+GROUP_ROWS = {"database": 20, "tag": 12}
 COUNT_ROWS = 12
-_CARD, _ROW, _TWO_LINES = 92, 29, 49
+_CARD, _ROW, _TWO_LINES = 92, 30, 50
 """About how high things are, in pixels: only the balance of the columns depends on it."""
 
 
@@ -20,6 +20,8 @@ class Card:
 
     kind: Literal["groups", "repeats", "metrics", "cross", "counts"]
     height: int
+    order: int = 0
+    """Where it stands in one column, on a narrow screen, from 1 on."""
     table: GroupTable | None = None
     rows: tuple[GroupRow, ...] = ()
     folded: tuple[GroupRow, ...] = ()
@@ -67,9 +69,9 @@ def two_columns(view: RunView) -> tuple[list[Card], list[Card]]:
     """The cards, what matters most first; each goes where the column is shorter, the first one to the left."""
     columns: tuple[list[Card], list[Card]] = ([], [])
     heights = [0, 0]
-    for card in _cards(view):
+    for order, card in enumerate(_cards(view), start=1):
         side = 0 if heights[0] <= heights[1] else 1
-        columns[side].append(card)
+        columns[side].append(replace(card, order=order))
         heights[side] += card.height
     return columns
 
@@ -104,7 +106,7 @@ def leading_rows(table: GroupTable) -> tuple[tuple[GroupRow, ...], tuple[GroupRo
     """
     if table.kind in ("difficulty", "turn"):
         return table.rows, ()
-    shown = most_cases(table, GROUP_ROWS)
+    shown = most_cases(table, GROUP_ROWS[table.kind])
     kept = {row.name for row in shown}
     return _lowest_first(shown), _lowest_first([row for row in table.rows if row.name not in kept])
 
