@@ -24,6 +24,7 @@ from assay.reports.html import HtmlReporter
 from assay.reports.json import JsonReporter
 from assay.reports.markdown import MarkdownReporter
 from assay.reports.times import TimeRow, time_rows
+from assay.runs.repeats import repeat_totals
 from assay.runs.spread import spread_of
 
 
@@ -102,6 +103,35 @@ def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
     for both, only in zip(view.cross.counts, view.cross.only, strict=True):
         other = [column[view.cross.only.index(only)] for column in view.cross.only]
         assert [a + b for a, b in zip(only, other, strict=True)] == [count or 0 for count in both]
+
+
+def test_the_steadiness_of_repeated_answers_leads_to_them(
+    build_run: Callable[..., Run], right_case: Evidence, wrong_case: Evidence
+) -> None:
+    def asked(name: str, *templates: Evidence) -> list[Evidence]:
+        return [
+            replace(
+                template,
+                case=replace(right_case.case, id=name),
+                prediction=replace(template.prediction, case_id=name, repeat=repeat),
+            )
+            for repeat, template in enumerate(templates)
+        ]
+
+    evidence = [
+        *asked("a", right_case, right_case),
+        *asked("b", right_case, wrong_case),
+        *asked("c", wrong_case, wrong_case),
+        *asked("d", wrong_case, right_case),
+    ]
+    run = build_run(evidence)
+    numbers = replace(run.aggregates, repeats=repeat_totals(evidence, asked=2))
+    run = replace(run, aggregates=numbers, settings=replace(run.settings, repeats=2))
+    page = HtmlReporter().render(run).decode()
+    (facet,) = [facet for facet in index_of(page)["facets"] if facet["name"] == "steady"]
+    shown = [[facet["values"][place] for place in found] for found in facet["of"]]
+    assert shown == [["stable right"]] * 2 + [["flaky"]] * 2 + [["stable wrong"]] * 2 + [["flaky"]] * 2
+    assert {"steady=stable%20right", "steady=flaky", "steady=stable%20wrong"} <= set(links_of(page))
 
 
 def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_run: Run) -> None:
