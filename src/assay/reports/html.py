@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
+from assay.reports.charts import histograms
+from assay.reports.front import COUNT_ROWS, tiles, two_columns
 from assay.reports.html_data import case_detail, payload, run_index
 from assay.reports.selection_tables import dimension_legend
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_STYLES: Sequence[str] = ("report.css", "browser.css")
+_STYLES = ("report.css", "browser.css")
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
 
 
@@ -34,22 +36,27 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
+        from markupsafe import Markup
+
         view = view_of(run)
-        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
-        limits = view.selection.term_limits if view.selection else None
-        trend = None
-        styles = _STYLES
+        trend, styles = None, list(_STYLES)
         if run.history:
             from assay.reports.history_html import TREND_CSS, over_time
 
-            trend, styles = over_time(run), (*_STYLES, TREND_CSS)
+            trend, styles = over_time(run), [*_STYLES, TREND_CSS]
+        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
+        limits = view.selection.term_limits if view.selection else None
         return page(
             "report.html",
             {
                 "view": view,
+                "over_time": trend,
+                "tiles": tuple(tiles(view)),
+                "columns": two_columns(view),
+                "histograms": [(row, Markup(chart)) for row, chart in histograms(view.times)],
+                "count_rows": COUNT_ROWS,
                 "cases_note": _terms_note(*limits) if limits else "",
                 "legend": dimension_legend(view.selection) if view.selection else "",
-                "over_time": trend,
             },
             data=payload(run_index(run, view), details),
             styles=styles,
