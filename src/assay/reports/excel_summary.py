@@ -63,7 +63,10 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     row = write_repeats(page, row, view)
+    row = write_groups(page, row, view)
+    row = write_pairs(page, row, view)
     row = write_times(page, row, view)
+    row = write_usage(page, row, view)
     for title, rows in view.count_tables:
         row = write_counts(page, row + 1, title, rows)
 
@@ -137,7 +140,8 @@ def _write_notes(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) 
     page.text(row, 0, view.title, "title")
     headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
     page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
-    row += 2
+    page.text(row + 2, 0, view.outcomes, "plain")
+    row += 3
     for note in (metrics.note(), *view.notes):
         page.text(row, 0, note, "note")
         row += 1
@@ -325,6 +329,61 @@ def write_times(page: Page, row: int, view: RunView) -> int:
     return row
 
 
+def write_usage(page: Page, row: int, view: RunView) -> int:
+    """Tokens and cost, where an answer says them. Gives the row after."""
+    if not view.usage:
+        return row
+    page.text(row + 1, 0, "Tokens and cost, as the answers say them", "section")
+    page.head(row + 2, ["", "In all", "Per answer", "Said by"])
+    row += 3
+    for one in view.usage:
+        page.text(row, 0, one.name, "name")
+        for column, said in enumerate((one.total, one.each, one.said_by), start=1):
+            page.text(row, column, said, "text")
+        row += 1
+    return row
+
+
+def write_groups(page: Page, row: int, view: RunView) -> int:
+    """Every breakdown of the headline, with intervals and what is in no rate. Gives the row after."""
+    leading = next((metric for metric in view.metrics if metric.headline), None)
+    style = "percent" if leading is None or leading.share else "number"
+    for table in view.groups:
+        counted = "Turns" if table.kind == "turn" else "Cases"
+        page.text(row + 1, 0, f"{view.headline_name} by {table.title}", "section")
+        head = [table.title.capitalize(), counted, view.headline_metric, "Low", "High", "n", "Unscored"]
+        page.head(row + 2, head, numbers=range(1, 7))
+        row += 3
+        for group in table.rows:
+            page.text(row, 0, group.name, "name")
+            page.number(row, 1, group.cases, "count")
+            for column, value in enumerate(_bounded(group.headline), start=2):
+                page.number(row, column, value, style)
+            page.number(row, 5, group.headline.rate.n, "count")
+            page.number(row, 6, group.headline.rate.unscored, "count")
+            row += 1
+    return row
+
+
+def write_pairs(page: Page, row: int, view: RunView) -> int:
+    """On how many cases each two metrics disagree, and which accepts them. Gives the row after."""
+    if not view.disagreements:
+        return row
+    page.text(row + 1, 0, "Cases on which two metrics disagree", "section")
+    page.head(
+        row + 2, ["One", "The other", "", "Cases", "Only one", "Only other", "Both", "Neither"], numbers=range(3, 8)
+    )
+    row += 3
+    for pair in view.disagreements:
+        page.text(row, 0, pair.first, "name")
+        page.text(row, 1, pair.second, "beside")
+        counts = (pair.count, len(pair.only_first), len(pair.only_second), pair.both, pair.neither)
+        for column, count in enumerate(counts, start=3):
+            page.number(row, column, count, "count")
+        row += 1
+    return row
+
+
 def _bounded(figure: Figure) -> tuple[float | None, float | None, float | None]:
     return figure.rate.value, figure.rate.low, figure.rate.high
 
@@ -340,5 +399,8 @@ def write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> 
         page.number(row, 2, count.share, "percent")
         example = f"such as: {count.example}" if count.example else ""
         page.text(row, 3, "; ".join(filter(None, (count.meaning, example))), "beside")
+        row += 1
+    if len(rows) > _COUNT_ROWS:
+        page.text(row, 0, f"and {len(rows) - _COUNT_ROWS:,} more", "note")
         row += 1
     return row
