@@ -334,7 +334,7 @@ def write_usage(page: Page, row: int, view: RunView) -> int:
     if not view.usage:
         return row
     page.text(row + 1, 0, "Tokens and cost, as the answers say them", "section")
-    page.head(row + 2, ["", "In all", "Per answer", "Said by"])
+    page.head(row + 2, ["What", "In all", "Per answer", "Said by"])
     row += 3
     for one in view.usage:
         page.text(row, 0, one.name, "name")
