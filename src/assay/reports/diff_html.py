@@ -11,7 +11,7 @@ from assay.reports.diff_build import view_of_diff
 from assay.reports.diff_view import DiffFigure, DiffView, ShownKind
 from assay.reports.html import page
 from assay.reports.html_data import case_detail, facet_of, payload
-from assay.reports.text import one_line, words
+from assay.reports.text import distinct, one_line, words
 from assay.reports.view import CaseView
 from assay.runs.aggregate import failures_of
 
@@ -79,6 +79,7 @@ def _shown(run: Run) -> Mapping[str, Evidence]:
 def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
     present = [state for state in _STATES if any(_kind(change) == state[0] for change in changes)]
     places = {kind: place for place, (kind, *_) in enumerate(present)}
+    ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
     return {
         "kind": "diff",
         "headline": view.headline_metric,
@@ -87,7 +88,9 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
             for kind, label, mark, tone, meaning in present
         ],
         "state": [places[_kind(change)] for change in changes],
-        "id": [one_line(change.candidate.case_id, limit=80) for change in changes],
+        "id": ids,
+        "link": distinct(ids),
+        "answer": [],
         "question": [one_line(change.question, limit=_QUESTION) for change in changes],
         "reason": [one_line(change.candidate.reason, limit=_REASON) for change in changes],
         "facets": list(_facets(pairs)),

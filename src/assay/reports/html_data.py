@@ -24,6 +24,8 @@ _CHUNK = 200
 """Cases whose details are unpacked together."""
 _QUESTION, _REASON = 240, 200
 _EXPLANATION = 4000
+_ORIGINAL = 50_000
+"""Characters of a query that the page keeps beside what it shows of it."""
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS = {"null": "0", "text": "t", "number": "n", "bytes": "x", "boolean": "b", "time": "d", "other": "o"}
 
@@ -52,6 +54,7 @@ def run_index(run: Run, view: RunView) -> dict[str, Any]:
         ],
         "state": [_OUTCOMES.index(case.outcome) for case in cases],
         "id": [case.id for case in cases],
+        "link": [case.anchor for case in cases],
         "answer": [case.answer for case in cases] if view.repeats else [],
         "question": [one_line(case.question, limit=_QUESTION) for case in cases],
         "reason": [one_line(case.reason, limit=_REASON) for case in cases],
@@ -129,8 +132,8 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "database": case.database,
         "difficulty": case.difficulty,
         "tags": case.tags,
-        "golds": [_query(one) for one in case.golds],
-        "predicted": _query(case.predicted) if case.predicted else None,
+        "golds": [_query(one, query) for one, query in zip(case.golds, item.case.golds, strict=False)],
+        "predicted": _query(case.predicted, prediction.query) if case.predicted else None,
         "raw": case.raw,
         "explanation": clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         "tables": [one_line(name, limit=80) for name in prediction.tables_used[:50]],
@@ -143,8 +146,12 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
 
 
-def _query(query: QueryView) -> dict[str, Any]:
-    return {"label": query.label, "query": query.query, "outcome": query.outcome, "failed": query.failed}
+def _query(query: QueryView, original: str | None) -> dict[str, Any]:
+    """A query as it is shown and, where that is not how it was given, as it was, for the clipboard."""
+    told = {"label": query.label, "query": query.query, "outcome": query.outcome, "failed": query.failed}
+    if original is not None and original != query.query and len(original) <= _ORIGINAL:
+        told["original"] = original
+    return told
 
 
 def _facts(item: Evidence) -> Iterable[list[str]]:

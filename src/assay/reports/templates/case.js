@@ -18,7 +18,7 @@ const caseView = (() => {
   /* Queries */
   const side = (query, list, tag) => make("div", { class: "side" },
     make("div", { class: "label" }, make("b", {}, query.label), " ", make("span", { class: query.failed ? "failed" : "quiet" }, query.outcome),
-      query.query === null ? null : copyButton(query.query, `Copy the query: ${query.label}`)),
+      query.query === null ? null : copyButton(query.original ?? query.query, `Copy the query: ${query.label}`)),
     query.query === null ? make("p", { class: "absent" }, "no query") : make("pre", { tabindex: "0" }, sql.draw(list, tag)));
   const CLAUSES = { same: ["=", "the same in both"], differs: ["≠", "differs"], gold: ["−", "only in"], predicted: ["+", "only in"] };
   /** Gold beside the prediction, the judged gold first; what differs is marked where the answer is not right. */
@@ -149,7 +149,7 @@ const caseView = (() => {
       const detail = await held.detail(place);
       if (mine !== wanted) return; // another one was opened meanwhile
       const told = held.index.states[held.index.state[place]];
-      nodes.title.replaceChildren(make("span", { class: "quiet" }, held.index.id[place]), " ", make("bdi", { dir: "auto" }, detail.question));
+      nodes.title.replaceChildren(make("span", { class: "quiet" }, [held.index.id[place], held.index.answer[place]].filter(Boolean).join(" · ")), " ", make("bdi", { dir: "auto" }, detail.question));
       nodes.place.textContent = given.number < 0 ? "" : `${count(given.number + 1)} of ${count(given.of)}`;
       nodes.previous.disabled = given.number <= 0;
       nodes.next.disabled = given.number < 0 || given.number >= given.of - 1;
