@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.model import Evidence, Run
 from assay.reports.alignment import AlignmentView, alignment
+from assay.reports.selection_build import blamed
 from assay.reports.selection_view import DimensionView, TermList, TurnView
 from assay.reports.text import CellText, clipped, one_line, seconds, words
 from assay.reports.view import CaseView, QueryView, RunView
@@ -85,7 +86,7 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
         facet("database", "Database", lambda case, _: filter(None, [case.database])),
         facet("difficulty", "Difficulty", lambda case, _: filter(None, [case.difficulty])),
         facet("cause", "Cause", lambda case, _: filter(None, [case.cause])),
-        facet("failure", "Failure", lambda _, item: map(words, failures_of(item))),
+        facet("failure", "Failure", lambda case, item: failure_names(item, case)),
         facet("near", "Near miss", lambda case, _: (miss.partition(":")[0] for miss in case.near_misses)),
         facet("flag", "Flag", lambda case, _: case.flags),
         facet("tag", "Tag", lambda case, _: case.tags),
@@ -97,6 +98,15 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         made.append(facet_of(name, label, [by_anchor.get(case.anchor, ()) for case in view.cases]))
     return [one for one in made if one["values"]]
+
+
+def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
+    """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
+    for name in failures_of(item):
+        blame, _, kind = name.partition(": ")
+        if case.predicted is None:  # selections were judged, against a target
+            blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
+        yield f"{blame}: {words(kind)}"
 
 
 def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> dict[str, Any]:
