@@ -190,8 +190,10 @@ const browser = (() => {
     const draw = () => {
       if (!rowHeight) measure();
       const top = nodes.rows.getBoundingClientRect().top;
-      const first = Math.max(0, Math.floor(-top / rowHeight) - BEYOND);
-      const last = Math.min(order.length, Math.ceil((innerHeight - top) / rowHeight) + BEYOND);
+      const inSight = Math.ceil(innerHeight / rowHeight);
+      // Some rows always stand there: for who searches the page, or goes through it with a screen reader.
+      const first = Math.max(0, Math.min(Math.floor(-top / rowHeight) - BEYOND, order.length - inSight - 2 * BEYOND));
+      const last = Math.min(order.length, first + inSight + 2 * BEYOND);
       const now = `${first} ${last} ${active}`;
       if (now === drawn) return;
       drawn = now;
