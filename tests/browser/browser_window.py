@@ -73,6 +73,10 @@ class Opened:
         self.page.wait_for_selector("dialog#case[open]")
         return self.page.inner_text("dialog#case")
 
+    def settle(self) -> None:
+        """Wait until what was typed has been looked for."""
+        self.page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 20))")
+
     def quiet(self) -> None:
         """Nothing was complained of, and nothing asked for but the file itself."""
         assert self.complaints == []
