@@ -74,7 +74,7 @@ def test_the_reason_scores_failures_and_times_are_there(look: Look, report: Path
         "Sales of February",
         "✗ incorrect",
         "no such column: nme",
-        "hard",
+        "medium",
         "joins",
         "bird_soft_f1",
         "gold query",

@@ -17,7 +17,7 @@ def calm(opened: Opened) -> None:
     assert opened.has("typeof window.executed") == "undefined"
     assert (
         opened.has(
-            "document.querySelectorAll('img, iframe, object, embed, main script, dialog script:not(#data), svg[onload]').length"
+            "document.querySelectorAll('img, iframe, object, embed, main script:not(#data), svg[onload]').length"
         )
         == 0
     )
@@ -39,7 +39,7 @@ def test_every_attack_is_shown_as_text_wherever_it_stands(look: Look, hostile: P
     for place, text in enumerate(runs.ATTACKS):
         opened.page.wait_for_selector(f"dialog[open][data-place='{place}']")
         shown = " ".join(visible(text).split())
-        for part in ("#case-title", ".reason", ".cause", ".context", ".near", ".aligned"):
+        for part in ("#case-title", ".reason", ".cause", ".context", "ul.near", ".aligned"):
             if shown:
                 found = " ".join(opened.page.locator(part).first.text_content().split())
                 assert shown[:50] in found, (part, text)
@@ -63,7 +63,7 @@ def test_links_of_ids_that_look_like_fragments_open_the_right_case(look: Look, h
         opened.page.keyboard.press("j")
     assert len(set(links)) == len(links)
     for place, link in enumerate(links):
-        opened.go(link)
+        opened.page.evaluate("(link) => { location.hash = link; }", link)
         opened.page.wait_for_selector(f"dialog[open][data-place='{place}']")
         assert opened.fragment == link
     calm(opened)
@@ -71,7 +71,7 @@ def test_links_of_ids_that_look_like_fragments_open_the_right_case(look: Look, h
 
 def test_values_of_filters_may_be_any_text(look: Look, hostile: Path) -> None:
     opened = look(hostile)
-    for facet in ("tag", "database"):
+    for facet in ("tag",):
         values = opened.has(
             f"[...document.querySelector('[data-facet={facet}]').options].slice(1).map((one) => one.value)"
         )

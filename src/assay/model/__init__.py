@@ -36,6 +36,8 @@ from assay.model.evidence import (
     Run,
     RunSettings,
     SelectionTotals,
+    TimeBin,
+    TimeSpread,
     TimeSummary,
 )
 from assay.model.failure import Blame, Failure, FailureKind, Stage
@@ -140,8 +142,10 @@ __all__ = [
     "Term",
     "TermCounts",
     "TermNote",
+    "TimeBin",
     "TimeRange",
     "TimeScore",
+    "TimeSpread",
     "TimeState",
     "TimeSummary",
     "TokenUsage",

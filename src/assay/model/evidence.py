@@ -90,6 +90,30 @@ class TimeSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBin:
+    """How many times lie from ``low_s`` on and below ``high_s``."""
+
+    low_s: float
+    high_s: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSpread:
+    """How ``n`` times are spread. ``bins`` are neighbours on a scale of 1, 2, 5, and hold them all."""
+
+    name: str
+    """``answer``, ``gold query`` or ``predicted query``."""
+    n: int
+    mean_s: float
+    median_s: float
+    p90_s: float
+    """Nine of ten times are no longer."""
+    max_s: float
+    bins: tuple[TimeBin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
@@ -214,6 +238,8 @@ class Aggregates:
     """None where every question was asked once."""
     usage: UsageTotals | None = None
     """None where no answer says its tokens or cost."""
+    times: tuple[TimeSpread, ...] = ()
+    """What answers, gold queries and predicted queries took; none of what nobody timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,4 +25,7 @@ class UsageTotals:
     total: int | None = None
     cost_usd: float | None = None
     answers_with_tokens: int = 0
+    answers_with_input: int = 0
+    answers_with_output: int = 0
+    answers_with_total: int = 0
     answers_with_cost: int = 0

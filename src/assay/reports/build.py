@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.model import Aggregates, Count, Disagreement, Evidence, Group, Rate, Run
+from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
-from assay.reports.caseview import case_view, rows_and_time
+from assay.reports.caseview import case_view, rows_and_time, short_name
 from assay.reports.gates import gate_rows
 from assay.reports.repeats import answer_name, repeats_view
 from assay.reports.text import clipped, distinct, interval, number, one_line, percent, plural, seconds, visible, words
+from assay.reports.times import time_rows, usage_facts, usage_rows
 from assay.reports.view import (
     CaseLink,
     CaseView,
@@ -117,17 +118,19 @@ class _Builder:
             ),
             cross=self.cross_table(),
             disagreements=self.disagreement_rows(),
-            near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES),
-            flags=self.count_rows(numbers.flags, meanings.FLAGS),
+            near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES, facet="near"),
+            flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
-            causes=self.count_rows(numbers.causes, {}),
+            causes=self.count_rows(numbers.causes, {}, facet="cause"),
             slowest=self.slowest(),
             facts=tuple(self.facts()),
             cases=tuple(self.case(item, room) for item in detailed),
             wrong_terms=self.count_rows(
-                totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS
+                totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS, facet="term"
             ),
-            time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES),
+            time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES, facet="period"),
+            times=time_rows(numbers),
+            usage=usage_rows(numbers, len(self.run.evidence)),
             repeats=self.repeats,
             selection=selection_build.overview(self.run, self.metrics, room) if self.of_selections else None,
             gates=gate_rows(self.run.gates, self.links),
@@ -216,6 +219,9 @@ class _Builder:
         return GroupRow(
             name=name,
             cases=group.cases,
+            value=short_name(group.name)
+            if group.kind != "tag" or group.name is None
+            else one_line(group.name, limit=60),
             headline=self.figure(group, self.headline_metric),
             figures=tuple(self.figure(group, metric) for metric in self.metrics),
             answer_time=group.answer_time,
@@ -248,15 +254,22 @@ class _Builder:
         counts = tuple(
             tuple(None if a == b else differing.get((a, b), differing.get((b, a), 0)) for b in names) for a in names
         )
-        return CrossTable(metrics=tuple(map(one_line, names)), counts=counts)
+        alone = {(found.first, found.second): len(found.only_first) for found in self.numbers.disagreements}
+        alone |= {(found.second, found.first): len(found.only_second) for found in self.numbers.disagreements}
+        only = tuple(tuple(alone.get((a, b), 0) for b in names) for a in names)
+        return CrossTable(metrics=tuple(map(one_line, names)), counts=counts, only=only)
 
     def count_rows(
-        self, counts: Sequence[Count], said: Mapping[str, str], *, labels: Mapping[str, str] | None = None
+        self, counts: Sequence[Count], said: Mapping[str, str], *, facet: str, labels: Mapping[str, str] | None = None
     ) -> tuple[CountRow, ...]:
         """``said`` has the names' meanings, ``labels`` what they are called where words are not enough."""
+        named = [((labels or {}).get(count.name) or words(count.name), count) for count in counts]
         return tuple(
-            self.count_row(count, (labels or {}).get(count.name) or words(count.name), said.get(count.name, ""))
-            for count in counts
+            replace(
+                self.count_row(count, name, said.get(count.name, "")),
+                facet=(facet, short_name(count.name) or "" if facet == "cause" else name),
+            )
+            for name, count in named
         )
 
     def count_row(
@@ -278,7 +291,8 @@ class _Builder:
         said = meanings.SELECTION_FAILURES if self.of_selections else meanings.FAILURES
         blame = selection_build.blamed(blame) if self.of_selections else blame
         name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
-        return self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
+        row = self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
+        return replace(row, facet=("failure", f"{blame}: {name}"))
 
     def first_message(self, count: Count) -> str | None:
         wanted = set(count.case_ids[:1])
@@ -338,29 +352,12 @@ class _Builder:
             ("Predictions", settings.predictions),
             *(of_selections if self.of_selections else of_queries),
             ("Asked", "" if self.repeats is None else f"each question {self.repeats.asked:,} times"),
-            *_usage_facts(self.numbers, len(self.run.evidence)),
+            *usage_facts(self.numbers, len(self.run.evidence)),
             ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
             ("Started", provenance.started_at or ""),
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
         )
         return [Fact(name=name, value=visible(value)) for name, value in entries if value]
-
-
-def _usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:
-    """Tokens and cost in all, each with how many of the answers say it where not all do."""
-    usage = numbers.usage
-    if usage is None:
-        return
-
-    def of(count: int) -> str:
-        return "" if count == answers else f" over {count:,} of {plural(answers, 'answer')}"
-
-    parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
-    said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
-    if said:
-        yield "Tokens", f"{said}{of(usage.answers_with_tokens)}"
-    if usage.cost_usd is not None:
-        yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"
 
 
 def _stem(path: str) -> str:

@@ -15,6 +15,7 @@ from assay.reports.selection_tables import dimension_cells, dimension_legend, gr
 from assay.reports.selection_view import SelectionOverview
 from assay.reports.terminal import GROUP_ROWS, drawn
 from assay.reports.text import aligned, one_line
+from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import CountRow, CrossTable, Figure, GroupTable, RunView, most_cases, named_ids
 
 if TYPE_CHECKING:
@@ -111,6 +112,14 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
         lines += ["", *_cross_lines(view.cross)]
     for table in () if view.selection else view.other_groups:
         lines += ["", f"{view.headline_name} by {table.title}", *_group_lines(table)]
+    if view.times or view.usage:
+        lines += ["", TITLE.lower()]
+    if view.times:
+        header, cells = time_cells(view.times)
+        lines += aligned([header, *cells], right=range(1, len(header) - 1))
+    if view.usage:
+        header, cells = usage_cells(view.usage)
+        lines += aligned([header, *cells], right=(1, 2))
     if view.slowest:
         lines += ["", "slowest queries"]
         lines += aligned(

@@ -16,6 +16,7 @@ from assay.reports.excel_summary import (
     chart,
     write_counts,
     write_repeats,
+    write_times,
 )
 from assay.reports.text import one_line, plural, words
 from assay.reports.view import RunView
@@ -76,6 +77,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
     row = write_repeats(page, row, view)
+    row = write_times(page, row, view)
     for title, counted in view.count_tables:
         row = write_counts(page, row + 1, title, counted)
 

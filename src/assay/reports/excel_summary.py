@@ -61,6 +61,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     row = write_repeats(page, row, view)
+    row = write_times(page, row, view)
     for title, rows in view.count_tables:
         row = write_counts(page, row + 1, title, rows)
 
@@ -286,6 +287,23 @@ def write_repeats(page: Page, row: int, view: RunView) -> int:
         for column, value in enumerate(values, start=1):
             page.number(row, column, value, "percent")
         page.number(row, 7, one.any.rate.n, "count")
+        row += 1
+    return row
+
+
+def write_times(page: Page, row: int, view: RunView) -> int:
+    """What answers and queries took, where anybody timed them. Gives the row after."""
+    if not view.times:
+        return row
+    page.text(row + 1, 0, "What answers and queries took, in seconds", "section")
+    page.head(row + 2, ["Time", "Median", "90 % within", "Longest", "Mean", "n"], numbers=range(1, 6))
+    row += 3
+    for one in view.times:
+        spread = one.spread
+        page.text(row, 0, one.name, "name")
+        for column, value in enumerate((spread.median_s, spread.p90_s, spread.max_s, spread.mean_s), start=1):
+            page.number(row, column, value, "fine_seconds")
+        page.number(row, 5, spread.n, "count")
         row += 1
     return row
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.build import view_of
+from assay.reports.charts import histograms
+from assay.reports.front import COUNT_ROWS, tiles, two_columns
 from assay.reports.html_data import case_detail, payload, run_index
 from assay.reports.selection_tables import dimension_legend
 
@@ -34,6 +36,8 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
+        from markupsafe import Markup
+
         view = view_of(run)
         details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
         limits = view.selection.term_limits if view.selection else None
@@ -41,6 +45,10 @@ class HtmlReporter:
             "report.html",
             {
                 "view": view,
+                "tiles": tuple(tiles(view)),
+                "columns": two_columns(view),
+                "histograms": [(row, Markup(chart)) for row, chart in histograms(view.times)],
+                "count_rows": COUNT_ROWS,
                 "cases_note": _terms_note(*limits) if limits else "",
                 "legend": dimension_legend(view.selection) if view.selection else "",
             },

@@ -18,7 +18,7 @@ from assay.reports.alignment import AlignmentView, alignment
 from assay.reports.selection_build import blamed
 from assay.reports.selection_view import DimensionView, TermList, TurnView
 from assay.reports.text import CellText, clipped, one_line, seconds, words
-from assay.reports.view import CaseView, QueryView, RunView
+from assay.reports.view import CaseView, QueryView, RunView, only_by
 from assay.runs.aggregate import failures_of
 
 _CHUNK = 200
@@ -97,6 +97,8 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
             for link in row.cases:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         made.append(facet_of(name, label, [by_anchor.get(case.anchor, ()) for case in view.cases]))
+    pairs = [(row.first, row.second) for row in view.disagreements]
+    made.append(facet("only", "Accepted only by", lambda case, _: _only(case, pairs)))
     return [one for one in made if one["values"]]
 
 
@@ -107,6 +109,17 @@ def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
         if case.predicted is None:  # selections were judged, against a target
             blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
         yield f"{blame}: {words(kind)}"
+
+
+def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
+    """Which metric accepts this answer while which other does not."""
+    values = {score.metric: score.value for score in case.scores}
+    for first, second in pairs:
+        one, other = values.get(first), values.get(second)
+        if one == 1.0 and other == 0.0:
+            yield only_by(first, second)
+        elif one == 0.0 and other == 1.0:
+            yield only_by(second, first)
 
 
 def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> dict[str, Any]:

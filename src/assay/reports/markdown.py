@@ -14,6 +14,7 @@ from assay.reports.markdown_blocks import cell_code, code, fenced, grid, html, p
 from assay.reports.repeats import pass_cells
 from assay.reports.selection_markdown import selection_numbers, selection_turn
 from assay.reports.text import CellText
+from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import (
     CaseView,
     CrossTable,
@@ -107,6 +108,16 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield from _cross(view.cross, view.disagreements[:_PAIRS])
     for table in () if view.selection else view.other_groups:
         yield from _group_table(view, table)
+    if view.times or view.usage:
+        yield from section(TITLE)
+    if view.times:
+        header, cells = time_cells(view.times)
+        yield from grid(header, cells)
+    if view.usage:
+        if view.times:
+            yield ""
+        header, cells = usage_cells(view.usage)
+        yield from grid(header, cells)
     if view.slowest:
         yield from section("Slowest queries")
         yield from grid(

@@ -13,6 +13,7 @@ from assay.reports.gates import drawn_gates
 from assay.reports.repeats import pass_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import BesideHeadline, SelectionOverview
+from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import (
     CaseLink,
     CountRow,
@@ -60,6 +61,14 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
         parts += [_title("Cases on which two metrics disagree"), *_pairs(view, inner), *_cross_table(view.cross, inner)]
     for table in () if view.selection else view.other_groups:
         parts += [_title(f"{view.headline_name} by {table.title}"), *_group_table(table, inner)]
+    if view.times or view.usage:
+        parts += [_title(TITLE)]
+    if view.times:
+        header, cells = time_cells(view.times)
+        parts += _grid(header, cells, inner, right=range(1, len(header) - 1))
+    if view.usage:
+        header, cells = usage_cells(view.usage)
+        parts += [*([Text()] if view.times else []), *_grid(header, cells, inner, right=(1, 2))]
     if view.slowest:
         parts += [_title("Slowest queries"), *_slow_table(view, inner)]
     if steps:

@@ -14,6 +14,7 @@ from assay.model import Outcome, Rate, TimeSummary
 from assay.model.comparison import RowState
 from assay.reports.selection_view import BesideHeadline, SelectionOverview, TurnView
 from assay.reports.text import CellText
+from assay.reports.times import TimeRow, UsageRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class GroupRow:
     cases: int
     headline: Figure
     figures: tuple[Figure, ...]
+    value: str | None = None
+    """What the table of cases calls it; None where the cases share the want of it."""
     answer_time: TimeSummary | None = None
     """What the system said its answers took in all; None where no case has it."""
 
@@ -107,6 +110,8 @@ class CrossTable:
 
     metrics: tuple[str, ...]
     counts: tuple[tuple[int | None, ...], ...]
+    only: tuple[tuple[int, ...], ...] = ()
+    """On how many cases the row's metric says yes and the column's no."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,8 @@ class CountRow:
     cases: tuple[CaseLink, ...]
     blame: str | None = None
     example: str | None = None
+    facet: tuple[str, str] | None = None
+    """By what the table of cases can show them, such as ``("flag", "vacuous")``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,6 +307,8 @@ class RunView:
     time_states: tuple[CountRow, ...] = ()
     selection: SelectionOverview | None = None
     """For SDMX runs only."""
+    times: tuple[TimeRow, ...] = ()
+    usage: tuple[UsageRow, ...] = ()
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
 
@@ -354,6 +363,11 @@ class RunView:
             )
             if cases
         )
+
+
+def only_by(says: str, denies: str) -> str:
+    """What the table of cases calls those that one metric accepts and another does not."""
+    return f"{says}, not {denies}"
 
 
 def most_cases(table: GroupTable, limit: int) -> tuple[GroupRow, ...]:

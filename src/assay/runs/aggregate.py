@@ -22,13 +22,11 @@ from assay.model import (
     TimeSummary,
     UsageTotals,
 )
+from assay.runs.spread import ANSWER_TIME, spreads_of
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; any other word follows by name."""
-
-ANSWER_TIME = "total_execution_time"
-"""By what name systems say what an answer took in all."""
 
 Values: TypeAlias = Sequence[float | None]
 
@@ -72,6 +70,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         failures=counts_of(evidence, failures_of),
         causes=counts_of(evidence, causes_of),
         usage=usage_of([item.prediction for item in evidence]),
+        times=spreads_of(evidence, times),
     )
 
 
@@ -178,18 +177,24 @@ def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
         return None
     tokens = [one.tokens for one in saying if one.tokens is not None]
 
-    def total(counts: Iterable[int | None]) -> int | None:
+    def total(counts: Iterable[int | None]) -> tuple[int | None, int]:
         known = [count for count in counts if count is not None]
-        return sum(known) if known else None
+        return (sum(known) if known else None), len(known)
 
+    (input_, with_input), (output, with_output), (in_all, with_total) = (
+        total(getattr(one, name) for one in tokens) for name in ("input", "output", "total")
+    )
     costs = [one.cost_usd for one in saying if one.cost_usd is not None and math.isfinite(one.cost_usd)]
     return UsageTotals(
         answers=len(saying),
-        input=total(one.input for one in tokens),
-        output=total(one.output for one in tokens),
-        total=total(one.total for one in tokens),
+        input=input_,
+        output=output,
+        total=in_all,
         cost_usd=math.fsum(costs) if costs else None,
         answers_with_tokens=len(tokens),
+        answers_with_input=with_input,
+        answers_with_output=with_output,
+        answers_with_total=with_total,
         answers_with_cost=len(costs),
     )
 

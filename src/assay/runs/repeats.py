@@ -15,7 +15,6 @@ from typing import TypeVar
 from assay.errors import UsageError
 from assay.model import Aggregates, Case, Count, Disagreement, Evidence, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate import (
-    ANSWER_TIME,
     ScoredMetric,
     Values,
     aggregate,
@@ -30,6 +29,7 @@ from assay.runs.aggregate import (
     rate_of,
     usage_of,
 )
+from assay.runs.spread import ANSWER_TIME, spreads_of
 from assay.stats import pass_all_k, pass_at_k
 
 _Item = TypeVar("_Item")
@@ -65,11 +65,12 @@ def aggregate_answers(
     sizes = _sizes(evidence)
     firsts = [items[0] for items in _split(evidence, sizes)]
     columns = [column_of(evidence, metric) for metric in metrics]
+    times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
     groups = groups_of(
         firsts,
         [_MeanOf(name=metric.name) for metric in metrics],
         [mean_of_each(_split(column, sizes)) for column in columns],
-        mean_of_each(_split([item.prediction.timing_s(ANSWER_TIME) for item in evidence], sizes)),
+        mean_of_each(_split(times, sizes)),
         confidence=confidence,
     )
     outcomes = [item.verdict.outcome for item in evidence]
@@ -90,6 +91,7 @@ def aggregate_answers(
         causes=cases_of(evidence, causes_of),
         repeats=repeat_totals(evidence, asked=repeats, confidence=confidence),
         usage=usage_of([item.prediction for item in evidence]),
+        times=spreads_of(evidence, times),
     )
 
 

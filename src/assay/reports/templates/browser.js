@@ -328,6 +328,17 @@ const browser = (() => {
     });
     addEventListener("afterprint", () => { drawn = ""; draw(); });
 
+    // On a phone the filters are folded away at first.
+    const wide = matchMedia("(min-width: 561px)");
+    const fold = () => { document.getElementById("cases-more").open = wide.matches; };
+    wide.addEventListener("change", fold);
+    fold();
+    // A link of the first screen leads down to the cases that it names.
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest && event.target.closest("main a[href^='#']");
+      if (link && link.hash.includes("=") && !link.hash.startsWith("#case=")) requestAnimationFrame(() => document.getElementById("cases").scrollIntoView());
+    });
+
     nodes.controls.hidden = false;
     nodes.table.hidden = false;
     fromAddress();

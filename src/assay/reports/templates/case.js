@@ -72,14 +72,14 @@ const caseView = (() => {
         return make("td", { class: shown === 0 ? "hollow" : null }, cell(shown));
       }));
   };
-  const results = (difference, title = "Results, aligned") => {
+  const results = (difference, title = "Results, aligned", of = "") => {
     if (!difference) return null;
     const rows = difference.rows || [];
     const left = [];
     if (difference.left) left.push(`${count(difference.left)} more rows`);
     if (difference.leftColumns) left.push(`${count(difference.leftColumns)} more columns`);
     const parts = [make("p", { class: "quiet" }, difference.summary),
-      rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Aligned rows" },
+      rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Aligned rows${of}` },
         make("table", { class: "aligned" },
           make("thead", {}, make("tr", {}, make("td", {}), difference.columns.map(heading))),
           make("tbody", {}, rows.map(line)))) : null,
@@ -92,7 +92,7 @@ const caseView = (() => {
   const chip = (state, [code, name, dataset, note]) => make("li", { class: `term ${state}${note ? " noted" : ""}`, title: LISTS[state][1] },
     make("span", { class: "sign" }, LISTS[state][0], make("span", { class: "offscreen" }, LISTS[state][1])),
     make("code", {}, code), name ? ` ${name}` : null, dataset ? make("span", { class: "quiet" }, ` in ${dataset}`) : null,
-    note ? make("span", { class: "note" }, note) : null);
+    note ? [" ", make("span", { class: "note" }, note)] : null);
   const dimension = (one) => make("div", { class: "dimension" },
     make("div", { class: "label" }, make("b", {}, one.name), make("span", { class: "quiet" }, ` recall ${one.recall}, precision ${one.precision}`)),
     one.lists.every((list) => list.count === 0)

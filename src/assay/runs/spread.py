@@ -1,0 +1,90 @@
+"""How long answers and queries took: middle, tail and a histogram, over a whole run."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from assay.model import Evidence, TimeBin, TimeSpread
+
+ANSWER_TIME = "total_execution_time"
+"""By what name systems say what an answer took in all."""
+_LATENCIES = ("latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
+"""What else may say it, the most telling first; in the words of systems, or as Assay measured it."""
+_EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
+"""In seconds: three to a decade, from 10 µs to about six days."""
+
+
+def spreads_of(evidence: Sequence[Evidence], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:
+    """The times of answers, of gold queries and of predicted queries, each where there are any.
+
+    ``told`` has each answer's `ANSWER_TIME`, None where it says none. A query that was executed once for several
+    cases counts once.
+    """
+    answers = [
+        seconds if seconds is not None or not (item.prediction.timings_s or item.prediction.turns) else _latency(item)
+        for item, seconds in zip(evidence, told, strict=True)
+    ]
+    golds = {
+        (item.case.database, execution.query, execution.wall_time_s)
+        for item in evidence
+        for execution in item.gold_executions
+    }
+    predicted = {
+        (item.case.database, execution.query, execution.wall_time_s)
+        for item in evidence
+        if (execution := item.predicted_execution) is not None
+    }
+    found = (
+        spread_of("answer", answers),
+        spread_of("gold query", (seconds for _, _, seconds in golds)),
+        spread_of("predicted query", (seconds for _, _, seconds in predicted)),
+    )
+    return tuple(spread for spread in found if spread is not None)
+
+
+def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
+    """The spread of the times that are there; None where none is. What is not finite or below 0 is no time."""
+    times = sorted(time for time in seconds if time is not None and 0.0 <= time < math.inf)
+    if not times:
+        return None
+    return TimeSpread(
+        name=name,
+        n=len(times),
+        mean_s=math.fsum(times) / len(times),
+        median_s=_quantile(times, 0.5),
+        p90_s=_quantile(times, 0.9),
+        max_s=times[-1],
+        bins=tuple(_bins(times)),
+    )
+
+
+def _quantile(times: Sequence[float], share: float) -> float:
+    """Linear between the two nearest, as most programs have it: Hyndman and Fan (1996), type 7."""
+    place = share * (len(times) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(times) - 1)
+    return times[below] + (times[above] - times[below]) * (place - below)
+
+
+def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
+    """From the first bin with a time in it to the last, the empty ones between them too."""
+    edges = (0.0, *_EDGES, max(10 * _EDGES[-1], math.nextafter(times[-1], math.inf)))
+    starts = [bisect_left(times, edge) for edge in edges]
+    counts = [after - before for before, after in pairwise(starts)]
+    filled = [place for place, count in enumerate(counts) if count]
+    for place in range(filled[0], filled[-1] + 1):
+        yield TimeBin(low_s=edges[place], high_s=edges[place + 1], count=counts[place])
+
+
+def _latency(item: Evidence) -> float | None:
+    """What the answer took, where its system does not say it in all."""
+    prediction = item.prediction
+    for name in _LATENCIES:
+        seconds = prediction.timing_s(name)
+        if seconds is not None:
+            return seconds
+    turns = [turn.latency_s for turn in prediction.turns if turn.latency_s is not None]
+    return math.fsum(turns) if turns else None
