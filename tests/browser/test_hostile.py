@@ -41,7 +41,7 @@ def test_every_attack_is_shown_as_text_wherever_it_stands(look: Look, hostile: P
         shown = " ".join(visible(text).split())
         for part in ("#case-title", ".reason", ".cause", ".context", "ul.near", ".aligned"):
             if shown:
-                found = " ".join(opened.page.locator(part).first.text_content().split())
+                found = " ".join(opened.page.locator(f"#case {part}").first.text_content().split())
                 assert shown[:50] in found, (part, text)
         opened.page.keyboard.press("j")
     calm(opened)
