@@ -20,6 +20,7 @@ HEAVY = (
     "duckdb",
     "httpx",
     "jinja2",
+    "mlflow",
     "numpy",
     "pandas",
     "polars",

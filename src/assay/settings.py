@@ -83,6 +83,7 @@ class RunFileSettings:
     max_memory_mib: int | None = None
     workers: int | None = None
     name: str | None = None
+    tags: tuple[str, ...] | None = None
     allow_unmatched: bool | None = None
     case_format: str | None = None
     prediction_format: str | None = None

@@ -2,6 +2,7 @@
 
 from assay.api.diff import Leaderboard, RunDiff, diff, leaderboard
 from assay.api.evaluation import evaluate
+from assay.api.history import export_mlflow, list_runs
 from assay.api.inputs import FileOptions
 from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
 from assay.api.judging import judge_equivalence, open_judge, open_model
@@ -10,11 +11,13 @@ from assay.api.run import Run, load_run
 from assay.api.selections import evaluate_selections, judge_selection, read_selection
 from assay.api.single import compare, examine, judge
 from assay.api.systems import open_system
+from assay.reports.mlflow_export import MlflowExport
 
 __all__ = [
     "FileOptions",
     "Leaderboard",
     "MeasuredJudge",
+    "MlflowExport",
     "Run",
     "RunDiff",
     "compare",
@@ -22,11 +25,13 @@ __all__ = [
     "evaluate",
     "evaluate_selections",
     "examine",
+    "export_mlflow",
     "judge",
     "judge_equivalence",
     "judge_run",
     "judge_selection",
     "leaderboard",
+    "list_runs",
     "load_run",
     "measure_judge",
     "open_judge",

@@ -67,6 +67,7 @@ def evaluate(
     overwrite: bool = False,
     rescore: bool = False,
     name: str | None = None,
+    tags: Sequence[str] = (),
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
     on_progress: OnProgress | None = None,
@@ -94,6 +95,7 @@ def evaluate(
         overwrite: forget what the folder holds of an earlier run.
         rescore: judge anew what the folder holds of a live system's answers, without asking again.
         name: a name for the run.
+        tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         files: how to read the files, where that is not plain.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         on_progress: called with the state of things after each case.
@@ -138,6 +140,7 @@ def evaluate(
             workers=count,
             name=name,
             repeats=repeats,
+            tags=read_tags(tags),
         )
         folder = Path(output) if output is not None else None
         held: tuple[Prediction, ...] | None = None
@@ -217,6 +220,16 @@ def check_options(columns: str, *tolerances: float) -> None:
     for tolerance in tolerances:
         if not 0 <= tolerance < math.inf:
             raise UsageError(f"a tolerance is {tolerance!r}: give a number from 0 up")
+
+
+def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a run, each once, in order. Raises UsageError for one that is empty."""
+    if isinstance(tags, str):
+        raise UsageError(f"tags is the text {tags!r}: give a list of labels, such as [{tags!r}]")
+    cleaned = [tag.strip() for tag in tags]
+    if "" in cleaned:
+        raise UsageError("a tag is empty: give it a name, such as smoke or model=gpt-4.1")
+    return tuple(dict.fromkeys(cleaned))
 
 
 def _split(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:

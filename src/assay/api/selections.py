@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from assay.api.evaluation import provenance_of
+from assay.api.evaluation import provenance_of, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, is_system, read_inputs
 from assay.api.run import Run
 from assay.errors import InputError, UsageError
@@ -57,6 +57,7 @@ def evaluate_selections(
     overwrite: bool = False,
     rescore: bool = False,
     name: str | None = None,
+    tags: Sequence[str] = (),
     limit: int | None = None,
     allow_unmatched: bool = False,
     on_progress: OnProgress | None = None,
@@ -81,6 +82,7 @@ def evaluate_selections(
         overwrite: forget what the folder holds of an earlier run.
         rescore: judge anew what the folder holds of a live system's answers, without asking again.
         name: a name for the run.
+        tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         limit: judge only the first so many cases.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         on_progress: called with the state of things after each case.
@@ -108,6 +110,7 @@ def evaluate_selections(
         limits=Limits(),
         name=name,
         repeats=repeats,
+        tags=read_tags(tags),
         selection=SelectionSettings(
             structures=tuple(map(shown_source, sources)),
             match_on=match_on,

@@ -20,6 +20,7 @@ from assay.cli.judge import judge
 from assay.cli.llmsql import llmsql
 from assay.cli.report import report
 from assay.cli.run import run
+from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
 from assay.errors import AssayError, Interrupted
 
@@ -59,6 +60,7 @@ app.command(short_help="Score what an SDMX assistant selected, term by term; rep
 app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
 app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
+app.command(short_help="List a folder's runs, and draw their trend.")(runs)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

@@ -76,6 +76,10 @@ def denodo(  # one parameter an option
     context_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Additional context, sent as custom_instructions.")
     ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run: ask all again.")] = False,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
@@ -116,6 +120,8 @@ def denodo(  # one parameter an option
         concurrency=concurrency,
         repeat=repeat,
         timing_iterations=ves_iterations,
+        name=name,
+        tags=tuple(tag) if tag else None,
         case_fields=FieldNames(
             id=id_column,
             question=question_column,

@@ -17,6 +17,9 @@ def report(
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for a CI server.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
+    ] = None,
 ) -> None:
     """Draw a stored run: on the terminal, or as files. Nothing is asked or executed again.
 
@@ -26,6 +29,10 @@ def report(
     from assay.cli.output import show, write_reports
 
     stored = load_run(run)
+    if history is not None:
+        from assay.api.history import with_history
+
+        stored = with_history(stored, history)
     written = write_reports(stored, [("html", html), ("md", md), ("xlsx", xlsx), ("junit", junit), ("json", json)])
     if not written:
         show(stored, as_json=False, folder=run)

@@ -63,6 +63,9 @@ def run(  # one parameter an option
         int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
@@ -169,6 +172,7 @@ def run(  # one parameter an option
         max_memory_mib=max_memory,
         workers=workers,
         name=name,
+        tags=tuple(tag) if tag else None,
         allow_unmatched=allow_unmatched or None,
         case_format=case_format,
         prediction_format=prediction_format,
@@ -276,6 +280,7 @@ def run_settings(
                 repeats=1 if settings.repeat is None else settings.repeat,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
                 name=settings.name,
+                tags=settings.tags or (),
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
                 on_progress=on_progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +39,9 @@ def sdmx(  # one parameter an option
     language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
     allow_unmatched: Annotated[
@@ -97,6 +100,7 @@ def sdmx(  # one parameter an option
         overwrite=overwrite,
         rescore=rescore,
         name=name,
+        tags=tag or (),
         limit=limit,
         allow_unmatched=allow_unmatched,
         as_json=as_json,
@@ -119,6 +123,7 @@ def run_selections(
     overwrite: bool = False,
     rescore: bool = False,
     name: str | None = None,
+    tags: Sequence[str] = (),
     limit: int | None = None,
     allow_unmatched: bool = False,
     as_json: bool,
@@ -147,6 +152,7 @@ def run_selections(
                 overwrite=overwrite,
                 rescore=rescore,
                 name=name,
+                tags=tags,
                 limit=limit,
                 allow_unmatched=allow_unmatched,
                 on_progress=on_progress,

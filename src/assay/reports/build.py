@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
-from assay.reports.caseview import case_view, rows_and_time, short_name
+from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.gates import gate_rows
 from assay.reports.repeats import answer_name, repeats_view
 from assay.reports.text import clipped, distinct, interval, number, one_line, percent, plural, seconds, visible, words
@@ -142,7 +142,9 @@ class _Builder:
 
     def title(self) -> str:
         settings = self.run.settings
-        return one_line(settings.name or f"{_stem(settings.predictions)} on {_stem(settings.cases)}", limit=120)
+        return one_line(
+            settings.name or f"{short_name(settings.predictions)} on {short_name(settings.cases)}", limit=120
+        )
 
     def figure(self, group: Group, metric: str) -> Figure:
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
@@ -219,9 +221,7 @@ class _Builder:
         return GroupRow(
             name=name,
             cases=group.cases,
-            value=short_name(group.name)
-            if group.kind != "tag" or group.name is None
-            else one_line(group.name, limit=60),
+            value=None if group.name is None else one_line(group.name, limit=60 if group.kind == "tag" else 80),
             headline=self.figure(group, self.headline_metric),
             figures=tuple(self.figure(group, metric) for metric in self.metrics),
             answer_time=group.answer_time,
@@ -267,7 +267,7 @@ class _Builder:
         return tuple(
             replace(
                 self.count_row(count, name, said.get(count.name, "")),
-                facet=(facet, short_name(count.name) or "" if facet == "cause" else name),
+                facet=(facet, one_line(count.name, limit=80) if facet == "cause" else name),
             )
             for name, count in named
         )
@@ -360,7 +360,7 @@ class _Builder:
         return [Fact(name=name, value=visible(value)) for name, value in entries if value]
 
 
-def _stem(path: str) -> str:
+def short_name(path: str) -> str:
     """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
     if path.startswith("chat:") and (model := _MODEL.search(path)):
         return model[1] or model[2]

@@ -15,7 +15,7 @@ from assay.model import TimeSpread
 from assay.reports.times import TimeRow
 
 _WIDTH, _HEIGHT = 360.0, 168.0
-_LEFT, _RIGHT, _TOP, _BASE = 10.0, 350.0, 54.0, 142.0
+_LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
 _FONT = 11.5
 _CHARACTER = 0.58
 """The width of a character in font sizes, rather wide, so that what is computed to fit does fit."""

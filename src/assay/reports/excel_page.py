@@ -58,7 +58,6 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     "yes_no": {**_TABLE, "num_format": "0", "align": "center"},
     "number": {**_TABLE, "num_format": "0.000"},
     "seconds": {**_TABLE, "num_format": "0.00"},
-    "fine_seconds": {**_TABLE, "num_format": "0.0000"},
     "fine_seconds": {**_TABLE, "num_format": "0.000"},
     "money": {**_TABLE, "num_format": "0.0000"},
     "percent": {**_TABLE, "num_format": "0.0 %"},

@@ -39,12 +39,18 @@ class HtmlReporter:
         from markupsafe import Markup
 
         view = view_of(run)
+        trend, styles = None, list(_STYLES)
+        if run.history:
+            from assay.reports.history_html import TREND_CSS, over_time
+
+            trend, styles = over_time(run), [*_STYLES, TREND_CSS]
         details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
         limits = view.selection.term_limits if view.selection else None
         return page(
             "report.html",
             {
                 "view": view,
+                "over_time": trend,
                 "tiles": tuple(tiles(view)),
                 "columns": two_columns(view),
                 "histograms": [(row, Markup(chart)) for row, chart in histograms(view.times)],
@@ -53,18 +59,26 @@ class HtmlReporter:
                 "legend": dimension_legend(view.selection) if view.selection else "",
             },
             data=payload(run_index(run, view), details),
+            styles=styles,
         )
 
 
-def page(template: str, context: Mapping[str, object], *, data: str, scripts: Sequence[str] = _SCRIPTS) -> bytes:
+def page(
+    name: str,
+    context: Mapping[str, object],
+    *,
+    data: str,
+    scripts: Sequence[str] = _SCRIPTS,
+    styles: Sequence[str] = _STYLES,
+) -> bytes:
     """A page of the house's style, with its policy, its style sheet, its script and its packed data."""
     from markupsafe import Markup
 
-    css = "\n".join(map(_asset, _STYLES))
-    script = "\n".join(map(_asset, scripts))
+    css = "\n".join(map(asset, styles))
+    script = "\n".join(map(asset, scripts))
     # Our own files, and base64: everything else is escaped by Jinja2.
     parts = {"css": Markup(css), "js": Markup(script), "data": Markup(data)}
-    text = _template(template).render(policy=content_security_policy(css, script), **parts, **context)
+    text = template(name).render(policy=content_security_policy(css, script), **parts, **context)
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -86,16 +100,18 @@ def _hash(text: str) -> str:
 
 
 @lru_cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A style sheet, script or template of ours."""
     # Universal newlines: a browser hashes what it parsed, where every line break is a line feed.
     return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 @lru_cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """One of our templates. It escapes all text that it is given."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template(name)

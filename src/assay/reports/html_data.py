@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.model import Evidence, Run
 from assay.reports.alignment import AlignmentView, alignment
+from assay.reports.repeats import STEADY
 from assay.reports.selection_build import blamed
 from assay.reports.selection_view import DimensionView, TermList, TurnView
 from assay.reports.text import CellText, clipped, one_line, seconds, words
@@ -97,6 +98,8 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
             for link in row.cases:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         made.append(facet_of(name, label, [by_anchor.get(case.anchor, ()) for case in view.cases]))
+    if view.repeats:
+        made.append(facet_of("steady", "Steadiness", [[name] for name in _steadiness(evidence)]))
     pairs = [(row.first, row.second) for row in view.disagreements]
     made.append(facet("only", "Accepted only by", lambda case, _: _only(case, pairs)))
     return [one for one in made if one["values"]]
@@ -109,6 +112,17 @@ def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
         if case.predicted is None:  # selections were judged, against a target
             blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
         yield f"{blame}: {words(kind)}"
+
+
+def _steadiness(evidence: Sequence[Evidence]) -> Iterable[str]:
+    """Of each answer, how steady those to its question are."""
+    right, wrong, flaky, unscored = (name for name, _ in STEADY)
+    outcomes: dict[str, set[str]] = {}
+    for item in evidence:
+        outcomes.setdefault(item.case.id, set()).add(item.outcome)
+    for item in evidence:
+        found = outcomes[item.case.id] - {"unscored"}
+        yield flaky if len(found) > 1 else right if found == {"correct"} else wrong if found else unscored
 
 
 def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from assay.reports.view import CaseLink, CountRow, Figure, PassRow, RepeatsView
 
 _ALL_UP_TO = 10
 _OF_MANY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-_STEADY = (
+STEADY = (
     ("stable right", "every scored answer is right"),
     ("stable wrong", "every scored answer is wrong"),
     ("flaky", "some answers are right and some are wrong"),
@@ -47,8 +47,9 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
                 count=count,
                 share=count / cases if cases else 0.0,
                 cases=linked(totals.flaky) if name == "flaky" else (),
+                facet=("steady", name),
             )
-            for (name, meaning), count in zip(_STEADY, counts, strict=True)
+            for (name, meaning), count in zip(STEADY, counts, strict=True)
             if count or name != "no scored answer"
         ),
     )

@@ -18,7 +18,7 @@ from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress
 from assay.runs.repeats import aggregate_answers
-from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder
+from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder, relabel
 from assay.runs.timing import time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
 
@@ -63,6 +63,7 @@ def execute(
         judging = _Judging(job, pool, on_progress)
         judging.take_over(journal)
         if stored is not None and not judging.remaining and (finished := _finished(job, stored, judging)):
+            relabel(folder, stored, job.settings)
             judging.tell()
             return finished
         begin_folder(folder, job.settings, job.provenance)
@@ -72,7 +73,7 @@ def execute(
 
 
 def _finished(job: Job, stored: RunFile, judging: _Judging) -> Run | None:
-    """The run as it is stored, where nothing about it is new."""
+    """The run as it is stored, where nothing about it is new but its name or tags."""
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
     evidence = tuple(judging.found[work.index] for work in job.works)

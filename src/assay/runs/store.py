@@ -19,10 +19,11 @@ _Kept = TypeVar("_Kept")
 
 FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
-_RUN_FILE = "run.json"
+RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
-_MAY_DIFFER = ("workers", "name", "tags")
+MAY_DIFFER = ("workers", "name", "tags")
 """Settings that change nothing in the evidence."""
+_LABELS = ("name", "tags")
 RESULT_COLUMNS = {
     "case_id": "VARCHAR",
     "question": "VARCHAR",
@@ -68,7 +69,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 
     Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
     """
-    if (folder / _RUN_FILE).exists():
+    if (folder / RUN_FILE).exists():
         if overwrite:
             return None
         stored = read_run_file(folder)
@@ -81,7 +82,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 
 def _is_first_trace(path: Path) -> bool:
     """What a run leaves that was killed in its first moment."""
-    if path.name == _temporary(Path(_RUN_FILE)).name:
+    if path.name == _temporary(Path(RUN_FILE)).name:
         return True
     return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
 
@@ -111,12 +112,12 @@ def make_folder(folder: Path) -> None:
 
 def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
     """Say in the folder what run it is for, and that it is not finished."""
-    _write(folder / _RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
+    _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
 
 
 def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
-    neutral = {name: getattr(wanted, name) for name in _MAY_DIFFER}
+    neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
     if replace(stored, **neutral) == wanted:
         return
     shown = "; ".join(_differences(stored, wanted))
@@ -126,7 +127,7 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
 def _differences(stored: object, wanted: object) -> Iterator[str]:
     for field in fields(stored):  # type: ignore[arg-type]
         was, now = getattr(stored, field.name), getattr(wanted, field.name)
-        if was == now or field.name in _MAY_DIFFER:
+        if was == now or field.name in MAY_DIFFER:
             continue
         if isinstance(was, Limits):
             yield from _differences(was, now)
@@ -141,7 +142,11 @@ def _shown(value: object) -> str:
 def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
     """Write what a finished run has beside its journal. ``digests`` are those of its cases, in order."""
     write_parquet(folder / _PARQUET_FILE, run)
-    finished = RunFile(
+    _write(folder / RUN_FILE, _finished(run, digests))
+
+
+def _finished(run: Run, digests: Sequence[str] = ()) -> RunFile:
+    return RunFile(
         format=FORMAT,
         status="finished",
         settings=run.settings,
@@ -149,17 +154,32 @@ def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
         order=tuple(digests),
         aggregates=run.aggregates,
     )
-    _write(folder / _RUN_FILE, finished)
+
+
+def finished_file(run: Run) -> bytes:
+    """What run.json says of a finished run, without the order of its journal: its settings, provenance and numbers."""
+    import msgspec
+
+    return msgspec.json.format(encode_value(_finished(run)), indent=2)
+
+
+def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
+    """Give a finished run the name and tags of ``settings``; when it was made, and how, stays as it is."""
+    labels = {name: getattr(settings, name) for name in _LABELS}
+    labelled = replace(stored.settings, **labels)
+    if labelled != stored.settings:
+        _write(folder / RUN_FILE, replace(stored, settings=labelled))
 
 
 def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
-    """Whether what is stored is finished, and is just what would be made again."""
+    """Whether what is stored is finished, and is just what would be made again, but for its name and tags."""
+    neutral = {name: getattr(settings, name) for name in MAY_DIFFER}
     now = replace(provenance, started_at=stored.provenance.started_at, wall_time_s=stored.provenance.wall_time_s)
     return (
         stored.status == "finished"
         and stored.aggregates is not None
         and stored.order == tuple(digests)
-        and replace(stored.settings, workers=settings.workers) == settings
+        and replace(stored.settings, **neutral) == settings
         and stored.provenance == now
     )
 
@@ -232,9 +252,9 @@ def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes
 
 def read_run_file(folder: Path) -> RunFile:
     """Read run.json. Raises InputError where there is no run, RunError where it is damaged."""
-    path = folder / _RUN_FILE
+    path = folder / RUN_FILE
     if not path.exists():
-        raise InputError(f"{folder} is no run: there is no {_RUN_FILE} in it")
+        raise InputError(f"{folder} is no run: there is no {RUN_FILE} in it")
     try:
         stored = decode_value(path.read_bytes(), RunFile)
     except RunError as error:

@@ -1,0 +1,131 @@
+"""`assay runs`: a folder's runs, their trend, their export."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import InputError, RunError, UsageError
+from assay.model import HistoryPoint
+
+
+def runs(  # one parameter an option
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the runs are, or one run.")],
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Only runs with this label; 'model=*' fits; repeatable.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="GLOB", help="Only runs of this name or folder, such as 'nightly-*'.")
+    ] = None,
+    cases: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only runs over this question set, such as dev.jsonl.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Show this metric. [default: the one each report leads with]")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file with the trend.")] = None,
+    mlflow: Annotated[
+        str | None, typer.Option(metavar="URI", help="Export to this MLflow store, such as sqlite:///mlflow.db.")
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --mlflow: the experiment. [default: assay]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON on standard output.")] = False,
+) -> None:
+    """List a folder's runs, the newest last: when, what, how right, and over which questions.
+
+    Example:  assay runs runs --tag nightly
+
+    The trend as a page:  assay runs runs --html trend.html
+
+    Into MLflow:  assay runs runs --mlflow sqlite:///mlflow.db --experiment text-to-sql
+    """
+    if experiment is not None and mlflow is None:
+        raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
+    shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
+    if html is not None:
+        _write_page(html, shown, folder)
+    if mlflow is not None:
+        _export(shown, mlflow, experiment)
+    if as_json:
+        from assay.reports.history_json import runs_json
+
+        sys.stdout.buffer.write(runs_json(shown, folder=str(folder)))
+        sys.stdout.buffer.flush()
+    elif html is None and mlflow is None:
+        from assay.reports.history_console import print_runs
+
+        print_runs(shown, folder=str(folder))
+
+
+def _selected(
+    folder: Path, *, tags: Sequence[str], name: str | None, cases: str | None, metric: str | None
+) -> tuple[HistoryPoint, ...]:
+    """The runs that are asked for. Raises InputError where there are none, and says what there is."""
+    from assay.api.history import list_runs
+    from assay.runs.history import question_set, run_name, select_runs
+
+    points = list_runs(folder, metric=metric)
+    if metric is not None and not any(point.headline is not None for point in points):
+        every = {one for point in points if point.settings for one in point.settings.metrics}
+        raise InputError(f"no run in {folder} has the metric {metric!r}{_instead(metric, every)}")
+    shown = select_runs(points, tags=tags, name=name, cases=cases)
+    if shown:
+        return shown
+    asked = [f"the tag {one!r}" for one in tags]
+    every = {one for point in points if point.settings for one in point.settings.tags}
+    hint = "" if not tags else _instead(tags[0], every)
+    if name is not None:
+        asked.append(f"the name {name!r}")
+        hint = hint or _instead(name, {run_name(point) for point in points})
+    if cases is not None:
+        asked.append(f"the cases {cases!r}")
+        hint = hint or _instead(cases, {one.name for point in points if (one := question_set(point))})
+    raise InputError(f"none of the {len(points)} runs in {folder} has {' and '.join(asked)}{hint}")
+
+
+def _instead(wanted: str, known: set[str]) -> str:
+    """The closest name there is, or all of them."""
+    close = get_close_matches(wanted, known, n=1)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    return f": there is {', '.join(sorted(known)[:20])}" if known else ": there is none at all"
+
+
+def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> None:
+    from assay.reports.history_html import runs_html
+
+    content = runs_html(points, folder=str(folder))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: the page cannot be written there ({error.strerror})") from error
+    typer.echo(f"wrote {path}", err=True)
+
+
+def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) -> None:
+    """Export the finished runs one after the other; one that is damaged is named, and the others go on."""
+    from assay.api.history import EXPERIMENT, export_mlflow
+
+    target = experiment or EXPERIMENT
+    finished = [point for point in points if point.status == "finished"]
+    created = there = 0
+    for point in finished:
+        try:
+            done = export_mlflow(point.folder, tracking_uri=uri, experiment=target)
+        except RunError as error:
+            typer.echo(f"assay: not exported: {error}", err=True)
+            continue
+        created += done.created
+        there += not done.created
+    typer.echo(f"exported {created} of {len(points)} runs to the experiment {target!r} at {uri}", err=True)
+    if there:
+        typer.echo(f"{there} were there already", err=True)
+    if created + there < len(points):
+        typer.echo(f"{len(points) - created - there} unfinished or damaged ones were left out", err=True)

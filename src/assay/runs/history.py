@@ -1,0 +1,231 @@
+"""The runs in a folder, each by its run.json alone: hundreds are read in a second."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from pathlib import Path, PurePath
+from typing import Literal
+
+from assay.errors import InputError, RunError
+from assay.model import Group, HistoryPoint, Provenance, Run, RunSettings
+from assay.runs.codec import decode_value, encode_value
+from assay.runs.store import FORMAT, MAY_DIFFER, RUN_FILE
+
+LEVELS = 4
+"""How deep below the folder a run may lie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSet:
+    """What runs must share to be points of one trend."""
+
+    name: str
+    digest: str | None
+    """Of the question set's content; None where it was no file, and so cannot be told from others of its name."""
+    cases: int
+    """How many of its cases were judged: with ``--limit`` the first ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbers:
+    """What a list needs of `Aggregates`."""
+
+    cases: int
+    correct: int
+    incorrect: int
+    unscored: int
+    overall: Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    """What a list needs of run.json. The rest is not even decoded."""
+
+    format: int
+    status: Literal["running", "finished"]
+    settings: RunSettings
+    provenance: Provenance
+    aggregates: _Numbers | None = None
+
+
+def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint, ...]:
+    """The runs in a folder and up to four levels below, oldest first, those of unknown time last.
+
+    A folder that is a run itself gives just that. ``metric`` takes the place of each run's own headline
+    metric; a run without it has no headline. Unfinished and damaged runs are among them. Links to folders
+    and folders whose name begins with a dot are not followed. Raises InputError where there is no such folder,
+    or no run in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder: name the one that holds your runs, or a run")
+    points = [read_point(one, metric=metric) for one in _run_folders(folder, LEVELS)]
+    if not points:
+        raise InputError(
+            f"{folder} holds no run, down to {LEVELS} levels below it: a run is a folder with a {RUN_FILE}, "
+            "as  assay run … -o RUN  writes it"
+        )
+    return by_time(points)
+
+
+def _run_folders(folder: Path, levels: int) -> Iterator[Path]:
+    """Folders with a run.json; nothing inside one is another."""
+    if (folder / RUN_FILE).exists():
+        yield folder
+        return
+    if levels <= 0:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            below = sorted(
+                entry.name
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+            )
+    except OSError:  # a folder that may not be read hides no run of the user's own
+        return
+    for name in below:
+        yield from _run_folders(folder / name, levels - 1)
+
+
+def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
+    """One run by its run.json. Damage is said in the point, never raised."""
+    path = folder / RUN_FILE
+    try:
+        head = decode_value(path.read_bytes(), _Head)
+    except OSError as error:
+        return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")
+    except RunError as error:
+        return _damaged(folder, f"{RUN_FILE} is damaged ({_cause(error)}): run its command again with --overwrite")
+    if head.format > FORMAT:
+        return _damaged(folder, f"written by a newer Assay (format {head.format}): update this one to read it")
+    if head.status == "finished" and head.aggregates is None:
+        return _damaged(
+            folder,
+            f"{RUN_FILE} says that the run is finished, and has no numbers: run its command again with --overwrite",
+        )
+    return _point(str(folder), head, metric)
+
+
+def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> HistoryPoint:
+    """A run that is loaded, as a list shows it."""
+    numbers = _Numbers(**{field.name: getattr(run.aggregates, field.name) for field in fields(_Numbers)})
+    head = _Head(format=FORMAT, status="finished", settings=run.settings, provenance=run.provenance, aggregates=numbers)
+    return _point(folder, head, metric)
+
+
+def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
+    name, numbers = metric or _headline_metric(head.settings), head.aggregates
+    known = HistoryPoint(
+        folder=folder,
+        status=head.status,
+        settings=head.settings,
+        provenance=head.provenance,
+        headline_metric=name,
+    )
+    if numbers is None:
+        return known
+    return replace(
+        known,
+        cases=numbers.cases,
+        correct=numbers.correct,
+        incorrect=numbers.incorrect,
+        unscored=numbers.unscored,
+        headline=None if name is None else numbers.overall.rate(name),
+    )
+
+
+def _headline_metric(settings: RunSettings) -> str | None:
+    """The one that a run's reports lead with."""
+    wanted = "match" if settings.selection is None else "exact_match"
+    return wanted if wanted in settings.metrics else next(iter(settings.metrics), None)
+
+
+def _damaged(folder: Path, trouble: str) -> HistoryPoint:
+    return HistoryPoint(folder=str(folder), status="damaged", settings=None, provenance=None, trouble=trouble)
+
+
+def _cause(error: RunError) -> str:
+    """What the decoder says, without the bytes that it could not read."""
+    cause = error.__cause__
+    return str(cause) if cause is not None else str(error)
+
+
+def by_time(points: Sequence[HistoryPoint]) -> tuple[HistoryPoint, ...]:
+    """Oldest first; those of unknown time last, by folder."""
+    never = datetime.max.replace(tzinfo=UTC)
+    return tuple(sorted(points, key=lambda point: (started_at(point) or never, point.folder)))
+
+
+def started_at(point: HistoryPoint) -> datetime | None:
+    """When the run was started, in UTC; None where that is not known."""
+    text = point.provenance.started_at if point.provenance is not None else None
+    try:
+        at = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if at is None:
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def earlier_runs(points: Sequence[HistoryPoint], run: Run) -> tuple[HistoryPoint, ...]:
+    """The finished runs that were started before this one, or at the same second; not itself."""
+    own = point_of(run)
+    until = started_at(own)
+
+    def earlier(point: HistoryPoint) -> bool:
+        at = started_at(point)
+        itself = (point.settings, point.provenance) == (run.settings, run.provenance)
+        return point.status == "finished" and not itself and (until is None or at is None or at <= until)
+
+    return by_time([point for point in points if earlier(point)])
+
+
+def question_set(point: HistoryPoint) -> QuestionSet | None:
+    """The cases that a run is over, by the fingerprint of their file; None where the run is damaged."""
+    if point.settings is None or point.provenance is None:
+        return None
+    name = PurePath(point.settings.cases).name or point.settings.cases
+    digest = next((entry.digest for entry in point.provenance.inputs if entry.name == name), None)
+    return QuestionSet(name=name, digest=digest, cases=point.cases)
+
+
+def run_name(point: HistoryPoint) -> str:
+    """What a list calls the run: the name it was given, or else its folder's."""
+    named = point.settings.name if point.settings is not None else None
+    return named or PurePath(point.folder).name or point.folder
+
+
+def select_runs(
+    points: Sequence[HistoryPoint], *, tags: Sequence[str] = (), name: str | None = None, cases: str | None = None
+) -> tuple[HistoryPoint, ...]:
+    """The runs that have all these tags, this name or folder, and this question set.
+
+    Each is a pattern with ``*`` and ``?``, letter case counting. ``cases`` is a file's name, with or without its
+    suffix, or the whole path. Nothing but the folder is known of a damaged run.
+    """
+
+    def fits(point: HistoryPoint) -> bool:
+        settings = point.settings
+        own = settings.tags if settings is not None else ()
+        path = PurePath(settings.cases if settings is not None else "")
+        return (
+            all(any(fnmatchcase(tag, wanted) for tag in own) for wanted in tags)
+            and (name is None or any(fnmatchcase(one, name) for one in (run_name(point), PurePath(point.folder).name)))
+            and (cases is None or any(fnmatchcase(one, cases) for one in (path.name, path.stem, str(path))))
+        )
+
+    return tuple(point for point in points if fits(point))
+
+
+def identity_of(run: Run) -> str:
+    """A hash that tells this run from every other one, also from the same one made anew; labels do not count."""
+    plain = RunSettings(cases="", predictions="", database="", metrics=(), limits=run.settings.limits)
+    settings = replace(run.settings, **{name: getattr(plain, name) for name in MAY_DIFFER})
+    content = encode_value(settings) + encode_value(run.provenance)
+    return blake2b(content, digest_size=16).hexdigest()

@@ -1,0 +1,273 @@
+"""Histograms, the cards of the first screen, and that every count leads to its cases."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qsl
+from xml.etree import ElementTree
+
+import pytest
+
+from assay.model import Evidence, GateResult, Run, TokenUsage
+from assay.reports.build import view_of
+from assay.reports.charts import histogram, histograms
+from assay.reports.console import plain_summary
+from assay.reports.front import GROUP_ROWS, Card, leading_rows, tiles, two_columns
+from assay.reports.html import HtmlReporter
+from assay.reports.json import JsonReporter
+from assay.reports.markdown import MarkdownReporter
+from assay.reports.times import TimeRow, time_rows
+from assay.runs.repeats import repeat_totals
+from assay.runs.spread import spread_of
+
+
+def rows_of(run: Run, **times: list[float]) -> tuple[TimeRow, ...]:
+    spreads = (spread_of(name.replace("_", " "), seconds) for name, seconds in times.items())
+    return time_rows(replace(run.aggregates, times=tuple(filter(None, spreads))))
+
+
+def drawn(chart: str) -> ElementTree.Element:
+    return ElementTree.fromstring(chart)  # noqa: S314: our own
+
+
+def links_of(page: str) -> list[str]:
+    # Of the page as it is sent; the script's own links are made of its data.
+    markup = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return [unescape(found) for found in re.findall(r'href="#([^"]*)"', markup)]
+
+
+def index_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.DOTALL)
+    assert found is not None
+    index: dict[str, Any] = json.loads(gzip.decompress(b64decode(json.loads(found[1])["index"])))
+    return index
+
+
+@pytest.mark.parametrize("name", ["small_run", "hostile_run", "large_run", "all_failing_run", "empty_run"])
+def test_every_link_of_the_first_screen_names_something_that_the_table_of_cases_knows(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    page = HtmlReporter().render(request.getfixturevalue(name)).decode()
+    index = index_of(page)
+    facets = {facet["name"]: set(facet["values"]) for facet in index["facets"]}
+    anchors = set(re.findall(r'\bid="([^"]+)"', page))
+    seen = set()
+    for link in links_of(page):
+        if "=" not in link:
+            assert link in anchors
+            continue
+        for facet, value in parse_qsl(link, keep_blank_values=True, strict_parsing=True):
+            seen.add(facet)
+            if facet == "show":
+                assert value in [state["name"] for state in index["states"]]
+            elif facet == "case":
+                assert value in index.get("link", index["id"])
+            elif facet == "metric":
+                assert value in [metric["name"] for metric in index["metrics"]]
+            elif facet == "sort":
+                assert value == "metric"
+            else:
+                assert value in facets[facet], link
+    if name == "large_run":
+        expected = {"show", "database", "difficulty", "failure", "near", "flag", "only", "case", "metric", "sort"}
+        assert expected <= seen
+
+
+def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
+    view = view_of(large_run)
+    index = index_of(HtmlReporter().render(large_run).decode())
+    facets = {facet["name"]: facet for facet in index["facets"]}
+
+    def shown(facet: str, value: str) -> int:
+        place = facets[facet]["values"].index(value)
+        return sum(place in found for found in facets[facet]["of"])
+
+    for _, rows in view.count_tables:
+        for row in rows:
+            assert row.facet is not None
+            assert shown(*row.facet) == row.count
+    for table in view.groups:
+        for group in table.rows:
+            assert group.value is None or shown(table.kind, group.value) == group.cases
+    assert view.cross is not None
+    for says, counts in zip(view.cross.metrics, view.cross.only, strict=True):
+        for denies, count in zip(view.cross.metrics, counts, strict=True):
+            assert not count or shown("only", f"{says}, not {denies}") == count
+    for both, only in zip(view.cross.counts, view.cross.only, strict=True):
+        other = [column[view.cross.only.index(only)] for column in view.cross.only]
+        assert [a + b for a, b in zip(only, other, strict=True)] == [count or 0 for count in both]
+
+
+def test_the_steadiness_of_repeated_answers_leads_to_them(
+    build_run: Callable[..., Run], right_case: Evidence, wrong_case: Evidence
+) -> None:
+    def asked(name: str, *templates: Evidence) -> list[Evidence]:
+        return [
+            replace(
+                template,
+                case=replace(right_case.case, id=name),
+                prediction=replace(template.prediction, case_id=name, repeat=repeat),
+            )
+            for repeat, template in enumerate(templates)
+        ]
+
+    evidence = [
+        *asked("a", right_case, right_case),
+        *asked("b", right_case, wrong_case),
+        *asked("c", wrong_case, wrong_case),
+        *asked("d", wrong_case, right_case),
+    ]
+    run = build_run(evidence)
+    numbers = replace(run.aggregates, repeats=repeat_totals(evidence, asked=2))
+    run = replace(run, aggregates=numbers, settings=replace(run.settings, repeats=2))
+    page = HtmlReporter().render(run).decode()
+    (facet,) = [facet for facet in index_of(page)["facets"] if facet["name"] == "steady"]
+    shown = [[facet["values"][place] for place in found] for found in facet["of"]]
+    assert shown == [["stable right"]] * 2 + [["flaky"]] * 2 + [["stable wrong"]] * 2 + [["flaky"]] * 2
+    assert {"steady=stable%20right", "steady=flaky", "steady=stable%20wrong"} <= set(links_of(page))
+
+
+def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_run: Run) -> None:
+    found = {tile.label: (tile.count, tile.link) for tile in tiles(view_of(small_run))}
+    assert found == {
+        "correct": (2, ("show", "correct")),
+        "incorrect": (3, ("show", "incorrect")),
+        "unscored": (1, ("show", "unscored")),
+        "unanswered": (1, ("failure", "system: unanswered")),
+        "broken gold": (1, ("failure", "gold: error")),
+    }
+
+
+def test_a_run_without_trouble_has_no_tile_for_broken_gold(build_run: Callable[..., Run], right_case: Evidence) -> None:
+    found = [(tile.label, tile.count, tile.link) for tile in tiles(view_of(build_run([right_case])))]
+    assert found[1:] == [("incorrect", 0, None), ("unscored", 0, None), ("unanswered", 0, None)]
+
+
+def test_difficulty_and_database_lead_side_by_side(large_run: Run) -> None:
+    columns = two_columns(view_of(large_run))
+    leading = [column[0].table for column in columns]
+    assert [table and table.kind for table in leading] == ["difficulty", "database"]
+    cards: list[Card] = sorted((card for column in columns for card in column), key=lambda card: card.order)
+    assert [card.order for card in cards] == list(range(1, len(cards) + 1))
+    assert [card.kind for card in cards][:4] == ["groups", "groups", "metrics", "cross"]
+    heights = [sum(card.height for card in column) for column in columns]
+    assert abs(heights[0] - heights[1]) < max(card.height for card in cards)
+
+
+def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
+    build_run: Callable[..., Run], right_case: Evidence, wrong_case: Evidence
+) -> None:
+    evidence = []
+    for number in range(GROUP_ROWS["database"] + 3):
+        for answer in range(1 if number < 3 else 4):
+            template = right_case if answer < number % 5 else wrong_case
+            case = replace(template.case, id=f"{number}-{answer}", database=f"db{number}")
+            evidence.append(replace(template, case=case))
+    view = view_of(build_run(evidence))
+    (table,) = [table for table in view.groups if table.kind == "database"]
+    shown, folded = leading_rows(table)
+    assert len(shown) == GROUP_ROWS["database"]
+    assert {row.name for row in folded} == {"db0", "db1", "db2"}
+    values = [row.headline.rate.value or 0.0 for row in shown]
+    assert values == sorted(values)
+
+
+def test_a_histogram_has_a_column_for_each_bin_and_says_itself_in_words(small_run: Run) -> None:
+    (row,) = rows_of(small_run, gold_query=[0.001, 0.0012, 0.003, 0.04])
+    chart = histogram(row, [row])
+    root = drawn(chart)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == (
+        "Histogram of the time of 4 gold queries: median 2.1 ms, 90 % within 29 ms, longest 40 ms, mean 11 ms."
+    )
+    assert [title.text for title in root.iter("title")] == ["1 ms to 2 ms: 2", "2 ms to 5 ms: 1", "20 ms to 50 ms: 1"]
+    texts = [text.text for text in root.iter("text")]
+    assert "median 2.1 ms" in texts
+    assert "90 % 29 ms" in texts
+
+
+@pytest.mark.parametrize(
+    "times",
+    [[0.0], [1e-9], [1e9], [0.0, 1e9], [1.0] * 5, [0.5, 0.5001], [2e-5], [float(f"1e{n}") for n in range(-6, 9)]],
+)
+def test_a_histogram_lies_within_its_drawing_whatever_the_times(small_run: Run, times: list[float]) -> None:
+    (row,) = rows_of(small_run, answer=times)
+    root = drawn(histogram(row, [row]))
+    columns = list(root.iter("rect"))
+    assert sum(int((title.text or "").rpartition(": ")[2]) for title in root.iter("title")) == len(times)
+    for column in columns:
+        x, y, width, height = (float(column.get(name) or "nan") for name in ("x", "y", "width", "height"))
+        assert 0 <= x <= x + width <= 360
+        assert 0 <= y <= y + height <= 168
+    for mark in (path for path in root.iter("path") if "at" in (path.get("class") or "").split()):
+        x = float((mark.get("d") or "")[1:].split()[0])
+        assert 0 <= x <= 360
+
+
+def test_gold_and_predicted_queries_share_a_scale_and_answers_have_their_own(small_run: Run) -> None:
+    rows = rows_of(small_run, answer=[2.0, 3.0], gold_query=[0.001], predicted_query=[0.001, 0.9])
+    charts = [drawn(chart) for _, chart in histograms(rows)]
+    ticks = [[text.text for text in chart.iter("text") if text.get("class") == "tick"] for chart in charts]
+    assert ticks[1] == ticks[2] != ticks[0]
+
+
+def test_all_formats_say_the_same_times_and_cost(build_run: Callable[..., Run], right_case: Evidence) -> None:
+    answers = [
+        replace(
+            right_case,
+            case=replace(right_case.case, id=str(number)),
+            prediction=replace(
+                right_case.prediction,
+                timings_s=(("total_execution_time", float(number)),),
+                tokens=TokenUsage(input=100 * number) if number < 5 else None,
+                cost_usd=0.01 if number < 4 else None,
+            ),
+        )
+        for number in range(1, 6)
+    ]
+    run = build_run(answers)
+    page = re.sub(r"<[^>]+>", " ", HtmlReporter().render(run).decode())
+    for text in (
+        " ".join(page.split()),
+        plain_summary(view_of(run, detailed=())),
+        MarkdownReporter().render(run).decode(),
+    ):
+        for said in ("3.0 s", "4.6 s", "5.0 s", "1,000", "250", "4 of 5 answers", "0.0300 USD", "0.010000 USD"):
+            assert said in text
+    times = json.loads(JsonReporter().render(run))["aggregates"]["times"]
+    assert [(one["name"], one["n"], one["median_s"]) for one in times] == [
+        ("answer", 5, 3.0),
+        ("gold query", 1, 0.0012),
+        ("predicted query", 1, 0.0012),
+    ]
+
+
+def test_a_run_that_nobody_timed_has_no_empty_card(empty_run: Run) -> None:
+    assert 'id="latency"' not in HtmlReporter().render(empty_run).decode()
+
+
+def test_missed_gates_are_open_above_the_numbers_and_name_their_cases(small_run: Run) -> None:
+    passed = GateResult(gate="min match=0.1", passed=True, wanted="at least 10.0 %", found="40.0 %")
+    missed = GateResult(
+        gate="must-pass id:88", passed=False, wanted="correct", found="incorrect", missed_by="1 of 1", case_ids=("88",)
+    )
+    page = HtmlReporter().render(replace(small_run, gates=(passed, missed))).decode()
+    gates = page[page.index('id="gates"') : page.index('class="columns"')]
+    assert "<details open>" in gates
+    assert "✗ missed" in gates
+    assert 'href="#case=88"' in gates
+    page = HtmlReporter().render(replace(small_run, gates=(passed,))).decode()
+    assert "<details>" in page[page.index('id="gates"') : page.index('class="columns"')]
+
+
+def test_how_the_run_was_made_stands_above_the_cases(small_run: Run) -> None:
+    page = HtmlReporter().render(small_run).decode()
+    assert page.index('id="made"') < page.index('id="cases"')
+    assert "predictions/din-sql-gpt4.jsonl" in page
