@@ -69,7 +69,7 @@ class GroupTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseLink:
-    """A case by its id; ``anchor`` is unique within the report."""
+    """A case by its id; ``anchor`` is unique within the report: the id, or more than it where ids look the same."""
 
     id: str
     anchor: str
