@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Evidence,
         Execution,
         Failure,
+        FieldNames,
         GateResult,
         Gates,
         GroupDiff,
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
         TurnAnswer,
         Verdict,
     )
-    from assay.ports import FieldNames
 
 __all__ = [
     "AssayError",
@@ -163,7 +163,6 @@ _HOMES = {
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
     ),
     "assay.llm_judge": ("Calibration", "JudgedCase", "Opinion", "QueryJudge", "QueryPair"),
-    "assay.ports": ("FieldNames",),
 }
 
 

@@ -14,6 +14,7 @@ from assay.model import (
     DatabaseUrl,
     Execution,
     Failure,
+    FieldNames,
     Limits,
     PairTiming,
     Prediction,
@@ -168,20 +169,6 @@ AWAITS_TIMING = Failure(
     stage="score", kind="unscorable", blame="judge", message="the times of this pair were not measured"
 )
 """Why an efficiency metric has no value yet, or at all where the measuring failed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldNames:
-    """The names of a file's columns or keys, where they are not among the known aliases. None: an alias."""
-
-    id: str | None = None
-    question: str | None = None
-    gold: str | None = None
-    database: str | None = None
-    difficulty: str | None = None
-    tags: str | None = None
-    context: str | None = None
-    prediction: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

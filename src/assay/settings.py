@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import CaseFileError, InputError
-from assay.model import DatabaseUrl, Limits
+from assay.model import DatabaseUrl, FieldNames, Limits
 from assay.model.gate import HEADLINE
-from assay.ports import FieldNames
 
 _SUFFIXES = (".yaml", ".yml")
 _FILE_SCHEMES = ("sqlite", "duckdb")

@@ -5,53 +5,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
 from assay.model import Evidence, Run
-from assay.reports import html as html_report
 from assay.reports.html import HtmlReporter
+from assay.reports.text import one_line
 
-VOID = {"meta", "input", "br"}
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
 
-
-class Page(HTMLParser):
-    """Tags, attributes and texts of a page; fails where tags do not nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.inline: dict[str, str] = {}
-        self.texts: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] in ("style", "script"):
-            self.inline[self.open[-1]] = data
-        else:
-            self.texts.append(data)
+from pages import Page, texts_of
 
 
 def page_of(run: Run) -> Page:
-    return Page(HtmlReporter().render(run).decode())
+    return Page(HtmlReporter().render(run))
 
 
 def policy_of(page: Page) -> str:
@@ -64,7 +38,8 @@ def policy_of(page: Page) -> str:
 def test_a_page_is_well_formed_and_loads_nothing(name: str, request: pytest.FixtureRequest) -> None:
     page = page_of(request.getfixturevalue(name))
     assert {tag for tag, _ in page.tags}.isdisjoint({"img", "link", "iframe", "object", "embed", "form", "base"})
-    assert [tag for tag, _ in page.tags].count("script") == 1
+    scripts = [attrs.get("type") for tag, attrs in page.tags if tag == "script"]
+    assert scripts == ["application/json", None]
     for tag, attrs in page.tags:
         assert not [name for name in attrs if name.startswith("on") or name in ("style", "src")], (tag, attrs)
         assert (attrs.get("href") or "#").startswith("#")
@@ -90,36 +65,81 @@ def test_hostile_text_is_shown_and_not_obeyed(hostile_run: Run) -> None:
     text = HtmlReporter().render(hostile_run).decode()
     assert "<img" not in text
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", text)
-    shown = "".join(page_of(hostile_run).texts)
-    assert "</script></style><img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨U+202C⟩⟨U+001B⟩[31mred⟨U+0007⟩" in shown
-    assert "{{7*7}}" in shown
+    page = page_of(hostile_run)
+    attack = "</script></style><img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe⟨U+202C⟩⟨U+001B⟩[31mred⟨U+0007⟩"
+    for shown in (page.text, " ".join(texts_of(page.cases[0])), " ".join(texts_of(page.index))):
+        assert attack in shown
+        assert "{{7*7}}" in shown
+
+
+def test_nothing_in_the_packed_data_could_be_taken_for_markup(hostile_run: Run) -> None:
+    assert re.fullmatch(r'[\w+/=:,"{}\[\] ]+', page_of(hostile_run).inline["data"], re.ASCII)
 
 
 def test_null_is_told_from_empty_text_and_from_the_word(small_run: Run) -> None:
-    text = HtmlReporter().render(small_run).decode()
-    assert '<td>&#39;&#39;</td><td><span class="null">NULL</span></td>' in text
-    assert "<td>&#39;NULL&#39;</td><td>31</td>" in text
-    assert "<td>&#39;NULL&#39;</td><td>&#39;31&#39;</td>" in text
+    rows = page_of(small_run).cases[1]["difference"]["rows"]
+    assert ["matched", [["t", "''"], ["0", "NULL"]], [["t", "''"], ["0", "NULL"]], []] in rows
+    assert ["near", [["t", "'NULL'"], ["n", "31"]], [["t", "'NULL'"], ["t", "'31'"]], [1]] in rows
 
 
 def test_every_case_is_there_with_its_queries_reason_and_scores(small_run: Run) -> None:
     page = page_of(small_run)
-    cases = [attrs for tag, attrs in page.tags if tag == "details" and "case" in (attrs.get("class") or "").split()]
-    assert [attrs["class"] for attrs in cases] == [f"case {item.outcome}" for item in small_run.evidence]
-    shown = "\n".join(page.texts)
-    for item in small_run.evidence:
-        for text in (item.case.question, *item.case.golds, item.prediction.query or "", item.verdict.reason):
+    assert page.outcomes == [item.outcome for item in small_run.evidence]
+    for item, case in zip(small_run.evidence, page.cases, strict=True):
+        shown = texts_of(case)
+        for text in (item.case.question, *item.case.golds, *filter(None, [item.prediction.query]), item.verdict.reason):
             assert text in shown
-    assert "0.667" in shown
+        assert [metric for metric, _, _ in case["scores"]] == [score.metric for score in item.scores]
+    assert ["bird_soft_f1", "0.667", ""] in page.cases[1]["scores"]
+
+
+def test_the_index_tells_of_each_case_what_the_table_needs(small_run: Run) -> None:
+    index = page_of(small_run).index
+    facets = {facet["name"]: facet for facet in index["facets"]}
+    carried = {name: [[facet["values"][at] for at in of] for of in facet["of"]] for name, facet in facets.items()}
+    assert index["id"] == index["link"] == [item.case.id for item in small_run.evidence]
+    assert carried["tag"] == [list(item.case.tags) for item in small_run.evidence]
+    assert carried["flag"] == [sorted(item.verdict.flags) for item in small_run.evidence]
+    assert carried["near"][1] == ["type only"]
+    assert "gold: error" in carried["failure"][2]
+    values = {metric["name"]: metric["value"] for metric in index["metrics"]}
+    assert values["bird_soft_f1"] == [0.0, 0.6667, None, 0.0, 0.0, 1.0]
 
 
 def test_links_to_cases_lead_somewhere(large_run: Run) -> None:
     page = page_of(large_run)
-    anchors = [attrs["id"] for _, attrs in page.tags if attrs.get("id")]
-    links = {(attrs["href"] or "")[1:] for tag, attrs in page.tags if tag == "a"}
-    assert len(anchors) == len(set(anchors))
-    assert links
-    assert links <= set(anchors)
+    assert len(page.anchors) == len(set(page.anchors))
+    wanted = {parse_qs(link)["case"][0] for link in page.links if link.startswith("case=")}
+    assert wanted
+    assert wanted <= set(page.index["link"])
+
+
+def test_cases_whose_ids_look_the_same_have_links_of_their_own(
+    build_run: Callable[..., Run], right_case: Evidence
+) -> None:
+    ids = ["x" * 90 + "first", "x" * 90 + "second", "x" * 79 + "…~2", "plain"]
+    page = page_of(build_run([replace(right_case, case=replace(right_case.case, id=one)) for one in ids]))
+    shown = one_line(ids[0], limit=80)
+    assert page.index["id"] == [shown, shown, one_line(ids[2], limit=80), "plain"]
+    assert page.index["link"][0] == shown
+    assert page.index["link"][3] == "plain"
+    assert len(set(page.index["link"])) == 4
+
+
+def test_a_query_that_is_not_shown_as_it_was_given_is_kept_for_the_clipboard(
+    build_run: Callable[..., Run], wrong_case: Evidence
+) -> None:
+    queries = ("SELECT 1", "SELECT\r\n1 -- \u202e \ud800", "SELECT '" + "x" * 40_000 + "'", "x" * 60_000)
+    cases = [
+        replace(
+            wrong_case,
+            case=replace(wrong_case.case, id=str(place)),
+            prediction=replace(wrong_case.prediction, query=query),
+        )
+        for place, query in enumerate(queries)
+    ]
+    kept = [case["predicted"].get("original") for case in page_of(build_run(cases)).cases]
+    assert kept == [None, queries[1], queries[2], None]
 
 
 def test_a_benchmark_renders_quickly_into_a_modest_file(large_run: Run) -> None:
@@ -133,21 +153,11 @@ def test_a_benchmark_renders_quickly_into_a_modest_file(large_run: Run) -> None:
     assert min(seconds) < 1.5
 
 
-def test_of_too_many_cases_correct_ones_are_left_out_and_counted(
-    small_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(html_report, "_MOST_CASES", 4)
-    page = page_of(small_run)
-    shown = "".join(page.texts)
-    assert "the 2 that are left out are in the JSON report" in shown
-    assert [attrs["class"] for tag, attrs in page.tags if "id" in attrs and tag == "details"] == [
-        "case incorrect",
-        "case unscored",
-        "case incorrect",
-        "case incorrect",
-    ]
-    anchors = {attrs["id"] for _, attrs in page.tags if attrs.get("id")}
-    assert {(attrs["href"] or "")[1:] for tag, attrs in page.tags if tag == "a"} <= anchors
+def test_however_many_cases_there_are_none_is_left_out(large_run: Run) -> None:
+    page = page_of(large_run)
+    assert len(page.packed["chunks"]) > 1
+    assert len(page.cases) == len(page.index["id"]) == len(large_run.evidence)
+    assert [case["question"] for case in page.cases] == [item.case.question for item in large_run.evidence]
 
 
 def test_long_queries_and_wide_rows_are_cut_and_say_so(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
@@ -159,6 +169,6 @@ def test_long_queries_and_wide_rows_are_cut_and_say_so(build_run: Callable[..., 
         prediction=replace(wrong_case.prediction, query="SELECT " + "x" * 50_000),
         comparison=replace(comparison, aligned=(wide,), missing_rows=900, matched_rows=0, extra_rows=0),
     )
-    shown = "".join(page_of(build_run([case])).texts)
-    assert "… 44,007 more characters" in shown
-    assert "899 more rows, 28 more columns" in shown
+    shown = page_of(build_run([case])).cases[0]
+    assert shown["predicted"]["query"].endswith("… 44,007 more characters")
+    assert (shown["difference"]["left"], shown["difference"]["leftColumns"]) == (899, 10)

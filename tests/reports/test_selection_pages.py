@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
 import pytest
@@ -17,7 +18,6 @@ from markdown_it import MarkdownIt
 
 from assay.model import Evidence, JudgedTerm, Run, SelectionSettings, TurnScore
 from assay.model.evidence import Aggregates
-from assay.reports import html as html_report
 from assay.reports.build import view_of
 from assay.reports.console import draw_summary, plain_summary
 from assay.reports.html import HtmlReporter
@@ -29,9 +29,8 @@ if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
 import selections
+from pages import Page, texts_of
 from selections import SETTINGS, dimension, evidence, make_selection_run, selection_score
-
-VOID = {"meta", "input", "br", "rect", "path"}
 
 
 def html(run: Run) -> str:
@@ -48,32 +47,6 @@ def plain(run: Run) -> str:
 
 def drawn(run: Run) -> str:
     return draw_summary(run, width=80)
-
-
-class Page(HTMLParser):
-    """The tags and the text of a page; fails where tags do not nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in ("style", "script"):
-            self.text += data + " "
 
 
 @pytest.fixture
@@ -95,7 +68,7 @@ def test_the_headline_is_exact_match_with_macro_recall_and_precision_beside_it(
 
 @pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
 def test_nothing_that_only_concerns_sql_is_shown(run: Run, draw: Callable[[Run], str]) -> None:
-    text = Page(draw(run)).text if draw is html else draw(run)
+    text = Page(draw(run)).everything if draw is html else draw(run)
     for word in ("gold", "query", "queries", "SQL", "database", "Slowest", "near miss", "tolerance", "columns in"):
         assert not re.search(rf"\b{word}\b", text, re.IGNORECASE), word
 
@@ -128,33 +101,55 @@ def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
 
 def test_a_page_is_well_formed_and_its_links_lead_somewhere(run: Run) -> None:
     page = Page(html(run))
-    anchors = {attrs["id"] for _, attrs in page.tags if attrs.get("id")}
-    links = {(attrs["href"] or "")[1:] for tag, attrs in page.tags if tag == "a"}
-    assert links
-    assert links <= anchors
+    wanted = {parse_qs(link)["case"][0] for link in page.links if link.startswith("case=")}
+    assert wanted
+    assert wanted <= set(page.index["link"])
+    assert {link for link in page.links if "=" not in link} <= set(page.anchors)
+
+
+def dimensions_of(turn: dict[str, Any], part: str = "dimensions") -> dict[str, dict[str, list[list[str]]]]:
+    """Per dimension and list the terms that are shown."""
+    return {one["name"]: {found["state"]: found["terms"] for found in one["lists"]} for one in turn[part]}
 
 
 def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
-    text = " ".join(Page(html(run)).text.split())
-    for part in (
-        "Turn 2 · not exact · macro recall 0.000, macro precision 0.000 And its neighbours?",
-        "GDP_CONST gross domestic product constant prices invented code",
-        "Dimensions not in target",
-        "A Annual",
-        "NAM North America in IMF.STA:CPI",
-        "nothing to select, and nothing selected",
-        "+ IMF.STA:CPI extra",
-        "overlap, 50.0 % in common target 2015 to 2020, selected from 2018",
-        "missing IMF.RES:WEO: target 2015-Q1, selected none",
-        "Judged by target 1 of 2, the closest one.",
-        "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right.",
-        "asked, and not scored: it has no target",
-        "system: 'data' is no JSON: it ends within a string",
-        "target: its target names the dataset '???'",
-        '"component_code": "INDICATOR"',
-        "Here is the GDP of all countries.",
-    ):
-        assert part in text, part
+    gdp, talk, broken = Page(html(run)).cases[1:]
+    first, second, third, fourth = talk["turns"]
+    assert (second["label"], second["said"], second["question"]) == ("Turn 2", "not exact", "And its neighbours?")
+    assert second["figures"] == "macro recall 0.000, macro precision 0.000"
+    (answer,) = gdp["turns"]
+    assert dimensions_of(answer)["INDICATOR"]["extra"] == [
+        ["GDP_CONST", "gross domestic product constant prices", "", "invented code"]
+    ]
+    assert dimensions_of(answer, "beyond")["FREQUENCY"]["extra"] == [["A", "Annual", "", ""]]
+    assert ["NAM", "North America", "IMF.STA:CPI", "through the hierarchy"] in dimensions_of(second)["COUNTRY"]["extra"]
+    assert dimensions_of(first)["SECTOR"] == {"right": [], "extra": [], "missing": []}
+    assert ["extra", "IMF.STA:CPI"] in second["datasets"]
+    (period,) = answer["time"]
+    assert (period["said"], period["target"], period["selected"], period["good"]) == (
+        "overlap, 50.0 % in common",
+        "2015 to 2020",
+        "from 2018",
+        False,
+    )
+    (period,) = second["time"]
+    assert (period["said"], period["dataset"], period["target"], period["selected"]) == (
+        "missing",
+        "IMF.RES:WEO",
+        "2015-Q1",
+        "none",
+    )
+    assert "Judged by target 1 of 2, the closest one." in answer["remarks"]
+    assert any(
+        "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right."
+        in remark
+        for remark in second["remarks"]
+    )
+    assert third["said"] == "asked, and not scored: it has no target"
+    assert fourth["failures"] == ["system: 'data' is no JSON: it ends within a string"]
+    assert broken["turns"][0]["failures"] == ["target: its target names the dataset '???'"]
+    assert '"component_code": "INDICATOR"' in answer["raw"]
+    assert answer["text"] == "Here is the GDP of all countries."
 
 
 def test_markdown_shows_terms_as_a_difference(run: Run) -> None:
@@ -170,7 +165,8 @@ def test_hostile_text_is_shown_and_not_obeyed(hostile_text: str) -> None:
     page = html(run)
     assert "<img" not in page
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", page)
-    assert "<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe" in Page(page).text
+    for shown in (Page(page).text, " ".join(texts_of(Page(page).cases))):
+        assert "<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe" in shown
     rendered = MarkdownIt("commonmark").enable("table").render(markdown(run))
     assert "<img" not in rendered
     for token in MarkdownIt("commonmark").enable("table").parse(markdown(run)):
@@ -212,11 +208,11 @@ def long_case(terms: int, number: int = 0) -> Evidence:
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
-    text = Page(html(make_selection_run([long_case(50)]))).text
-    assert "C39" in text
-    assert "C40" not in text
-    assert "and 10 more" in text
-    assert "Of each list of terms the first 40 are shown; the JSON report has them all." in text
+    page = Page(html(make_selection_run([long_case(50)])))
+    (found,) = [one for one in page.cases[0]["turns"][0]["dimensions"][0]["lists"] if one["count"]]
+    assert [term[0] for term in found["terms"]] == [f"C{place}" for place in range(40)]
+    assert (found["state"], found["count"]) == ("missing", 50)
+    assert "Of each list of terms the first 40 are shown; the JSON report has them all." in page.text
     assert "- and 40 more\n" in markdown(make_selection_run([long_case(50)]))
     assert "Of each list" not in html(make_selection_run([long_case(40)]))
 
@@ -233,14 +229,6 @@ def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
     few, many = room_for([item]), room_for([item] * 1500)
     assert (few.terms, few.right, few.cut) == (40, 40, False)
     assert (many.terms, many.right, many.cut) == (40, 10, True)
-
-
-def test_of_too_many_cases_correct_ones_are_left_out_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_report, "_MOST_SELECTIONS", 3)
-    text = html(run)
-    assert "the 1 that are left out are in the JSON report" in text
-    assert text.count('<details class="case incorrect"') == 2
-    assert '<details class="case correct"' not in text
 
 
 def test_periods_read_as_words() -> None:
@@ -273,9 +261,10 @@ def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inven
         "In 1 case the target has codes or dimensions that the structures lack: old. "
         "The case is out of date, or the structures are."
     ) in view_of(run).notes
-    text = " ".join(Page(html(run)).text.split())
-    assert "GONE no such code" in text
-    assert "invented" not in text
+    page = Page(html(run))
+    terms = dimensions_of(page.cases[0]["turns"][0])["INDICATOR"]["missing"]
+    assert terms == [["GONE", "", "", "no such code"]]
+    assert "invented" not in page.everything
 
 
 @pytest.mark.parametrize(

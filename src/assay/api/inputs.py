@@ -16,8 +16,8 @@ from assay.cases import join, load_cases, load_predictions
 from assay.cases.reading import read_cases, read_predictions, unanswered
 from assay.cases.records import Table, record_of
 from assay.errors import DatabaseError, InputError, UsageError
-from assay.model import Case, DatabaseUrl, Failure, Fingerprint, Prediction
-from assay.ports import FieldNames, LoadedPredictions, System
+from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Prediction
+from assay.ports import LoadedPredictions, System
 from assay.runs.plan import Locate
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]

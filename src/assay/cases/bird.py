@@ -13,8 +13,8 @@ from assay.cases.reading import read_cases, unanswered
 from assay.cases.records import kind_of
 from assay.cases.text import read_text
 from assay.errors import CaseFileError
-from assay.model import Case, Prediction
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames, Prediction
+from assay.ports import LoadedPredictions
 
 
 class BirdFormat:

@@ -23,8 +23,8 @@ from assay.cases.fields import normal
 from assay.cases.reading import read_cases, read_predictions
 from assay.cases.text import head_of
 from assay.errors import CaseFileError
-from assay.model import Case
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames
+from assay.ports import LoadedPredictions
 from assay.sql.lexing import Piece, pieces
 
 MOST_GOLDS = 256

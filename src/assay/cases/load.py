@@ -11,8 +11,8 @@ from assay.cases.fields import POSITION, closest
 from assay.cases.reading import unanswered
 from assay.cases.text import empty
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.model import Case, Prediction
-from assay.ports import CaseFormat, FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames, Prediction
+from assay.ports import CaseFormat, LoadedPredictions
 
 _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
 """Formats that take any file of their suffix: asked last, so that one that looks inside comes first."""

@@ -20,8 +20,8 @@ from assay.cases.values import (
     text_of,
 )
 from assay.errors import CaseFileError
-from assay.model import Case, CaseOptions, Failure, Prediction, TokenUsage
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, CaseOptions, Failure, FieldNames, Prediction, TokenUsage
+from assay.ports import LoadedPredictions
 
 T = TypeVar("T")
 

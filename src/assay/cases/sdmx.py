@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from assay.cases.text import head_of
 from assay.errors import CaseFileError, InputError
-from assay.model import Case, Prediction
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames, Prediction
+from assay.ports import LoadedPredictions
 from assay.sdmx.collecting import collector_paused
 
 if TYPE_CHECKING:

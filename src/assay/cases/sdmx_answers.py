@@ -13,8 +13,8 @@ from assay.cases.sdmx_values import Keys, Misread, Null, is_null
 from assay.cases.sdmx_yaml import Record
 from assay.cases.values import UnusableValue, number_of
 from assay.errors import CaseFileError
-from assay.model import Prediction, TurnAnswer
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import FieldNames, Prediction, TurnAnswer
+from assay.ports import LoadedPredictions
 
 ANSWER_KEYS = ("answer", "prediction", "selection", "query", "url")
 _WRAPPERS = ("cases", "predictions", "results", "answers")

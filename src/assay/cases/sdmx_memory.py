@@ -12,8 +12,8 @@ from assay.cases.sdmx_target import TermCache
 from assay.cases.sdmx_values import Misread, shown
 from assay.cases.sdmx_yaml import Record
 from assay.errors import CaseFileError
-from assay.model import Case, Prediction, Selection, TurnAnswer
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames, Prediction, Selection, TurnAnswer
+from assay.ports import LoadedPredictions
 
 
 def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:

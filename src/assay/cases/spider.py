@@ -10,8 +10,8 @@ from assay.cases import lines
 from assay.cases.fields import POSITION
 from assay.cases.layout import json_layout
 from assay.cases.reading import read_cases, read_predictions
-from assay.model import Case
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames
+from assay.ports import LoadedPredictions
 
 
 class SpiderFormat:

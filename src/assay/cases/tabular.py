@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from assay.cases.reading import read_cases, read_predictions
 from assay.cases.records import Table
-from assay.model import Case
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames
+from assay.ports import LoadedPredictions
 
 
 class _TableFormat:

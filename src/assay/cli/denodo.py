@@ -17,7 +17,7 @@ from assay.cli.gates import (
     MustPassOption,
     gathered,
 )
-from assay.ports import FieldNames
+from assay.model import FieldNames
 from assay.settings import RunFileSettings
 
 METRICS = (

@@ -13,7 +13,6 @@ import typer
 from assay.errors import UsageError
 from assay.model import GateResult, Gates
 from assay.model.gate import HEADLINE
-from assay.runs.gate_checks import HIGHEST, is_share
 from assay.settings import GateSettings
 
 if TYPE_CHECKING:
@@ -111,6 +110,8 @@ def _value(where: str, metric: str, given: float | str) -> float:
     """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
+    from assay.runs.gate_checks import HIGHEST, is_share
+
     if number != text and not is_share(metric):
         raise UsageError(f"{where}: {metric} goes up to {HIGHEST[metric]:.4g} and is no percentage: write a number")
     try:

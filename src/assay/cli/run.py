@@ -21,12 +21,13 @@ from assay.cli.gates import (
     gathered,
 )
 from assay.errors import InputError, Interrupted, UsageError
-from assay.ports import FieldNames, System
+from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
     from assay.api import FileOptions
     from assay.api.gates import GateKeeper
+    from assay.ports import System
 
 _CONCURRENCY = 4
 _TIMING_ITERATIONS = 3

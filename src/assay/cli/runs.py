@@ -6,12 +6,14 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.errors import InputError, RunError, UsageError
-from assay.model import HistoryPoint
+
+if TYPE_CHECKING:
+    from assay.model import HistoryPoint
 
 
 def runs(  # one parameter an option

@@ -20,10 +20,10 @@ from assay.cli.gates import (
     gathered,
 )
 from assay.errors import InputError, Interrupted, UsageError
-from assay.ports import System
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
+    from assay.ports import System
 
 
 def sdmx(  # one parameter an option

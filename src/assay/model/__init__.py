@@ -1,72 +1,82 @@
-"""The vocabulary: frozen, slotted, typed values that every room speaks."""
+"""The vocabulary: frozen, slotted, typed values that every room speaks.
 
-from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
-from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
-from assay.model.database import DatabaseUrl
-from assay.model.diff import (
-    CaseChange,
-    CaseSide,
-    ChangedCase,
-    ChangeKind,
-    DiffSettings,
-    GroupDiff,
-    Leaderboard,
-    Matching,
-    MetricDiff,
-    PairedTest,
-    RunDiff,
-    RunHead,
-    Standing,
-    StandingPair,
-)
-from assay.model.evidence import (
-    Aggregates,
-    Count,
-    Disagreement,
-    Evidence,
-    Fingerprint,
-    Group,
-    HistoryPoint,
-    MetricSummary,
-    PairTiming,
-    PassRate,
-    Provenance,
-    Rate,
-    RepeatTotals,
-    Run,
-    RunSettings,
-    SelectionTotals,
-    TimeBin,
-    TimeSpread,
-    TimeSummary,
-)
-from assay.model.failure import Blame, Failure, FailureKind, Stage
-from assay.model.gate import GateResult, Gates
-from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
-from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
-from assay.model.secret import Secret
-from assay.model.selection import (
-    DatasetSelection,
-    DimensionScore,
-    DimensionSelection,
-    DimensionTotal,
-    HierarchyEquivalence,
-    JudgedTerm,
-    Selection,
-    SelectionScore,
-    SelectionSettings,
-    Term,
-    TermCounts,
-    TermNote,
-    TimeRange,
-    TimeScore,
-    TimeState,
-    Turn,
-    TurnAnswer,
-    TurnScore,
-)
-from assay.model.usage import TokenUsage, UsageTotals
-from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
+A name loads with its first use: a hundred classes take a tenth of what `assay --help` may take.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
+    from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
+    from assay.model.database import DatabaseUrl
+    from assay.model.diff import (
+        CaseChange,
+        CaseSide,
+        ChangedCase,
+        ChangeKind,
+        DiffSettings,
+        GroupDiff,
+        Leaderboard,
+        Matching,
+        MetricDiff,
+        PairedTest,
+        RunDiff,
+        RunHead,
+        Standing,
+        StandingPair,
+    )
+    from assay.model.evidence import (
+        Aggregates,
+        Count,
+        Disagreement,
+        Evidence,
+        Fingerprint,
+        Group,
+        HistoryPoint,
+        MetricSummary,
+        PairTiming,
+        PassRate,
+        Provenance,
+        Rate,
+        RepeatTotals,
+        Run,
+        RunSettings,
+        SelectionTotals,
+        TimeBin,
+        TimeSpread,
+        TimeSummary,
+    )
+    from assay.model.failure import Blame, Failure, FailureKind, Stage
+    from assay.model.field_names import FieldNames
+    from assay.model.gate import GateResult, Gates
+    from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
+    from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
+    from assay.model.secret import Secret
+    from assay.model.selection import (
+        DatasetSelection,
+        DimensionScore,
+        DimensionSelection,
+        DimensionTotal,
+        HierarchyEquivalence,
+        JudgedTerm,
+        Selection,
+        SelectionScore,
+        SelectionSettings,
+        Term,
+        TermCounts,
+        TermNote,
+        TimeRange,
+        TimeScore,
+        TimeState,
+        Turn,
+        TurnAnswer,
+        TurnScore,
+    )
+    from assay.model.usage import TokenUsage, UsageTotals
+    from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
     "Aggregates",
@@ -97,6 +107,7 @@ __all__ = [
     "ExecutionStatus",
     "Failure",
     "FailureKind",
+    "FieldNames",
     "Fingerprint",
     "Flag",
     "ForeignKey",
@@ -156,3 +167,22 @@ __all__ = [
     "Verdict",
     "quoted",
 ]
+
+_MODULES = (
+    *("secret", "database", "failure", "field_names", "gate", "usage", "result", "schema", "verdict", "comparison"),
+    *("selection", "case", "evidence", "diff"),
+)
+"""What costs little comes first: a name is looked for in their order."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'assay.model' has no attribute {name!r}")
+    homes = (import_module(f"assay.model.{module}") for module in _MODULES)
+    value = next(getattr(home, name) for home in homes if hasattr(home, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,7 +11,7 @@ from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.gates import gate_rows
 from assay.reports.repeats import answer_name, repeats_view
-from assay.reports.text import clipped, interval, number, one_line, percent, plural, seconds, visible, words
+from assay.reports.text import clipped, distinct, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.times import time_rows, usage_facts, usage_rows
 from assay.reports.view import (
     CaseLink,
@@ -51,11 +51,10 @@ class _Builder:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.numbers = run.aggregates
+        ids = [one_line(item.case.id, limit=80) for item in run.evidence]
         self.answers = {
-            (item.case.id, item.prediction.repeat): CaseLink(
-                id=one_line(item.case.id, limit=80), anchor=f"case-{index}", answer=answer_name(item, run)
-            )
-            for index, item in enumerate(run.evidence)
+            (item.case.id, item.prediction.repeat): CaseLink(id=id_, anchor=anchor, answer=answer_name(item, run))
+            for item, id_, anchor in zip(run.evidence, ids, distinct(ids), strict=True)
         }
         self.links = {id_: replace(link, answer="") for (id_, repeat), link in self.answers.items() if repeat == 0}
         self.repeats = repeats_view(run, self.linked)
@@ -295,7 +294,7 @@ class _Builder:
         blame = selection_build.blamed(blame) if self.of_selections else blame
         name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
         row = self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
-        return replace(row, facet=("failure", words(count.name)))
+        return replace(row, facet=("failure", f"{blame}: {name}"))
 
     def first_message(self, count: Count) -> str | None:
         wanted = set(count.case_ids[:1])

@@ -10,10 +10,9 @@ from assay.reports.build import view_of
 from assay.reports.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.diff_view import DiffFigure, DiffView, ShownKind
 from assay.reports.html import page
-from assay.reports.html_data import case_detail, facet_of, payload
-from assay.reports.text import one_line, words
+from assay.reports.html_data import case_detail, facet_of, failure_names, payload
+from assay.reports.text import distinct, one_line
 from assay.reports.view import CaseView
-from assay.runs.aggregate import failures_of
 
 _QUESTION, _REASON = 240, 200
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
@@ -76,6 +75,7 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
     kinds = list(map(kind_of, changes))
     present = [kind for kind in _STATES if kind in kinds]
     told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
+    ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
     return {
         "kind": "diff",
         "headline": view.headline_metric,
@@ -85,7 +85,9 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
             if kind in present
         ],
         "state": [present.index(kind) for kind in kinds],
-        "id": [one_line(change.candidate.case_id, limit=80) for change in changes],
+        "id": ids,
+        "link": distinct(ids),
+        "answer": [],
         "question": [one_line(change.question, limit=_QUESTION) for change in changes],
         "reason": [one_line(change.candidate.reason, limit=_REASON) for change in changes],
         "facets": list(_facets(pairs)),
@@ -106,7 +108,7 @@ def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
     made = [
         facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
         facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
-        facet_of("failure", "Failure now", [map(words, failures_of(item)) for _, _, item, _ in pairs]),
+        facet_of("failure", "Failure now", [failure_names(item, after) for _, _, item, after in pairs]),
         facet_of(
             "near",
             "Near miss now",

@@ -14,6 +14,8 @@ from assay.reports.excel_summary import (
     CHART_SIZE,
     cached,
     chart,
+)
+from assay.reports.excel_tables import (
     write_counts,
     write_gates,
     write_groups,

@@ -16,6 +16,7 @@ from typing import Any
 from assay.model import Evidence, Run
 from assay.reports.alignment import AlignmentView, alignment
 from assay.reports.repeats import STEADY
+from assay.reports.selection_build import blamed
 from assay.reports.selection_view import DimensionView, TermList, TurnView
 from assay.reports.text import CellText, clipped, one_line, seconds, words
 from assay.reports.view import CaseView, QueryView, RunView, only_by
@@ -25,6 +26,8 @@ _CHUNK = 200
 """Cases whose details are unpacked together."""
 _QUESTION, _REASON = 240, 200
 _EXPLANATION = 4000
+_ORIGINAL = 50_000
+"""Characters of a query that the page keeps beside what it shows of it."""
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS = {"null": "0", "text": "t", "number": "n", "bytes": "x", "boolean": "b", "time": "d", "other": "o"}
 
@@ -53,6 +56,7 @@ def run_index(run: Run, view: RunView) -> dict[str, Any]:
         ],
         "state": [_OUTCOMES.index(case.outcome) for case in cases],
         "id": [case.id for case in cases],
+        "link": [case.anchor for case in cases],
         "answer": [case.answer for case in cases] if view.repeats else [],
         "question": [one_line(case.question, limit=_QUESTION) for case in cases],
         "reason": [one_line(case.reason, limit=_REASON) for case in cases],
@@ -83,7 +87,7 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
         facet("database", "Database", lambda case, _: filter(None, [case.database])),
         facet("difficulty", "Difficulty", lambda case, _: filter(None, [case.difficulty])),
         facet("cause", "Cause", lambda case, _: filter(None, [case.cause])),
-        facet("failure", "Failure", lambda _, item: map(words, failures_of(item))),
+        facet("failure", "Failure", lambda case, item: failure_names(item, case)),
         facet("near", "Near miss", lambda case, _: (miss.partition(":")[0] for miss in case.near_misses)),
         facet("flag", "Flag", lambda case, _: case.flags),
         facet("tag", "Tag", lambda case, _: case.tags),
@@ -99,6 +103,15 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
     pairs = [(row.first, row.second) for row in view.disagreements]
     made.append(facet("only", "Accepted only by", lambda case, _: _only(case, pairs)))
     return [one for one in made if one["values"]]
+
+
+def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
+    """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
+    for name in failures_of(item):
+        blame, _, kind = name.partition(": ")
+        if case.predicted is None:  # selections were judged, against a target
+            blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
+        yield f"{blame}: {words(kind)}"
 
 
 def _steadiness(evidence: Sequence[Evidence]) -> Iterable[str]:
@@ -156,8 +169,8 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "database": case.database,
         "difficulty": case.difficulty,
         "tags": case.tags,
-        "golds": [_query(one) for one in case.golds],
-        "predicted": _query(case.predicted) if case.predicted else None,
+        "golds": [_query(one, query) for one, query in zip(case.golds, item.case.golds, strict=False)],
+        "predicted": _query(case.predicted, prediction.query) if case.predicted else None,
         "raw": case.raw,
         "explanation": clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         "tables": [one_line(name, limit=80) for name in prediction.tables_used[:50]],
@@ -170,8 +183,12 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
 
 
-def _query(query: QueryView) -> dict[str, Any]:
-    return {"label": query.label, "query": query.query, "outcome": query.outcome, "failed": query.failed}
+def _query(query: QueryView, original: str | None) -> dict[str, Any]:
+    """A query as it is shown and, where that is not how it was given, as it was, for the clipboard."""
+    told = {"label": query.label, "query": query.query, "outcome": query.outcome, "failed": query.failed}
+    if original is not None and original != query.query and len(original) <= _ORIGINAL:
+        told["original"] = original
+    return told
 
 
 def _facts(item: Evidence) -> Iterable[list[str]]:

@@ -58,6 +58,25 @@ def one_line(text: str, *, limit: int | None = None) -> str:
     return flat if limit is None or len(flat) <= limit else flat[: max(0, limit - 1)].rstrip() + "…"
 
 
+def distinct(names: Sequence[str]) -> list[str]:
+    """The same names, told apart where several are the same: the first keeps its name, later ones read ``name~2``.
+
+    A name that stands alone keeps it whatever the others are. Names in, as many different names out.
+    """
+    taken = set(names)
+    seen: dict[str, int] = {}
+    made = []
+    for name in names:
+        number = seen.get(name, 0) + 1
+        chosen = name
+        while number > 1 and (chosen := f"{name}~{number}") in taken:
+            number += 1
+        seen[name] = number
+        taken.add(chosen)
+        made.append(chosen)
+    return made
+
+
 def clipped(text: str, *, limit: int) -> str:
     """As `visible`, cut at ``limit`` characters, saying how many are missing."""
     shown = visible(text[: limit + 1])

@@ -69,7 +69,7 @@ class GroupTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseLink:
-    """A case by its id; ``anchor`` is unique within the report."""
+    """A case by its id; ``anchor`` is unique within the report: the id, or more than it where ids look the same."""
 
     id: str
     anchor: str
@@ -307,10 +307,10 @@ class RunView:
     time_states: tuple[CountRow, ...] = ()
     selection: SelectionOverview | None = None
     """For SDMX runs only."""
-    repeats: RepeatsView | None = None
-    """None where each question was asked once."""
     times: tuple[TimeRow, ...] = ()
     usage: tuple[UsageRow, ...] = ()
+    repeats: RepeatsView | None = None
+    """None where each question was asked once."""
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
 

@@ -1,5 +1,6 @@
 (async () => {
   if (!document.getElementById("data")) return;
+  document.getElementById("cases-loading").hidden = false;
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("cases-loading").textContent = "This browser is too old to show the cases: it cannot unpack them. The JSON report has them all.";
     return;

@@ -36,10 +36,11 @@ const browser = (() => {
   const start = (held, openCase) => {
     const { index } = held;
     const total = index.id.length;
-    const placeOf = new Map(index.id.map((id, place) => [id, place]).reverse());
+    const placeOf = new Map(index.link.map((link, place) => [link, place])); // links differ where ids look the same
     const nodes = Object.fromEntries(["controls", "search", "states", "facets", "shown", "clear", "table", "head", "rows", "none", "metric", "low", "high", "sort"]
       .map((name) => [name, document.getElementById(`cases-${name}`)]));
-    const texts = index.id.map((id, place) => searched([id, index.question[place], index.reason[place]]));
+    const answerOf = (place) => index.answer[place] || "";
+    const texts = index.id.map((id, place) => searched([id, answerOf(place), index.question[place], index.reason[place]]));
     let state = readState(index);
     let order = [];
     let active = -1; // place in order
@@ -183,14 +184,16 @@ const browser = (() => {
       make("span", { role: "gridcell", class: "question" }, make("bdi", { dir: "auto" }, index.question[place])),
       make("span", { role: "gridcell", class: "badges" }, named.slice(0, 2).map(([kind, text]) => make("span", { class: `pill ${kind}` }, text)),
         named.length > 2 && make("span", { class: "more" }, `+${named.length - 2}`)),
-      make("span", { role: "gridcell", class: "group" }, [...facetText("difficulty", place), ...facetText("database", place)].join(" · ")),
+      make("span", { role: "gridcell", class: "group" }, [answerOf(place), ...facetText("difficulty", place), ...facetText("database", place)].filter(Boolean).join(" · ")),
       make("span", { role: "gridcell", class: "value" }, metric ? (value === null ? "n/a" : formatted(metric, value)) : ""));
     };
     const draw = () => {
       if (!rowHeight) measure();
       const top = nodes.rows.getBoundingClientRect().top;
-      const first = Math.max(0, Math.floor(-top / rowHeight) - BEYOND);
-      const last = Math.min(order.length, Math.ceil((innerHeight - top) / rowHeight) + BEYOND);
+      const inSight = Math.ceil(innerHeight / rowHeight);
+      // Some rows always stand there: for who searches the page, or goes through it with a screen reader.
+      const first = Math.max(0, Math.min(Math.floor(-top / rowHeight) - BEYOND, order.length - inSight - 2 * BEYOND));
+      const last = Math.min(order.length, first + inSight + 2 * BEYOND);
       const now = `${first} ${last} ${active}`;
       if (now === drawn) return;
       drawn = now;
@@ -222,7 +225,7 @@ const browser = (() => {
 
     /* One case: opened over the table, and part of the address */
     const open = (place, { remember = true } = {}) => {
-      state.case = index.id[place];
+      state.case = index.link[place];
       if (remember) history.pushState(null, "", address(state));
       const number = order.indexOf(place);
       if (number >= 0) show(number);
@@ -231,17 +234,18 @@ const browser = (() => {
         step: (by) => {
           const next = number + by;
           if (number < 0 || next < 0 || next >= order.length) return;
-          state.case = index.id[order[next]];
+          state.case = index.link[order[next]];
           history.replaceState(null, "", address(state));
           show(next);
           open(order[next], { remember: false });
         },
-        link: () => location.href.split("#")[0] + address({ ...noState(), case: index.id[place] }),
+        link: () => location.href.split("#")[0] + address({ ...noState(), case: index.link[place] }),
         closed: () => {
           if (state.case === null) return;
           state.case = null;
           history.replaceState(null, "", address(state));
-          nodes.table.focus({ preventScroll: true });
+          // The browser gives focus back to what had it; where that is gone, the table takes it.
+          if (!document.activeElement || document.activeElement === document.body) nodes.table.focus({ preventScroll: true });
         },
       });
     };
@@ -348,7 +352,7 @@ const browser = (() => {
       const details = await held.chunk(number);
       details.forEach((detail, inside) => {
         const place = number * index.chunk + inside;
-        texts[place] = searched([index.id[place], ...textsOf(detail)]);
+        texts[place] = searched([index.id[place], answerOf(place), ...textsOf(detail)]);
       });
       if (state.q) apply(true);
       setTimeout(() => learn(number + 1), 0);

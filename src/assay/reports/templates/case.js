@@ -18,7 +18,7 @@ const caseView = (() => {
   /* Queries */
   const side = (query, list, tag) => make("div", { class: "side" },
     make("div", { class: "label" }, make("b", {}, query.label), " ", make("span", { class: query.failed ? "failed" : "quiet" }, query.outcome),
-      query.query === null ? null : copyButton(query.query, `Copy the query: ${query.label}`)),
+      query.query === null ? null : copyButton(query.original ?? query.query, `Copy the query: ${query.label}`)),
     query.query === null ? make("p", { class: "absent" }, "no query") : make("pre", { tabindex: "0" }, sql.draw(list, tag)));
   const CLAUSES = { same: ["=", "the same in both"], differs: ["≠", "differs"], gold: ["−", "only in"], predicted: ["+", "only in"] };
   /** Gold beside the prediction, the judged gold first; what differs is marked where the answer is not right. */
@@ -72,14 +72,14 @@ const caseView = (() => {
         return make("td", { class: shown === 0 ? "hollow" : null }, cell(shown));
       }));
   };
-  const results = (difference, title = "Results, aligned") => {
+  const results = (difference, title = "Results, aligned", of = "") => {
     if (!difference) return null;
     const rows = difference.rows || [];
     const left = [];
     if (difference.left) left.push(`${count(difference.left)} more rows`);
     if (difference.leftColumns) left.push(`${count(difference.leftColumns)} more columns`);
     const parts = [make("p", { class: "quiet" }, difference.summary),
-      rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Aligned rows" },
+      rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Aligned rows${of}` },
         make("table", { class: "aligned" },
           make("thead", {}, make("tr", {}, make("td", {}), difference.columns.map(heading))),
           make("tbody", {}, rows.map(line)))) : null,
@@ -92,7 +92,7 @@ const caseView = (() => {
   const chip = (state, [code, name, dataset, note]) => make("li", { class: `term ${state}${note ? " noted" : ""}`, title: LISTS[state][1] },
     make("span", { class: "sign" }, LISTS[state][0], make("span", { class: "offscreen" }, LISTS[state][1])),
     make("code", {}, code), name ? ` ${name}` : null, dataset ? make("span", { class: "quiet" }, ` in ${dataset}`) : null,
-    note ? make("span", { class: "note" }, note) : null);
+    note ? [" ", make("span", { class: "note" }, note)] : null);
   const dimension = (one) => make("div", { class: "dimension" },
     make("div", { class: "label" }, make("b", {}, one.name), make("span", { class: "quiet" }, ` recall ${one.recall}, precision ${one.precision}`)),
     one.lists.every((list) => list.count === 0)
@@ -149,7 +149,7 @@ const caseView = (() => {
       const detail = await held.detail(place);
       if (mine !== wanted) return; // another one was opened meanwhile
       const told = held.index.states[held.index.state[place]];
-      nodes.title.replaceChildren(make("span", { class: "quiet" }, held.index.id[place]), " ", make("bdi", { dir: "auto" }, detail.question));
+      nodes.title.replaceChildren(make("span", { class: "quiet" }, [held.index.id[place], held.index.answer[place]].filter(Boolean).join(" · ")), " ", make("bdi", { dir: "auto" }, detail.question));
       nodes.place.textContent = given.number < 0 ? "" : `${count(given.number + 1)} of ${count(given.of)}`;
       nodes.previous.disabled = given.number <= 0;
       nodes.next.disabled = given.number < 0 || given.number >= given.of - 1;

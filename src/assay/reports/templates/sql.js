@@ -17,10 +17,13 @@ const sql = (() => {
   /** Beyond so many tokens on a side their difference is not looked for. */
   const MOST = 1500;
 
+  /** Beyond so many characters the rest is one plain token: no query may keep the page from answering. */
+  const LONGEST = 20000;
+
   const tokens = (text) => {
     const found = [];
     let depth = 0;
-    for (const match of text.matchAll(TOKEN)) {
+    for (const match of text.slice(0, LONGEST).matchAll(TOKEN)) {
       const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
       const token = { text: match[0], kind, clause: null, differs: false };
       if (kind === "word") {
@@ -31,6 +34,7 @@ const sql = (() => {
       else if (match[0] === ")") depth = Math.max(0, depth - 1);
       found.push(token);
     }
+    if (text.length > LONGEST) found.push({ text: text.slice(LONGEST), kind: "word", clause: null, differs: false });
     return found;
   };
   const meaningful = (token) => token.kind !== "space" && token.kind !== "comment" && token.text !== ";";

@@ -1,0 +1,124 @@
+"""A real Chromium, and pages of the reports in it.
+
+Without Playwright (``pip install -e '.[dev]'``) or a Chromium on the path (Debian: ``apt-get install chromium``) all
+tests of this folder skip. The browser runs for this folder only: Playwright's event loop would stand in the way of
+tests elsewhere that run one of their own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "reports")]
+
+import browser_runs as runs
+import selections
+from browser_window import DESKTOP, Look, Opened
+
+from assay.model import Run
+from assay.reports.diff_html import diff_page
+from assay.reports.html import HtmlReporter
+from assay.runs.compare import diff_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """The browser, started once."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed (pip install -e '.[dev]')"
+    )
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        pytest.skip(f"no browser: none of {', '.join(_NAMES)} is on the path (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def look(chromium: Browser) -> Iterator[Look]:
+    """Open a file in a window of its own."""
+    contexts = []
+
+    def opened(
+        file: Path,
+        fragment: str = "",
+        *,
+        size: tuple[int, int] = DESKTOP,
+        dark: bool = False,
+        ready: bool = True,
+        permissions: tuple[str, ...] = (),
+        **options: Any,
+    ) -> Opened:
+        context = chromium.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", **options
+        )
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        if permissions:
+            context.grant_permissions(list(permissions))
+        return Opened(context.new_page(), file).go(fragment, ready=ready)
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="session")
+def run(folder: Path) -> Run:
+    """A run of real queries on real databases."""
+    return runs.real_run(folder, runs.ANSWERS, "first")
+
+
+@pytest.fixture(scope="session")
+def report(run: Run, folder: Path) -> Path:
+    return _written(folder / "report.html", HtmlReporter().render(run))
+
+
+@pytest.fixture(scope="session")
+def diff(run: Run, folder: Path) -> Path:
+    later = runs.real_run(folder, runs.LATER, "second")
+    return _written(folder / "diff.html", diff_page(diff_runs(run, later), run, later))
+
+
+@pytest.fixture(scope="session")
+def sdmx(folder: Path) -> Path:
+    return _written(folder / "sdmx.html", HtmlReporter().render(selections.small_selection_run()))
+
+
+@pytest.fixture(scope="session")
+def repeated(folder: Path) -> Path:
+    return _written(folder / "repeated.html", HtmlReporter().render(runs.repeated_run(folder)))
+
+
+@pytest.fixture(scope="session")
+def large(run: Run, folder: Path) -> Path:
+    return _written(folder / "large.html", HtmlReporter().render(runs.large_run(run)))
+
+
+@pytest.fixture(scope="session")
+def hostile(folder: Path) -> Path:
+    return _written(folder / "hostile.html", HtmlReporter().render(runs.hostile_run()))
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path

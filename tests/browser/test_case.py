@@ -1,0 +1,128 @@
+"""One opened case says all there is: both queries and how they differ, both results, the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import browser_runs as runs
+from browser_window import Look
+
+COPIES = ("clipboard-read", "clipboard-write")
+
+
+def test_both_queries_are_coloured_and_what_differs_is_marked(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-10")
+    opened.open_case()
+    pre = opened.page.locator("#case-body pre")
+    assert pre.nth(0).inner_text().replace("\n", " ") == runs.CASES[9]["gold_sql"]
+    assert pre.nth(1).inner_text() == "SELECT city\nFROM client -- all ⟨U+202E⟩ of them"
+    assert opened.page.locator("#case-body pre del").all_inner_texts() == ["DISTINCT"]
+    assert opened.page.locator("#case-body pre ins").count() == 0
+    for kind in ("keyword", "comment"):
+        assert opened.page.locator(f"#case-body .sql-{kind}").count() > 0
+    keyword, plain = (
+        opened.has(f"getComputedStyle(document.querySelector('#case-body {one}')).color")
+        for one in (".sql-keyword", "pre")
+    )
+    assert keyword != plain
+
+
+def test_each_clause_says_what_became_of_it(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-04")
+    opened.open_case()
+    chips = opened.has("[...document.querySelectorAll('.clause')].map((one) => one.title)")
+    assert chips == ["differs", "the same in both", "the same in both", "only in the prediction"]
+    names = opened.page.locator(".clause").all_text_contents()
+    assert [name.split()[1] for name in names] == ["SELECT", "FROM", "GROUP", "HAVING"]
+
+
+def test_right_answers_are_not_marked_as_different(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-05")
+    opened.open_case()
+    assert opened.page.locator("#case-body pre del, #case-body pre ins, .clause").count() == 0
+    # Which predicted column stands for which of gold's is of no matter where the names are the same.
+    assert opened.page.locator(".aligned thead th").all_inner_texts() == ["name", "city"]
+
+
+def test_rows_stand_beside_each_other_with_the_cells_that_differ(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-02")
+    opened.open_case()
+    headings = [" ".join(text.split()) for text in opened.page.locator(".aligned thead th").all_inner_texts()]
+    assert headings == ["name", "city ← town", "points"]
+    near = opened.page.locator(".aligned tr.near")
+    assert near.locator("del").all_inner_texts() == ["31"]
+    assert near.locator("ins").all_inner_texts() == ["30"]
+    assert opened.page.locator(".aligned tr.matched").count() == 3
+
+
+def test_null_is_told_from_empty_text_and_from_the_word(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-02")
+    opened.open_case()
+    cells = opened.has(
+        "[...document.querySelectorAll('.aligned tbody tr')].map((row) => [...row.cells].slice(1).map((one) => one.innerText))"
+    )
+    assert ["''", "NULL", "7"] in cells
+    assert ["'NULL'", "York", "NULL"] in cells
+    drawn = opened.has("[...document.querySelectorAll('.aligned .null')].map((one) => getComputedStyle(one).fontStyle)")
+    assert drawn == ["italic", "italic"]
+
+
+def test_the_reason_scores_failures_and_times_are_there(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-11")
+    text = opened.open_case()
+    for part in (
+        "Sales of February",
+        "✗ incorrect",
+        "no such column: nme",
+        "medium",
+        "joins",
+        "bird_soft_f1",
+        "gold query",
+    ):
+        assert part in text, part
+    assert "no query" in look(report, "#case=c-08").open_case()
+    assert "– unscored" in look(report, "#case=c-07").open_case()
+
+
+def test_copying_gives_the_query_as_it_was_given(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-10", permissions=COPIES)
+    opened.open_case()
+    buttons = opened.page.locator("#case-body .copy")
+    for place, query in enumerate((runs.CASES[9]["gold_sql"], runs.ANSWERS["c-10"])):
+        buttons.nth(place).click()
+        opened.page.wait_for_function(
+            "(at) => document.querySelectorAll('#case-body .copy')[at].textContent === 'Copied'", arg=place
+        )
+        assert opened.page.evaluate("() => navigator.clipboard.readText()") == query
+    opened.quiet()
+
+
+def test_copying_works_where_pages_may_not_use_the_clipboard(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-03", permissions=COPIES)
+    opened.open_case()
+    opened.has("void (navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')))")
+    opened.page.locator("#case-body .copy").nth(1).click()
+    opened.page.wait_for_selector("#case-body .copy:has-text('Copied')")
+    assert opened.page.evaluate("() => navigator.clipboard.readText()") == runs.ANSWERS["c-03"]
+
+
+def test_the_terms_of_a_selection_are_chips_that_say_what_they_are(look: Look, sdmx: Path) -> None:
+    opened = look(sdmx, "#case=talk")
+    text = opened.open_case()
+    assert [opened.page.locator(f".term.{state}").count() for state in ("right", "missing", "extra")] > [0, 0, 0]
+    wrong = opened.page.locator(".term.extra", has_text="NAM")
+    assert wrong.get_attribute("title") == "extra"
+    assert " ".join(wrong.inner_text().split()) == "+ extra NAM North America in IMF.STA:CPI through the hierarchy"
+    for part in ("Turn 2 · not exact", "nothing to select, and nothing selected", "it ends within a string"):
+        assert part in text, part
+    opened.page.keyboard.press("Escape")
+    opened.page.select_option("[data-facet=term]", index=1)
+    assert 0 < opened.shown < 4
+
+
+def test_a_question_that_the_browser_holds_as_long_text_is_read_whole(look: Look, hostile: Path) -> None:
+    opened = look(hostile)
+    opened.page.fill("#cases-search", "1 MB of text")
+    opened.settle()
+    opened.page.locator("#cases-rows .row").last.click()
+    assert "more characters" in opened.open_case()
