@@ -232,6 +232,23 @@ def test_a_run_that_changes_on_disk_is_drawn_anew(run: Path) -> None:
     assert status == 0
 
 
+def test_two_runs_are_shown_beside_each_other(run: Path, made: Path, tmp_path: Path) -> None:
+    viewer = Viewer(made, run, "--no-browser")
+    try:
+        _, content = viewer.ask()
+        product.diff(made, run).report(tmp_path / "diff.html")
+        assert content == (tmp_path / "diff.html").read_bytes()
+        stored = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        named = {**stored, "settings": {**stored["settings"], "name": "Named since"}}
+        (run / "run.json").write_text(json.dumps(named), encoding="utf-8")
+        assert b"Named since" in viewer.ask()[1]
+    finally:
+        viewer.end()
+    done = assay("view", made, tmp_path / "nowhere", "--no-browser", "--idle", "5")
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr
+
+
 def test_ctrl_c_ends_it_without_a_traceback(run: Path) -> None:
     viewer = Viewer(run, "--no-browser")
     status, said = viewer.end()

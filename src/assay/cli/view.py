@@ -1,8 +1,9 @@
-"""`assay view`: a run's report in the browser."""
+"""`assay view`: the report of a run, or of two, in the browser."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,14 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.cli.view_server import ReportServer
+    from assay.model import Run as RunRecord
 
 
 def view(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    candidate: Annotated[
+        Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
+    ] = None,
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]")
     ] = 0,
@@ -27,35 +32,46 @@ def view(
     """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.
 
     Example:  assay view runs/first
+
+    Two runs, the same cases side by side:  assay view runs/main runs/new
     """
     if idle is not None and not idle > 0:
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
     try:
-        _serve(run, port=port, browser=browser, idle=idle)
+        _serve([run, candidate] if candidate is not None else [run], port=port, browser=browser, idle=idle)
     except KeyboardInterrupt:
         typer.echo("", err=True)  # the terminal has written ^C
 
 
-def _serve(run: Path, *, port: int, browser: bool, idle: float | None) -> None:
+def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None) -> None:
     from assay.cli.view_server import LivePage, ReportServer
 
-    page = LivePage((run,), lambda: _report(run))
+    page = LivePage(runs, lambda: _report(runs))
     # Drawn before anybody is told of an address: a run that cannot be shown ends here.
     page.current()
     with ReportServer(page, port) as server:
         print(server.url, flush=True)
-        typer.echo(f"assay: the report of {run} is at this address; Ctrl-C ends it", err=True)
+        typer.echo(f"assay: the report of {' and '.join(map(str, runs))} is at this address; Ctrl-C ends it", err=True)
         if browser:
             _open(server)
         server.serve_until_idle(idle)
     typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
 
 
-def _report(run: Path) -> bytes:
+def _report(runs: Sequence[Path]) -> bytes:
     from assay import registry
     from assay.api import load_run
 
-    return registry.reporter("html").render(load_run(run).record)
+    if len(runs) == 1:
+        return registry.reporter("html").render(load_run(runs[0]).record)
+    from assay.api import diff as compare
+    from assay.reports.diff_formats import render_diff
+
+    def both() -> tuple[RunRecord, RunRecord]:
+        before, after = (load_run(run).record for run in runs)
+        return before, after
+
+    return render_diff(compare(*runs).record, "html", runs=both)
 
 
 def _open(server: ReportServer) -> None:
