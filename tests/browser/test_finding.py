@@ -162,7 +162,8 @@ def test_the_counts_of_the_first_screen_lead_to_exactly_that_many_cases(
 ) -> None:
     opened = look(request.getfixturevalue(name))
     links = opened.has(
-        "[...document.querySelectorAll('main > :not(#cases) a[href*=\"=\"]')].filter((one) => !one.hash.startsWith('#case='))"
+        "[...document.querySelectorAll('main > :not(#cases) a[href*=\"=\"]')]"
+        ".filter((one) => !one.hash.startsWith('#case='))"
         ".map((one) => [one.getAttribute('href'), one.textContent])"
     )
     counted = 0
