@@ -11,7 +11,6 @@ from browser_window import Look, Opened
 
 from assay.reports.text import visible
 
-
 PARTS = ("#case-title", ".reason", ".cause", ".context", "ul.near", ".aligned")
 
 
