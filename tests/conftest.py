@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ["pytester"]  # pytest takes this in no conftest but the topmost
+
 _ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -13,13 +13,11 @@ from assay._version import __version__
 if TYPE_CHECKING:
     from assay.api import (
         FileOptions,
-        Leaderboard,
         MeasuredJudge,
         MlflowExport,
         Run,
-        RunDiff,
+        assert_equivalent,
         compare,
-        diff,
         evaluate,
         evaluate_selections,
         examine,
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
         judge_equivalence,
         judge_run,
         judge_selection,
-        leaderboard,
         list_runs,
         load_run,
         measure_judge,
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
         read_labels,
         read_selection,
     )
+    from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
     from assay.errors import (
         AssayError,
         CaseFileError,
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
         PluginError,
         RunError,
         SystemUnusable,
+        UnscoredError,
         UsageError,
     )
     from assay.llm_judge import Calibration, JudgedCase, Opinion, QueryJudge, QueryPair
@@ -61,6 +60,8 @@ if TYPE_CHECKING:
         Evidence,
         Execution,
         Failure,
+        GateResult,
+        Gates,
         GroupDiff,
         HistoryPoint,
         Limits,
@@ -94,6 +95,8 @@ __all__ = [
     "Failure",
     "FieldNames",
     "FileOptions",
+    "GateResult",
+    "Gates",
     "GroupDiff",
     "HistoryPoint",
     "InputError",
@@ -122,9 +125,11 @@ __all__ = [
     "TimeRange",
     "Turn",
     "TurnAnswer",
+    "UnscoredError",
     "UsageError",
     "Verdict",
     "__version__",
+    "assert_equivalent",
     "compare",
     "diff",
     "evaluate",
@@ -149,6 +154,7 @@ __all__ = [
 _HOMES = {
     "assay.api": (
         *("FileOptions", "Run", "compare", "evaluate", "evaluate_selections", "examine", "judge", "judge_selection"),
+        "assert_equivalent",
         *("MeasuredJudge", "judge_equivalence", "judge_run", "load_run", "measure_judge", "open_judge", "open_model"),
         *("open_system", "read_labels", "read_selection", "Leaderboard", "RunDiff", "diff", "leaderboard"),
         *("MlflowExport", "export_mlflow", "list_runs"),

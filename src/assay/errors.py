@@ -7,6 +7,7 @@
     │   ├── DatabaseError     a database that is absent, unreadable, or not what its URL says
     │   └── SystemUnusable    a live system that can answer no question at all: its address, its credentials
     ├── MissingDependency     an extra is not installed; says the command that installs it
+    ├── UnscoredError         a pair of queries cannot be judged, and the prediction is not to blame
     ├── PluginError           an entry point that is registered twice or fails to load
     ├── RunError              a stored run that is damaged, or that another process writes
     └── Interrupted           stopped by the user; what was finished is kept and resumable
@@ -73,6 +74,10 @@ class MissingDependency(AssayError):
     def __str__(self) -> str:
         wanted = self.package if self.extra is None else f"'assay[{self.extra}]'"
         return f"this needs the package {self.package!r}: run  pip install {wanted}"
+
+
+class UnscoredError(AssayError):
+    """A pair of queries cannot be judged, and that is not the prediction's fault: gold is broken, or a cap cut it."""
 
 
 class PluginError(AssayError):

@@ -13,7 +13,8 @@
       fail_on_regression: true
       must_pass: [tag:smoke]
 
-Paths are relative to the file. Flags on the command line weigh more.
+Paths are relative to the file. Flags on the command line weigh more. ``cases`` may also be a list of the cases
+themselves.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import CaseFileError, InputError
-from assay.model import DatabaseUrl
+from assay.model import DatabaseUrl, Limits
 from assay.model.gate import HEADLINE
 from assay.ports import FieldNames
 
 _SUFFIXES = (".yaml", ".yml")
 _FILE_SCHEMES = ("sqlite", "duckdb")
+_MEBIBYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,23 +104,46 @@ class RunFileSettings:
         }
         return replace(self, **given)
 
+    def limits(self) -> Limits:
+        """The caps for every query, the default ones where none are given."""
+        default = Limits()
+        memory = self.max_memory_mib
+        return Limits(
+            timeout_s=default.timeout_s if self.timeout_s is None else self.timeout_s,
+            max_rows=default.max_rows if self.max_rows is None else self.max_rows,
+            max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
+        )
+
 
 def is_run_file(path: Path) -> bool:
-    """Whether this is a YAML file of settings and not a question set: a mapping that names ``cases`` and ``db``."""
+    """Whether this is a YAML file of settings and not a question set.
+
+    It is a mapping whose ``cases`` name a file; or hold the cases, and then it has a ``db``, too.
+    """
     if path.suffix.lower() not in _SUFFIXES or not path.is_file():
         return False
     content = _read(path)
-    return isinstance(content, dict) and "cases" in content and isinstance(content["cases"], str)
+    if not isinstance(content, dict):
+        return False
+    cases = content.get("cases")
+    return isinstance(cases, str) or (isinstance(cases, list) and "db" in content)
 
 
 def read_run_file(path: Path) -> RunFileSettings:
-    """Read the settings. Raises CaseFileError for unknown names, with the closest one, and for wrong types."""
+    """Read the settings. Raises CaseFileError for unknown names, with the closest one, and for wrong types.
+
+    Where ``cases`` are a list, the file is its own question set: ``cases`` is its path, to be read as YAML.
+    """
     import msgspec
 
     content: dict[str, Any] = _read(path)
+    if not isinstance(content, dict):
+        raise CaseFileError("holds no settings: write names and values, such as  cases: dev.jsonl", path=str(path))
     _check_names(content, "setting", [one.name for one in fields(RunFileSettings)], path)
     if isinstance(content.get("gates"), dict):
         _check_names(content["gates"], "gate", [one.name for one in fields(GateSettings) if one.name != "origin"], path)
+    if isinstance(content.get("cases"), list):
+        content = {"case_format": "yaml", **content, "cases": path.name}
     try:
         settings = msgspec.convert(content, RunFileSettings)
     except msgspec.ValidationError as error:
@@ -147,11 +172,12 @@ def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
         predictions=within(settings.predictions),
         output=within(settings.output),
         baseline=within(settings.baseline),
-        db=None if settings.db is None else _url_relative_to(settings.db, folder),
+        db=None if settings.db is None else url_relative_to(settings.db, folder),
     )
 
 
-def _url_relative_to(text: str, folder: Path) -> str:
+def url_relative_to(text: str, folder: Path) -> str:
+    """The URL of a database file with its path taken from ``folder``; any other URL as it is."""
     url = DatabaseUrl.parse(text)
     if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
         return text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from assay.model import Evidence, Run
+from assay.model import Evidence, Run, Score
 from assay.reports.markdown import MarkdownReporter, cell_code, code
 from assay.reports.text import one_line
 
@@ -85,3 +85,25 @@ def test_huge_queries_fit_a_comment(build_run: Callable[..., Run], wrong_case: E
 def test_the_difference_tells_null_from_text(small_run: Run, text: str) -> None:
     block = MarkdownReporter().render(small_run).decode().split("```diff\n")[1].split("```")[0]
     assert text in block.replace("|", " ").split()
+
+
+def test_hundreds_of_metrics_fit_a_comment(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name, self.binary = name, False
+
+    metrics = [Named(f"metric_{number}_{'x' * 60}") for number in range(800)]
+    scores = tuple(Score(metric=metric.name, value=0.5) for metric in metrics)
+    text = MarkdownReporter().render(build_run([replace(wrong_case, scores=scores)], metrics=metrics)).decode()
+    assert len(text) < 65_536
+    assert "What follows is too long for a comment: the HTML and JSON reports have it." in text
+    assert "1 more are in the HTML and JSON reports." in text
+
+
+def test_comments_and_step_summaries_stay_within_their_bytes(
+    build_run: Callable[..., Run], wrong_case: Evidence
+) -> None:
+    wide = replace(wrong_case, case=replace(wrong_case.case, question="\U0001f600" * 6000))
+    cases = [replace(wide, case=replace(wide.case, id=str(number))) for number in range(30)]
+    # A comment has room for 65,536 characters of 4 bytes, a step summary for 1 MiB.
+    assert len(MarkdownReporter().render(build_run(cases))) < 4 * 65_536

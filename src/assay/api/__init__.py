@@ -1,6 +1,7 @@
 """The public Python API."""
 
-from assay.api.diff import Leaderboard, RunDiff, diff, leaderboard
+from assay.api.asserting import assert_equivalent
+from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
 from assay.api.evaluation import evaluate
 from assay.api.history import export_mlflow, list_runs
 from assay.api.inputs import FileOptions
@@ -20,6 +21,7 @@ __all__ = [
     "MlflowExport",
     "Run",
     "RunDiff",
+    "assert_equivalent",
     "compare",
     "diff",
     "evaluate",

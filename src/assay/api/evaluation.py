@@ -20,6 +20,7 @@ from assay.api.inputs import (
     DatabasesInput,
     FileOptions,
     Inputs,
+    OnCases,
     PredictionsInput,
     check_databases,
     is_system,
@@ -70,6 +71,7 @@ def evaluate(
     tags: Sequence[str] = (),
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
+    on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Judge a system's answers to a question set on real databases.
@@ -98,6 +100,8 @@ def evaluate(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         files: how to read the files, where that is not plain.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_cases: called with the cases once they are read, before anything is executed and before a live
+            system is asked; what it raises ends the evaluation.
         on_progress: called with the state of things after each case.
 
     Raises:
@@ -122,6 +126,8 @@ def evaluate(
         inputs = read_inputs(
             cases, predictions if system is None else system, files or FileOptions(), allow_unmatched=allow_unmatched
         )
+        if on_cases is not None:
+            on_cases(inputs.cases)
         works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))

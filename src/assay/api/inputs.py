@@ -25,6 +25,7 @@ CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]
 PredictionsInput: TypeAlias = (
     "str | PathLike[str] | Mapping[str, str | None] | Iterable[Prediction | Mapping[str, Any] | str | None] | Ask"
 )
+OnCases: TypeAlias = Callable[[Sequence[Case]], None]
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5
@@ -221,6 +222,11 @@ def _ask(system: Ask, case: Case) -> Prediction:
         message = f"the system raised {type(error).__name__}: {error}"
         failure = Failure(stage="ask", kind="ask_failed", blame="system", message=message)
         return Prediction(case_id=case.id, failure=failure)
+    return as_prediction(answer, case)
+
+
+def as_prediction(answer: object, case: Case) -> Prediction:
+    """What a callable gave as the answer to a case. Raises UsageError where it is no Prediction, text or None."""
     if isinstance(answer, Prediction):
         return answer if answer.case_id == case.id else replace(answer, case_id=case.id)
     if answer is None:

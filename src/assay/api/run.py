@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay import registry
 from assay.errors import MissingDependency, UsageError
-from assay.model import Aggregates, Evidence, Provenance, Rate, RunSettings
+from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.runs.store import load_run as load_record
 from assay.runs.store import save_run, write_parquet
@@ -66,6 +66,16 @@ class Run:
         if not name:
             raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
         target.write_bytes(registry.reporter(name).render(self.record))
+
+    def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
+        """Whether it reaches what is demanded, one result a demand (docs/gates.md).
+
+        ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
+        Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
+        """
+        from assay.api.gates import check
+
+        return check(self, gates, baseline)
 
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""

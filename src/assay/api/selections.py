@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from assay.api.evaluation import provenance_of, read_tags
-from assay.api.inputs import CasesInput, FileOptions, Inputs, is_system, read_inputs
+from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.errors import InputError, UsageError
 from assay.model import (
@@ -60,6 +60,7 @@ def evaluate_selections(
     tags: Sequence[str] = (),
     limit: int | None = None,
     allow_unmatched: bool = False,
+    on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Judge what an SDMX assistant selected, term by term, against each question's target.
@@ -85,6 +86,8 @@ def evaluate_selections(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         limit: judge only the first so many cases.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        on_cases: called with the cases once they are read, before a live assistant is asked; what it raises
+            ends the evaluation.
         on_progress: called with the state of things after each case.
 
     Raises:
@@ -100,6 +103,8 @@ def evaluate_selections(
     options = FileOptions(case_format=_FORMAT, prediction_format=_FORMAT, limit=limit)
     inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
     _check_cases(inputs.cases)
+    if on_cases is not None:
+        on_cases(inputs.cases)
     sources = _sources(structures)
     known = _known(structures, sources, inputs.cases, inputs.predictions, language)
     settings = RunSettings(

@@ -27,8 +27,9 @@ from assay.model import (
     Prediction,
     Verdict,
 )
+from assay.ports import Executions
 from assay.runs.codec import decode_evidence
-from assay.runs.worker import CaseTask
+from assay.runs.worker import CaseOutcome, CaseTask
 
 _KEPT_POOLS = 2
 
@@ -65,6 +66,22 @@ def examine(
     limits: Limits | None = None,
 ) -> Evidence:
     """As `judge`, with all the evidence: the comparison, the aligned rows, the executions."""
+    return examine_with_rows(
+        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits, head_rows=0
+    )[0]
+
+
+def examine_with_rows(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    columns: ColumnRule,
+    ordered: bool | None,
+    limits: Limits | None,
+    head_rows: int,
+) -> tuple[Evidence, Executions]:
+    """As `examine`, and the executions with the first ``head_rows`` rows of each result."""
     check_options(columns)
     url = DatabaseUrl.parse(database)
     if url.is_template:
@@ -72,13 +89,23 @@ def examine(
     check_databases([url], {})
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
     case = Case(id="0", question="", golds=golds, options=CaseOptions(columns=columns, ordered=ordered))
-    task = CaseTask(case=case, prediction=Prediction(case_id="0", query=predicted_sql), url=url)
-    outcome = _POOLS.run(limits or Limits(), task)
+    prediction = Prediction(case_id="0", query=predicted_sql)
+    return read_outcome(
+        _POOLS.run(limits or Limits(), CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows))
+    )
+
+
+def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
+    """What a worker made of one case; no executions where the task did not ask for rows. Raises AssayError."""
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"judging failed: {outcome.message}")
-    if not isinstance(outcome.outcome, bytes):
-        raise AssayError(f"a worker answered with {type(outcome.outcome).__name__} where a line of evidence belongs")
-    return decode_evidence(outcome.outcome)
+    match outcome.outcome:
+        case bytes() as line:
+            return decode_evidence(line), Executions()
+        case CaseOutcome(evidence=line, executions=executions):
+            return decode_evidence(line), executions
+        case other:
+            raise AssayError(f"a worker answered with {type(other).__name__} where a line of evidence belongs")
 
 
 class _Pools:

@@ -16,6 +16,7 @@ import typer
 from assay._version import __version__
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
+from assay.cli.diff import diff
 from assay.cli.judge import judge
 from assay.cli.llmsql import llmsql
 from assay.cli.report import report
@@ -24,7 +25,7 @@ from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
 from assay.errors import AssayError, Interrupted
 
-DONE, GATE_MISSED, UNUSABLE_INPUT, INTERRUPTED = 0, 1, 2, 3
+DONE, UNUSABLE_INPUT, INTERRUPTED = 0, 2, 3
 
 app = typer.Typer(
     name="assay",
@@ -60,6 +61,7 @@ app.command(short_help="Score what an SDMX assistant selected, term by term; rep
 app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
 app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
+app.command(short_help="Compare two runs: better or worse, how sure, on which cases. Or rank several.")(diff)
 app.command(short_help="List a folder's runs, and draw their trend.")(runs)
 
 
@@ -70,7 +72,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             warnings.showwarning = _warn
             app(args=list(arguments), prog_name="assay")
     except SystemExit as stop:
-        # The parser ends this way: 0 after --help, 2 for options that it cannot use.
+        # The parser ends this way: 0 after --help, 2 for options that it cannot use. So does a missed gate.
         return stop.code if isinstance(stop.code, int) else DONE
     except (Interrupted, KeyboardInterrupt) as error:
         _say(str(error) or "interrupted")

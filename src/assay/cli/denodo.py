@@ -7,6 +7,16 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.gates import (
+    AlphaOption,
+    BaselineOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    gathered,
+)
 from assay.ports import FieldNames
 from assay.settings import RunFileSettings
 
@@ -83,7 +93,17 @@ def denodo(  # one parameter an option
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run: ask all again.")] = False,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    alpha: AlphaOption = None,
+    must_pass: MustPassOption = None,
+    baseline: BaselineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -95,9 +115,20 @@ def denodo(  # one parameter an option
     Interrupted or killed, the same command goes on: no question is asked twice.
     """
     from assay import registry
+    from assay.api.gates import keeper_of
     from assay.cli.access import Access
     from assay.cli.run import run_settings
 
+    folder = run or output.with_suffix(".run")
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+    )
+    keeper = keeper_of(gates, METRICS, baseline=baseline, output=folder)
     access = Access.gathered(user=user, password=password, token=token, needed=True)
     database = access.denodo_database(
         None if catalog_url is None else f"denodo+{catalog_url}",
@@ -112,7 +143,7 @@ def denodo(  # one parameter an option
     settings = RunFileSettings(
         cases=str(input),
         db=database,
-        output=str(run or output.with_suffix(".run")),
+        output=str(folder),
         metrics=METRICS,
         limit=question_rows,
         timeout_s=timeout,
@@ -137,5 +168,6 @@ def denodo(  # one parameter an option
         rescore=rescore,
         as_json=as_json,
         quiet=quiet,
-        reports={"xlsx": output, "html": html, "junit": junit},
+        reports={"xlsx": output, "html": html, "md": md, "junit": junit},
+        keeper=keeper,
     )

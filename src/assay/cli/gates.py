@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,6 +13,7 @@ import typer
 from assay.errors import UsageError
 from assay.model import GateResult, Gates
 from assay.model.gate import HEADLINE
+from assay.runs.gate_checks import HIGHEST, is_share
 from assay.settings import GateSettings
 
 if TYPE_CHECKING:
@@ -61,11 +63,12 @@ def gathered(
     alpha: float | None = None,
     must_pass: Sequence[str] | None = None,
     file: GateSettings | None = None,
+    alpha_alone: bool = False,
 ) -> Gates:
     """The demands of flags, over those of a settings file: per metric a flag weighs more, selectors add up.
 
     Nothing given makes ``Gates()``. Raises UsageError for what cannot be read or is given twice; ranges, metrics and
-    selectors are checked by `assay.api.gates`.
+    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too.
     """
     file = file or GateSettings()
     least = [*(minimum or ()), *([] if min_accuracy is None else [f"match={min_accuracy}"])]
@@ -73,6 +76,8 @@ def gathered(
     regression = file.regression_metrics
     if fail_on_regression and not regression:
         regression = (HEADLINE,)
+    if alpha is not None and not regression and not alpha_alone:
+        raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
     return Gates(
         minimum=_merged(_from_file(f"{where}, min", file.min), _from_flags("--min", least)),
         max_drop=_merged(_from_file(f"{where}, max_drop", file.max_drop), _from_flags("--max-drop", max_drop or ())),
@@ -87,7 +92,7 @@ def _merged(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[tu
 
 
 def _from_file(where: str, values: Mapping[str, float | str] | None) -> dict[str, float]:
-    return {metric: _value(f"{where}, {metric}", str(value), value) for metric, value in (values or {}).items()}
+    return {metric: _value(f"{where}, {metric}", metric, value) for metric, value in (values or {}).items()}
 
 
 def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
@@ -98,16 +103,19 @@ def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
             raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
         if metric in values:
             raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
-        values[metric] = _value(f"{option} {text}", value, value)
+        values[metric] = _value(f"{option} {text}", metric, value)
     return values
 
 
-def _value(where: str, text: str, given: object) -> float:
+def _value(where: str, metric: str, given: float | str) -> float:
     """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
-    number = text.strip().removesuffix("%").strip()
+    text = str(given).strip()
+    number = text.removesuffix("%").strip()
+    if number != text and not is_share(metric):
+        raise UsageError(f"{where}: {metric} goes up to {HIGHEST[metric]:.4g} and is no percentage: write a number")
     try:
-        value = float(Decimal(number) / 100) if text.strip().endswith("%") else float(Decimal(number))
-    except (InvalidOperation, OverflowError):
+        value = float(Decimal(number) / 100 if number != text else Decimal(number))
+    except (InvalidOperation, OverflowError, ValueError):
         value = math.nan
     if not math.isfinite(value):
         raise UsageError(f"{where}: {given!r} is no number: write 0.8 or 80%")
@@ -128,6 +136,8 @@ def exit_for(results: Sequence[GateResult]) -> None:
         return
     from assay.reports.gates import conclusion
 
+    # Last also in a log that takes both streams.
+    sys.stdout.flush()
     typer.echo(conclusion(results), err=True)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)

@@ -1,31 +1,66 @@
-"""What a verb prints when it is done."""
+"""What a verb prints when it is done.
+
+A report whose path is ``-`` goes to standard output, which then holds nothing else: the summary is on standard error.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from assay import registry
 from assay.api import Run
-from assay.errors import InputError
+from assay.errors import InputError, UsageError
+
+STANDARD_OUTPUT = Path("-")
 
 
-def show(run: Run, *, as_json: bool, folder: Path | None, written: Mapping[str, Path] | None = None) -> None:
-    """The summary for a person, or the numbers for a machine, on standard output."""
+def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:
+    """The format that goes to standard output, None where none does. To be asked before any work is done.
+
+    Raises UsageError where two things would be mixed there.
+    """
+    printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
+    if len(printed) > 1 or (printed and as_json):
+        options = [*(f"--{name} -" for name in printed), *(["--json"] if as_json else [])]
+        raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
+    return printed[0] if printed else None
+
+
+def show(
+    run: Run,
+    *,
+    as_json: bool,
+    folder: Path | None,
+    written: Mapping[str, Path] | None = None,
+    on_stderr: bool = False,
+) -> None:
+    """The summary for a person, or the numbers for a machine, on standard output.
+
+    ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
+    """
     if as_json:
-        sys.stdout.buffer.write(registry.reporter("json").render(run.record))
-        sys.stdout.buffer.write(b"\n")
-        sys.stdout.buffer.flush()
+        _print(registry.reporter("json").render(run.record) + b"\n")
         return
     from assay.reports.console import print_summary
 
+    console = None
+    if on_stderr:
+        from rich.console import Console
+
+        console = Console(stderr=True, highlight=False)
     paths = {name: str(path) for name, path in (written or {}).items()}
-    print_summary(run.record, run_path=str(folder) if folder is not None else None, written=paths)
+    print_summary(run.record, console=console, run_path=str(folder) if folder is not None else None, written=paths)
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:
-    """Write each report that has a path, and return the paths by format.
+    """Write each report of a run that has a path, as `deliver` does."""
+    return deliver(targets, lambda name: registry.reporter(name).render(run.record))
+
+
+def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], bytes]) -> dict[str, Path]:
+    """Write each format that has a path, and return the paths of the files by format; ``-`` is standard output.
 
     Raises InputError where a file cannot be written.
     """
@@ -33,7 +68,10 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[
     for name, path in targets:
         if path is None:
             continue
-        content = registry.reporter(name).render(run.record)
+        content = render(name)
+        if path == STANDARD_OUTPUT:
+            _print(content)
+            continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -41,3 +79,18 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[
             raise InputError(f"{path}: the report cannot be written there ({error.strerror})") from error
         written[name] = path
     return written
+
+
+def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None:
+    """Name the files."""
+    import typer
+
+    for path in written.values():
+        typer.echo(f"wrote {path}", err=on_stderr)
+
+
+def _print(content: bytes) -> None:
+    """Bytes as they are: reports are UTF-8 whatever the terminal speaks."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()

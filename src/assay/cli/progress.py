@@ -37,14 +37,14 @@ class _Lines:
         if state.stage != self._stage:
             self._stage, self._started, self._next = state.stage, now, now + _LINE_EVERY_S
             if state.resumed:
-                kept = f"{state.resumed} of {state.total} cases were finished before and are kept"
+                kept = f"{state.resumed} of {state.total} {state.noun} were finished before and are kept"
                 print(f"{state.stage}: {kept}", file=sys.stderr)
         if now < self._next:
             return
         self._next = now + _LINE_EVERY_S
         done = state.finished - state.resumed
         left = (now - self._started) / max(done, 1) * (state.total - state.finished)
-        message = f"{state.stage}: {state.finished} of {state.total} cases, about {left:.0f} s left"
+        message = f"{state.stage}: {state.finished} of {state.total} {state.noun}, about {left:.0f} s left"
         print(message, file=sys.stderr, flush=True)
 
 

@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.gates import (
+    AlphaOption,
+    BaselineOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    exit_for,
+    gathered,
+)
 from assay.errors import InputError, Interrupted, UsageError
-from assay.model import Limits
 from assay.ports import FieldNames, System
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
     from assay.api import FileOptions
+    from assay.api.gates import GateKeeper
 
-_MEBIBYTE = 1024 * 1024
 _CONCURRENCY = 4
 _TIMING_ITERATIONS = 3
 
@@ -141,9 +151,18 @@ def run(  # one parameter an option
         bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
     ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    alpha: AlphaOption = None,
+    must_pass: MustPassOption = None,
+    baseline: BaselineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -184,11 +203,30 @@ def run(  # one parameter an option
             difficulty=difficulty_column,
         ),
         prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
+        baseline=baseline,
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
     from assay import registry
+    from assay.api.gates import keeper_of
     from assay.cli.access import Access
 
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+        file=settings.gates,
+    )
+    # Before a password is asked for, and long before a model is.
+    keeper = keeper_of(
+        gates,
+        settings.metrics or registry.BUILT_IN_METRICS,
+        baseline=settings.baseline,
+        output=settings.output,
+        advice="; --metrics adds to them",
+    )
     access = Access.gathered(user=user, password=password, token=token, needed=_needs_access(settings))
     if settings.db is not None and settings.db.startswith("denodo+http"):
         settings = replace(settings, db=access.denodo_database(settings.db, config))
@@ -215,7 +253,14 @@ def run(  # one parameter an option
         return
     reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
     run_settings(
-        settings, system=opened, overwrite=overwrite, rescore=rescore, as_json=as_json, quiet=quiet, reports=reports
+        settings,
+        system=opened,
+        overwrite=overwrite,
+        rescore=rescore,
+        as_json=as_json,
+        quiet=quiet,
+        reports=reports,
+        keeper=keeper,
     )
 
 
@@ -246,12 +291,14 @@ def run_settings(
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    keeper: GateKeeper | None = None,
 ) -> None:
-    """Evaluate what the settings say, and show it."""
-    from assay.api import evaluate
-    from assay.cli.output import show, write_reports
+    """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
+    from assay.api import Run, evaluate
+    from assay.cli.output import printed_report, show, write_reports
     from assay.cli.progress import progress
 
+    printed = printed_report(reports, as_json=as_json)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
@@ -270,7 +317,7 @@ def run_settings(
                 answers,
                 databases=settings.db,
                 metrics=settings.metrics,
-                limits=_limits(settings),
+                limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",
                 workers=settings.workers,
                 output=folder,
@@ -283,6 +330,7 @@ def run_settings(
                 tags=settings.tags or (),
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
+                on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
     except KeyboardInterrupt:
@@ -294,10 +342,13 @@ def run_settings(
     finally:
         if system is not None:
             system.close()
+    if keeper is not None:
+        done = Run(keeper.judged(done.record))
     written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=folder, written=written)
-    if folder is None and not written and not as_json:
+    show(done, as_json=as_json, folder=folder, written=written, on_stderr=printed is not None)
+    if folder is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
+    exit_for(done.record.gates)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:
@@ -309,14 +360,4 @@ def _files(settings: RunFileSettings) -> FileOptions:
         case_fields=settings.case_fields,
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
-    )
-
-
-def _limits(settings: RunFileSettings) -> Limits:
-    default = Limits()
-    memory = settings.max_memory_mib
-    return Limits(
-        timeout_s=default.timeout_s if settings.timeout_s is None else settings.timeout_s,
-        max_rows=default.max_rows if settings.max_rows is None else settings.max_rows,
-        max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
     )

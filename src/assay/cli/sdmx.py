@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.gates import (
+    AlphaOption,
+    BaselineOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    exit_for,
+    gathered,
+)
 from assay.errors import InputError, Interrupted, UsageError
 from assay.ports import System
+
+if TYPE_CHECKING:
+    from assay.api.gates import GateKeeper
 
 
 def sdmx(  # one parameter an option
@@ -60,8 +74,17 @@ def sdmx(  # one parameter an option
     verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the workbook: Overview, Statistics.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
-    md: Annotated[Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")] = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    alpha: AlphaOption = None,
+    must_pass: MustPassOption = None,
+    baseline: BaselineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -72,10 +95,22 @@ def sdmx(  # one parameter an option
     A live assistant:  assay sdmx cases/ --system chat:https://host/openai/deployments/statgpt -o runs/live
     """
     from assay import registry
+    from assay.api.gates import keeper_of
     from assay.cli.access import Access
+    from assay.runs.selecting import SELECTION_METRICS
 
     if predictions is not None and system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+    )
+    computed = [metric.name for metric in SELECTION_METRICS]
+    keeper = keeper_of(gates, computed, baseline=baseline, output=output)
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     answers: Path | System
     if predictions is not None:
@@ -106,6 +141,7 @@ def sdmx(  # one parameter an option
         as_json=as_json,
         quiet=quiet,
         reports={"xlsx": xlsx, "html": html, "md": md, "junit": junit},
+        keeper=keeper,
     )
 
 
@@ -129,12 +165,18 @@ def run_selections(
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    keeper: GateKeeper | None = None,
 ) -> None:
-    """Evaluate selections as the options say, and show the run. A live system is closed in the end."""
+    """Evaluate selections as the options say, and show the run. A live system is closed in the end.
+
+    Ends with status 1 where a gate is missed.
+    """
+    from assay.api import Run
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import show, write_reports
+    from assay.cli.output import printed_report, show, write_reports
     from assay.cli.progress import progress
 
+    printed = printed_report(reports, as_json=as_json)
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
     try:
@@ -155,6 +197,7 @@ def run_selections(
                 tags=tags,
                 limit=limit,
                 allow_unmatched=allow_unmatched,
+                on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
     except KeyboardInterrupt:
@@ -166,7 +209,10 @@ def run_selections(
     finally:
         if not isinstance(answers, Path):
             answers.close()
+    if keeper is not None:
+        done = Run(keeper.judged(done.record))
     written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=output, written=written)
-    if output is None and not written and not as_json:
+    show(done, as_json=as_json, folder=output, written=written, on_stderr=printed is not None)
+    if output is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")
+    exit_for(done.record.gates)

@@ -70,14 +70,16 @@ class Execution:
     columns: tuple[str, ...] = ()
     undecodable_text: bool = False
     """Some text was not valid UTF-8: its bad bytes stand in the result as surrogate escapes."""
+    head: tuple[Row, ...] = ()
+    """The first rows as they came, kept of a case that is not correct where the result itself is not."""
 
     @property
     def succeeded(self) -> bool:
         """Whether the query ran to its end, rows or not."""
         return self.status in ("rows", "empty")
 
-    def without_rows(self) -> Execution:
-        """The same evidence without the rows."""
+    def without_rows(self, *, head: int = 0) -> Execution:
+        """The same evidence without the rows, but for the first ``head`` ones."""
         if self.result is None:
             return self
         # Not dataclasses.replace: every case passes here, and this is several times as fast.
@@ -89,6 +91,7 @@ class Execution:
             row_count=self.row_count,
             columns=self.columns,
             undecodable_text=self.undecodable_text,
+            head=self.result.rows[:head],
         )
 
 

@@ -24,23 +24,24 @@ from assay.reports.diff_view import (
     SideView,
 )
 from assay.reports.gates import gate_rows
-from assay.reports.text import clipped, interval, one_line, percent, plural, visible
+from assay.reports.text import clipped, interval, one_line, percent, plural
 from assay.reports.view import Fact
 
 CASES = 5
 """How many cases of each kind are shown in full, where nothing else is asked for."""
 _QUERY_LENGTH = 2000
-_KINDS: tuple[tuple[ShownKind, str, str], ...] = (
+KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("fixed", "fixed", "wrong in the baseline, right in the candidate"),
     ("broken", "broken", "right in the baseline, wrong in the candidate"),
     ("better", "more often right", "a greater share of the repeated answers is right"),
     ("worse", "less often right", "a smaller share of the repeated answers is right"),
     ("otherwise", "still wrong, but otherwise", "wrong in both, in different ways"),
-    ("unscored", "unscored in one of them", "no scored answer on at least one side"),
+    ("unscored", "unscored", "no scored answer on at least one side"),
     ("still_right", "still right", "right in both"),
     ("still_wrong", "still wrong in the same way", "wrong in both"),
     ("flaky", "as unsteady as before", "the same share of right answers, neither none nor all"),
 )
+"""What becomes of a case, what that is called, and what it means."""
 _SHOWN_ONE_BY_ONE = frozenset({"fixed", "broken", "better", "worse", "otherwise", "unscored"})
 _TESTS = {
     "mcnemar_exact": "McNemar's exact test",
@@ -54,6 +55,10 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
     by_kind = _by_kind(diff.changes)
     lead_metric = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
     direction, lead, rest = _answer(diff, lead_metric)
+    # The headline was chosen beforehand and stands alone; the others are many looks at the same data.
+    figures = {
+        one.metric: figure_of(one, diff, direction=direction if one is lead_metric else None) for one in diff.metrics
+    }
     return DiffView(
         title=f"{label_of(diff.candidate)} against {label_of(diff.baseline)}",
         baseline=_side("baseline", diff.baseline),
@@ -61,24 +66,24 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         headline_metric=metric_name(diff.headline_metric),
         confidence=f"{diff.settings.confidence * 100:g} %",
         direction=direction,
+        firm=lead_metric is None or figures[lead_metric.metric].beyond,
         lead=lead,
         rest=rest,
         counts=tuple(
-            KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in _KINDS if by_kind[kind]
+            KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in KINDS if by_kind[kind]
         ),
-        notes=tuple(visible(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
+        notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
         gates=gate_rows(diff.gates),
         changes=tuple(
             _change_table(kind, name, meaning, by_kind[kind], shown)
-            for kind, name, meaning in _KINDS
+            for kind, name, meaning in KINDS
             if by_kind[kind] and kind in _SHOWN_ONE_BY_ONE
         ),
         metrics=tuple(
             DiffMetricRow(
                 metric=metric_name(one.metric),
                 meaning=meanings.METRICS.get(one.metric, ""),
-                # The headline was chosen beforehand and stands alone; the others are many looks at the same data.
-                figure=figure_of(one, diff, direction=direction if one is lead_metric else None),
+                figure=figures[one.metric],
                 headline=one is lead_metric,
             )
             for one in diff.metrics
@@ -96,6 +101,7 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
     """How a metric's difference reads; ``direction`` where it was decided elsewhere."""
     alpha = diff.settings.alpha
     unscored = f", {one.unscored:,} unscored" if one.unscored else ""
+    holds_zero = one.low is not None and one.high is not None and one.low <= 0 <= one.high
     p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
     return DiffFigure(
         diff=one,
@@ -105,8 +111,9 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
         interval=points_interval(one.low, one.high),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
-        tally=f"{plural(one.n, 'case')}{unscored}",
+        tally=f"{one.n:,}{unscored}",
         direction=direction or direction_of(one.difference, p_value, alpha),
+        beyond=not holds_zero,
     )
 
 
@@ -134,6 +141,8 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
     ending = f"; {told}" if told else ""
     if direction != "unclear":
         lead = "Better" if direction == "better" else "Worse"
+        if one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0 <= one.high:
+            lead += " on these cases, perhaps not on others"
         return direction, lead, f"{_movement(metric, one)} over {cases}{ending}"
     these = "this case" if one.n == 1 else f"these {cases}"
     limits = [f"a difference below {points(one.detectable, signed=False)} points would probably go unnoticed"]
@@ -148,10 +157,11 @@ def _movement(metric: str, one: MetricDiff) -> str:
     """``match rose by 2.3 points [0.8, 3.9], from 71.2 % to 73.5 %``."""
     difference = one.difference or 0.0
     if not difference:
-        bounds = points_interval(one.low, one.high)
+        bounds = points_interval(one.low, one.high, signed=False)
         changed = one.gained + one.lost
-        why = f"{one.gained:,} gained, {one.lost:,} lost" if changed else "and no case changed"
-        return f"{metric} is {percent(one.candidate)} in both, {why}{' ' if bounds else ''}{bounds}"
+        why = f"{plural(one.gained, 'case')} gained, {one.lost:,} lost" if changed else "and no case changed"
+        ending = f", a difference of 0 points {bounds}" if bounds else ""
+        return f"{metric} is {percent(one.candidate)} in both, {why}{ending}"
     low, high = (one.low, one.high) if difference > 0 else (_negated(one.high), _negated(one.low))
     bounds = points_interval(low, high, signed=False)
     size = f"{points(difference, signed=False)} points{' ' if bounds else ''}{bounds}"
@@ -168,14 +178,9 @@ def _own_notes(one: MetricDiff | None, direction: Direction) -> Iterable[str]:
     if one is None or one.low is None or one.high is None or one.difference is None:
         return
     holds_zero = one.low <= 0 <= one.high
-    if direction in ("better", "worse") and holds_zero:
-        if one.clusters is not None:
-            yield (
-                f"The difference is more than chance over these cases, but the interval, which allows for the cases "
-                f"of each of {plural(one.clusters, 'database')} being alike, holds 0: other databases may say otherwise."
-            )
-        else:
-            yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."
+    # Where the interval allows for databases, the record says so itself.
+    if direction in ("better", "worse") and holds_zero and one.clusters is None:
+        yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."
     elif direction == "unclear" and not holds_zero:
         yield "The interval leaves 0 out, but the test, which is the stricter here, does not rule out chance."
 
@@ -189,7 +194,7 @@ def _power(one: MetricDiff | None, diff: RunDiff) -> str:
         size = points(one.detectable, signed=False)
         said = (
             f"{plural(one.n, 'case')} show a difference of {size} points or more with a power of {power} "
-            f"at α = {alpha}, where as many cases differ as here."
+            f"at α = {alpha}, where {'cases' if one.clusters is None else 'cases and databases'} vary as here."
         )
     if one.cases_needed is not None and one.difference:
         observed = points(one.difference, signed=False)
@@ -205,7 +210,10 @@ def _methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
         alike = "each case standing alone"
         if one.clusters is not None:
             alike = f"allowing for the cases of each of {plural(one.clusters, 'database')} being alike"
-        yield f"{settings.confidence * 100:g} % interval: of the mean of the paired differences, {alike}."
+        yield (
+            f"{settings.confidence * 100:g} % interval: of the mean of the paired differences, {alike}; the wider of a "
+            f"bootstrap ({settings.resamples:,} resamples, seed {settings.seed}) and a score interval."
+        )
     tests = dict.fromkeys(each.test for each in diff.metrics if each.test is not None)
     if tests:
         yield f"p: two-sided, by {' or '.join(_TESTS[test] for test in tests)}."
@@ -218,11 +226,15 @@ def _methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
 
 
 def _by_kind(changes: Sequence[CaseChange]) -> dict[ShownKind, list[CaseChange]]:
-    found: dict[ShownKind, list[CaseChange]] = {kind: [] for kind, _, _ in _KINDS}
+    found: dict[ShownKind, list[CaseChange]] = {kind: [] for kind, _, _ in KINDS}
     for change in changes:
-        otherwise = change.kind == "still_wrong" and change.otherwise
-        found["otherwise" if otherwise else change.kind].append(change)
+        found[kind_of(change)].append(change)
     return found
+
+
+def kind_of(change: CaseChange) -> ShownKind:
+    """As what a case is shown."""
+    return "otherwise" if change.kind == "still_wrong" and change.otherwise else change.kind
 
 
 def _change_table(kind: ShownKind, name: str, meaning: str, changes: Sequence[CaseChange], shown: int) -> ChangeTable:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
 from assay.reports.build import view_of
-from assay.reports.diff_build import view_of_diff
+from assay.reports.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.diff_view import DiffFigure, DiffView, ShownKind
 from assay.reports.html import page
 from assay.reports.html_data import case_detail, facet_of, failure_names, payload
@@ -16,25 +16,25 @@ from assay.reports.view import CaseView
 
 _QUESTION, _REASON = 240, 200
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
-_STATES: tuple[tuple[ShownKind, str, str, str, str], ...] = (
-    ("broken", "Broken", "↓", "incorrect", "right in the baseline, wrong in the candidate"),
-    ("fixed", "Fixed", "↑", "correct", "wrong in the baseline, right in the candidate"),
-    ("worse", "Less often right", "↘", "incorrect", "a smaller share of the repeated answers is right"),
-    ("better", "More often right", "↗", "correct", "a greater share of the repeated answers is right"),
-    ("otherwise", "Wrong otherwise", "≠", "unscored", "wrong in both, in different ways"),
-    ("unscored", "Unscored", "–", "unscored", "no scored answer on at least one side"),
-    ("flaky", "Unsteady", "~", "unscored", "the same share of right answers, neither none nor all"),
-    ("still_wrong", "Still wrong", "✗", "still", "wrong in both, in the same way"),
-    ("still_right", "Still right", "✓", "still", "right in both"),
-)
-"""Kind, label, mark, tone and meaning, in the order in which the page has the cases."""
+_STATES: Mapping[ShownKind, tuple[str, str]] = {
+    "broken": ("↓", "incorrect"),
+    "fixed": ("↑", "correct"),
+    "worse": ("↘", "incorrect"),
+    "better": ("↗", "correct"),
+    "otherwise": ("≠", "unscored"),
+    "unscored": ("–", "unscored"),
+    "flaky": ("~", "unscored"),
+    "still_wrong": ("✗", "still"),
+    "still_right": ("✓", "still"),
+}
+"""Mark and tone of a kind, in the order in which the page has the cases."""
 
 
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
     view = view_of_diff(diff)
-    kinds = [kind for kind, *_ in _STATES]
-    changes = sorted(diff.changes, key=lambda change: kinds.index(_kind(change)))
+    kinds = list(_STATES)
+    changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
     pairs = list(_pairs(changes, baseline, candidate))
     return page(
         "diff.html",
@@ -42,7 +42,7 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
             "view": view,
             "scale": _scale(row.figure for row in view.metrics),
             "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
-            "states": {kind: (mark, tone) for kind, _, mark, tone, _ in _STATES},
+            "states": _STATES,
         },
         data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
         scripts=_SCRIPTS,
@@ -50,10 +50,6 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
 
 
 _Pair = tuple[Evidence, CaseView, Evidence, CaseView]
-
-
-def _kind(change: CaseChange) -> ShownKind:
-    return "otherwise" if change.otherwise else change.kind
 
 
 def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterable[_Pair]:
@@ -76,17 +72,19 @@ def _shown(run: Run) -> Mapping[str, Evidence]:
 
 
 def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
-    present = [state for state in _STATES if any(_kind(change) == state[0] for change in changes)]
-    places = {kind: place for place, (kind, *_) in enumerate(present)}
+    kinds = list(map(kind_of, changes))
+    present = [kind for kind in _STATES if kind in kinds]
+    told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
     ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
     return {
         "kind": "diff",
         "headline": view.headline_metric,
         "states": [
-            {"name": kind, "label": label, "mark": mark, "tone": tone, "meaning": meaning}
-            for kind, label, mark, tone, meaning in present
+            {"name": kind, "label": told[kind][0], "meaning": told[kind][1], "mark": mark, "tone": tone}
+            for kind, (mark, tone) in _STATES.items()
+            if kind in present
         ],
-        "state": [places[_kind(change)] for change in changes],
+        "state": [present.index(kind) for kind in kinds],
         "id": ids,
         "link": distinct(ids),
         "answer": [],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.reports.diff_view import (
+    SIGNS_MEANING,
     ChangeRow,
     ChangeTable,
     DiffFigure,
@@ -18,6 +19,7 @@ from assay.reports.diff_view import (
     DiffView,
     Direction,
     ShownKind,
+    SideText,
     first_names,
     most_changed,
 )
@@ -33,9 +35,10 @@ MATCH_NAMES = 10
 MARGIN = 2
 _WIDEST = 100
 _NAME_WIDTH = 28
-_LEAST_BAR, _WIDEST_BAR = 11, 41
+_LEAST_BAR, _GOOD_BAR, _WIDEST_BAR = 11, 21, 41
+_FIRM = 4
+"""Columns kept above this give way for a bar at all; the others already for one that is easy to read."""
 _COLOURS: dict[Direction, str] = {"better": "green", "worse": "red", "unclear": "yellow", "unknown": "default"}
-SIGNS: dict[Direction, str] = {"better": "▲", "worse": "▼", "unclear": "·", "unknown": " "}
 _KIND_STYLES: dict[ShownKind, tuple[str, str]] = {
     "still_right": ("━", "green dim"),
     "fixed": ("█", "green"),
@@ -58,13 +61,14 @@ def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> 
     inner = max(20, width - 2 * MARGIN)
     parts: list[RenderableType] = [Text(), _panel(view, inner), *_sides(view, inner)]
     if view.gates:
-        parts += [title("Gates"), drawn_gates(view.gates, inner)]
+        parts += [title(f"Gates: {view.gates_passed}"), drawn_gates(view.gates, inner)]
     for table in view.changes:
         parts += _change_table(table)
     if view.metrics:
         figures = [row.figure for row in view.metrics]
         names = [Text(row.metric, style="bold" if row.headline else "") for row in view.metrics]
         parts += [title("Metrics"), *_forest("metric", names, figures, inner)]
+        parts.append(Text(SIGNS_MEANING, style="dim"))
     parts += [Text(said, style="dim") for said in view.only_in_one]
     for group in view.groups:
         parts += _group_table(view, group, inner)
@@ -124,12 +128,11 @@ def drawn_steps(steps: Sequence[tuple[str, str]]) -> list[Text]:
 def _panel(view: DiffView, width: int) -> RenderableType:
     from rich.text import Text
 
-    parts: list[RenderableType] = [
-        Text.assemble((view.lead, f"bold {_COLOURS[view.direction]}"), ": ", view.rest),
-    ]
+    colour = _COLOURS[view.direction if view.firm else "unclear"]
+    parts: list[RenderableType] = [Text.assemble((view.lead, f"bold {colour}"), ": ", view.rest)]
     if view.counts:
         cells = max(10, min(width, _WIDEST) - 6)
-        parts += [Text(), _kinds_bar(view, cells), _kinds_legend(view)]
+        parts += [Text(), _kinds_bar(view, cells), *_kinds_legend(view, cells)]
     foot = f"{view.headline_metric}, {view.confidence} interval"
     return framed(parts, view.notes, head=view.title, foot=foot, width=width)
 
@@ -152,63 +155,75 @@ def _kinds_bar(view: DiffView, cells: int) -> Text:
     return bar
 
 
-def _kinds_legend(view: DiffView) -> Text:
+def _kinds_legend(view: DiffView, width: int) -> list[Text]:
+    """What the signs of the bar stand for; an entry is never torn apart."""
     from rich.text import Text
 
     counts = {one.kind: one for one in view.counts}
-    legend = Text()
+    lines = [Text()]
     for kind, (sign, style) in _KIND_STYLES.items():
         if kind in counts:
-            legend.append("   " if legend else "").append(sign, style=style)
-            legend.append(f"\u00a0{counts[kind].count:,}", style="bold").append(
-                "\u00a0" + counts[kind].name.replace(" ", "\u00a0")
-            )
-    return legend
+            entry = Text.assemble((sign, style), " ", (f"{counts[kind].count:,}", "bold"), f" {counts[kind].name}")
+            if lines[-1] and lines[-1].cell_len + 3 + entry.cell_len > width:
+                lines.append(Text())
+            lines[-1].append("   " if lines[-1] else "").append_text(entry)
+    return lines
 
 
 def _sides(view: DiffView, width: int) -> list[RenderableType]:
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=max(10, width // 3))
-    grid.add_column(no_wrap=True, overflow="ellipsis")
-    for side in (view.baseline, view.candidate):
-        grid.add_row(Text(side.role, style="dim"), Text(side.label, style="bold"), Text(f"by itself {side.own}"))
-    return [Text(), grid]
+    sides = (view.baseline, view.candidate)
+    labels = [Text(side.label, style="bold") for side in sides]
+    room = min(max(10, width // 3), max(label.cell_len for label in labels))
+    lines: list[RenderableType] = [Text()]
+    for side, label in zip(sides, labels, strict=True):
+        line = _padded(Text(side.role, style="dim"), len("candidate")).append_text(_padded(label, room))
+        lines.append(_unbroken(line.append(f"by itself {side.own}")))
+    return lines
+
+
+def _padded(text: Text, room: int) -> Text:
+    """Text cut or filled up to that many columns, and the gap to what follows."""
+    shown = text.copy()
+    shown.truncate(room, overflow="ellipsis", pad=True)
+    return shown.append("  ")
+
+
+def _unbroken(line: Text) -> Text:
+    """A line that is cut where the terminal ends."""
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
 
 
 def _change_table(table: ChangeTable) -> list[RenderableType]:
-    from rich.table import Table
     from rich.text import Text
 
     style = _KIND_STYLES[table.kind][1].removesuffix(" dim")
     head = title(f"{table.title}: {table.count:,}").append(f"  {table.meaning}", style="dim")
     parts: list[RenderableType] = [head]
-    if table.rows:
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
-        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        for row in table.rows:
-            grid.add_row(Text(row.id, style=f"bold {style}"), _said_of(row))
-        parts.append(grid)
+    room = min(_NAME_WIDTH, max((Text(row.id).cell_len for row in table.rows), default=0))
+    for row in table.rows:
+        names = [Text(row.id, style=f"bold {style}"), Text(), Text()]
+        parts += [
+            _unbroken(_padded(name, room).append_text(said)) for name, said in zip(names, _said_of(row), strict=True)
+        ]
     if table.more:
         lead = "and " if table.rows else ""
-        parts.append(Text(f"{lead}{first_names(table.more, MORE_IDS)}", style="dim", no_wrap=True, overflow="ellipsis"))
+        parts.append(Text(f"{lead}{first_names(table.more, MORE_IDS)}", style="dim"))
     return parts
 
 
-def _said_of(row: ChangeRow) -> Text:
+def _said_of(row: ChangeRow) -> tuple[Text, Text, Text]:
     from rich.text import Text
 
-    said = Text(row.question or "(no question)")
-    if row.where:
-        said.append(f"  {row.where}", style="dim")
-    for role, side in (("baseline ", row.baseline), ("candidate", row.candidate)):
-        said.append(f"\n{role} ", style="dim").append(side.state, style="green" if side.state == "right" else "")
-        said.append(f": {side.reason}" if side.reason else "", style="dim")
-    return said
+    question = Text(row.question or "(no question)").append(f"  {row.where}" if row.where else "", style="dim")
+
+    def told(role: str, side: SideText) -> Text:
+        said = Text(f"{role.ljust(10)}", style="dim").append(side.state, style="green" if side.state == "right" else "")
+        return said.append(f": {side.reason}" if side.reason else "")
+
+    return question, told("baseline", row.baseline), told("candidate", row.candidate)
 
 
 def _group_table(view: DiffView, table: DiffGroupTable, width: int) -> list[RenderableType]:
@@ -259,8 +274,11 @@ def _forest(head: str, names: Sequence[Text], figures: Sequence[DiffFigure], wid
     def room() -> int:
         return width - named - 2 - sum(column.width + 2 for column in columns)
 
-    while room() < _LEAST_BAR and any(column.keep < 9 for column in columns):
-        columns.remove(min(columns, key=lambda column: column.keep))
+    while columns[1:]:
+        least = min(columns, key=lambda column: column.keep)
+        if room() >= (_LEAST_BAR if least.keep > _FIRM else _GOOD_BAR):
+            break
+        columns.remove(least)
     scale = max([0.01, *(abs(end) for one in figures for end in _ends(one))])
     cells = min(_WIDEST_BAR, room()) // 2 * 2 - 1
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -290,7 +308,7 @@ def _columns(figures: Sequence[DiffFigure]) -> list[_Column]:
         return [Text(text, style="dim") for text in texts]
 
     def signed(one: DiffFigure) -> Text:
-        return Text(f"{SIGNS[one.direction]} {one.difference}", style=f"bold {_COLOURS[one.direction]}")
+        return Text(f"{one.sign} {one.difference}", style=f"bold {_COLOURS[one.direction]}")
 
     columns = [
         _Column(head="points", cells=[signed(one) for one in figures], keep=9),
@@ -299,7 +317,7 @@ def _columns(figures: Sequence[DiffFigure]) -> list[_Column]:
         _Column(head="p", cells=[Text(one.p_value) for one in figures], keep=6),
         _Column(head="adjusted", cells=dim([one.adjusted_p_value for one in figures]), keep=4),
         _Column(head="+/-", cells=[Text(f"{one.diff.gained:,}/{one.diff.lost:,}") for one in figures], keep=3),
-        _Column(head="cases", cells=dim([one.tally.removesuffix(" cases") for one in figures]), keep=2),
+        _Column(head="cases", cells=dim([one.tally for one in figures]), keep=2),
     ]
     return [column for column in columns if any(cell.plain for cell in column.cells)]
 
@@ -330,7 +348,9 @@ def _interval_bar(one: DiffFigure, cells: int, scale: float) -> Text:
 def _axis(cells: int, scale: float) -> Text:
     from rich.text import Text
 
-    end = f"{scale * 100:.3g}"
+    end = f"{scale * 100:.1f}"
     low, high = f"-{end}", f"+{end}"
-    left = cells // 2 - len(low)
-    return Text(low + " " * left + "0" + " " * (cells - len(low) - left - 1 - len(high)) + high, style="dim")
+    half = cells // 2
+    if half < len(high) + 1:
+        return Text("0".center(cells), style="dim")
+    return Text(low.ljust(half) + "0" + high.rjust(cells - half - 1), style="dim")

@@ -16,6 +16,16 @@ from assay.reports.view import Fact, GateRow
 Direction = Literal["better", "worse", "unclear", "unknown"]
 """``unclear``: chance alone could make the difference; ``unknown``: there is nothing to compare."""
 
+SIGNS: dict[tuple[Direction, bool], str] = {
+    ("better", True): "▲",
+    ("better", False): "△",
+    ("worse", True): "▼",
+    ("worse", False): "▽",
+}
+"""By direction and whether the interval leaves 0 out; anything else may be chance."""
+NO_SIGN = "·"
+SIGNS_MEANING = "▲ better, ▼ worse; △ ▽ on these cases, while the interval holds 0; · may be chance"
+
 ShownKind = ChangeKind | Literal["otherwise"]
 """``otherwise``: still wrong, but in another way."""
 
@@ -36,8 +46,16 @@ class DiffFigure:
     """``0.003``, or nothing."""
     adjusted_p_value: str
     tally: str
-    """``1,034 cases, 3 unscored``."""
+    """Cases: ``1,034, 3 unscored``."""
     direction: Direction
+    beyond: bool
+    """Whether the interval leaves 0 out. One that allows for cases of a database being alike may not, where the test,
+    which is of these very cases, rules out chance."""
+
+    @property
+    def sign(self) -> str:
+        """As `SIGNS_MEANING` has it."""
+        return SIGNS.get((self.direction, self.beyond), NO_SIGN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +168,8 @@ class DiffView:
     confidence: str
     """Such as ``95 %``."""
     direction: Direction
+    firm: bool
+    """Whether the interval of the headline leaves 0 out, too."""
     lead: str
     """The answer in a word or a few: ``Better``, ``No difference that these 120 cases can show``."""
     rest: str
@@ -169,6 +189,11 @@ class DiffView:
     """What so many cases can show, in a sentence; empty where nothing is known of it."""
     methods: tuple[str, ...]
     """How interval and p came about: sentences."""
+
+    @property
+    def gates_passed(self) -> str:
+        """Such as ``3 of 4 passed``."""
+        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
 
     @property
     def sentence(self) -> str:

@@ -15,6 +15,7 @@ from assay.reports.excel_summary import (
     cached,
     chart,
     write_counts,
+    write_gates,
     write_repeats,
     write_times,
 )
@@ -59,7 +60,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     sheet = page.sheet
     sheet.hide_gridlines(2)
     sheet.set_default_row(LINE_POINTS + 2)
-    sheet.set_column(0, 0, _first_width(run))
+    sheet.set_column(0, 0, _first_width(run, view))
     sheet.set_column(1, _COLUMNS, _WIDTH)
     sheet.set_landscape()
     sheet.set_paper(9)
@@ -69,6 +70,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     if selection is not None:
         row = _write_pooled(page, row + 1, selection)
     row = _write_notes(page, row + 1, view)
+    row = write_gates(page, row + 1, view) if view.gates else row
     if numbers.by_tag:
         row = _write_groups(page, row + 1, "tag", numbers.by_tag)
     if selection is not None:
@@ -82,9 +84,9 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
         row = write_counts(page, row + 1, title, counted)
 
 
-def _first_width(run: Run) -> float:
-    """Wide enough for the names of groups and dimensions, within reason."""
-    names = [group.name or "" for group in run.aggregates.by_tag]
+def _first_width(run: Run, view: RunView) -> float:
+    """Wide enough for the names of groups, dimensions and gates, within reason."""
+    names = [group.name or "" for group in run.aggregates.by_tag] + [row.gate for row in view.gates]
     if run.aggregates.selection is not None:
         names += [total.dimension for total in run.aggregates.selection.by_dimension]
     return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))

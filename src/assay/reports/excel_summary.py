@@ -21,6 +21,7 @@ from assay.reports.excel_page import (
     lines_of,
     word_width,
 )
+from assay.reports.gates import missed
 from assay.reports.view import CountRow, Figure, GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
@@ -58,6 +59,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     sheet.set_margins(0.4, 0.4, 0.5, 0.5)
     _write_table(page, [*groups, view.overall], columns)
     row = _write_notes(page, len(groups) + 3, view, metrics)
+    row = write_gates(page, row + 1, view) if view.gates else row
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     row = write_repeats(page, row, view)
@@ -70,6 +72,7 @@ def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
     """Wide enough for the names of groups, metrics and counts, within reason."""
     names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
     names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:_COUNT_ROWS]]
+    names += [row.gate for row in view.gates]
     return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
 
 
@@ -304,6 +307,20 @@ def write_times(page: Page, row: int, view: RunView) -> int:
         for column, value in enumerate((spread.median_s, spread.p90_s, spread.max_s, spread.mean_s), start=1):
             page.number(row, column, value, "fine_seconds")
         page.number(row, 5, spread.n, "count")
+        row += 1
+    return row
+
+
+def write_gates(page: Page, row: int, view: RunView) -> int:
+    """What was demanded of the run, and whether it is so. Gives the row after."""
+    page.text(row, 0, f"Gates: {view.gates_passed}", "section")
+    page.head(row + 1, ["Gate", "State", "  Found", *[""] * 8])
+    row += 2
+    for gate in view.gates:
+        page.text(row, 0, gate.gate, "name")
+        page.text(row, 1, gate.state, "text")
+        said = (gate.found, f"wanted {gate.wanted}", missed(gate))
+        page.text(row, 2, "; ".join(filter(None, said)), "beside")
         row += 1
     return row
 

@@ -43,8 +43,11 @@ def conclusion(results: Sequence[GateResult]) -> str:
 
 
 def plain_cells(rows: Sequence[GateRow]) -> list[tuple[str, ...]]:
-    """One gate a row, for aligned columns; the last one holds what is missed and by which cases."""
-    return [(row.state, row.gate, f"wanted {row.wanted}", f"found {row.found}", missed(row)) for row in rows]
+    """One gate a row, for aligned columns; the last one holds all that was found."""
+    return [
+        (row.state, row.gate, f"wanted {row.wanted}", "; ".join(filter(None, (f"found {row.found}", missed(row)))))
+        for row in rows
+    ]
 
 
 def missed(row: GateRow) -> str:

@@ -24,7 +24,7 @@ from assay.reports.selection_tables import dimension_legend
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_STYLES = ("report.css", "browser.css")
+_STYLES: Sequence[str] = ("report.css", "browser.css")
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
 
 
@@ -39,13 +39,14 @@ class HtmlReporter:
         from markupsafe import Markup
 
         view = view_of(run)
-        trend, styles = None, list(_STYLES)
+        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
+        limits = view.selection.term_limits if view.selection else None
+        trend = None
+        styles = _STYLES
         if run.history:
             from assay.reports.history_html import TREND_CSS, over_time
 
-            trend, styles = over_time(run), [*_STYLES, TREND_CSS]
-        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
-        limits = view.selection.term_limits if view.selection else None
+            trend, styles = over_time(run), (*_STYLES, TREND_CSS)
         return page(
             "report.html",
             {

@@ -1,10 +1,10 @@
 """The whole run as one JSON document, for machines.
 
-Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``settings``, ``provenance``,
-``aggregates``, ``cases``. Field names are those of `assay.model`; what is absent is null. A case has
-``case``, ``prediction``, ``verdict``, ``scores``, ``cause``, and of queries ``comparison``,
-``gold_executions`` and ``predicted_execution``; of SDMX selections ``turns`` in their place, with every
-judged term (docs/formats.md).
+Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``gates`` (what was demanded of the
+run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
+those of `assay.model`; what is absent is null. A case has ``case``, ``prediction``, ``verdict``,
+``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
+SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
 
 Cells of the aligned rows keep their value and type:
 
@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
-from assay.model import AlignedRow, Cell, Evidence, Run
+from assay.model import AlignedRow, Cell, Evidence, Execution, Run
 from assay.reports.build import view_of
 
 FORMAT_VERSION = 1
@@ -59,6 +59,7 @@ class JsonReporter:
                 "text": f"{view.headline.text} {view.headline.interval}".strip(),
                 "tally": view.tally,
             },
+            "gates": [_builtins(result) for result in run.gates],
             "settings": _builtins(run.settings),
             "provenance": _builtins(run.provenance),
             "aggregates": _builtins(run.aggregates),
@@ -74,6 +75,13 @@ class JsonReporter:
             _write(case(item), written)
         written += b"]}\n"
         return bytes(written)
+
+
+def document(value: dict[str, object]) -> bytes:
+    """A value as a JSON document with a line break at its end."""
+    written = bytearray()
+    _write(value, written)
+    return bytes(written) + b"\n"
 
 
 def _write(value: dict[str, object], written: bytearray) -> None:
@@ -138,8 +146,8 @@ def _case(item: Evidence) -> dict[str, object]:
         "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
         "scores": [_builtins(score) for score in item.scores],
         "comparison": comparison,
-        "gold_executions": [_fields_but(execution, "result") for execution in item.gold_executions],
-        "predicted_execution": item.predicted_execution and _fields_but(item.predicted_execution, "result"),
+        "gold_executions": [_execution(execution) for execution in item.gold_executions],
+        "predicted_execution": item.predicted_execution and _execution(item.predicted_execution),
         "cause": item.cause,
     }
 
@@ -154,6 +162,11 @@ def _selection_case(item: Evidence) -> dict[str, object]:
         "turns": item.turns,
         "cause": item.cause,
     }
+
+
+def _execution(execution: Execution) -> dict[str, object]:
+    head = [[cell_json(cell) for cell in row] for row in execution.head]
+    return {**_fields_but(execution, "result", "head"), "head": head}
 
 
 def _row(row: AlignedRow) -> dict[str, object]:
@@ -171,8 +184,8 @@ def _builtins(value: object) -> dict[str, object]:
     return built
 
 
-def _fields_but(value: object, left_out: str) -> dict[str, object]:
-    """The fields of a dataclass but one, which holds cells."""
+def _fields_but(value: object, *left_out: str) -> dict[str, object]:
+    """The fields of a dataclass but those that hold cells."""
     from dataclasses import fields
 
     import msgspec
@@ -180,7 +193,7 @@ def _fields_but(value: object, left_out: str) -> dict[str, object]:
     return {
         field.name: msgspec.to_builtins(getattr(value, field.name))
         for field in fields(value)  # type: ignore[arg-type]
-        if field.name != left_out
+        if field.name not in left_out
     }
 
 

@@ -3,11 +3,14 @@
 The shape is the one that Jenkins' ``junit-10.xsd`` describes and that GitLab, GitHub's reporters, Azure and
 CircleCI read: ``testsuites`` with one ``testsuite``, in it ``properties`` and a ``testcase`` a case.
 
-- incorrect: ``failure``. Its message is the reason, its body the evidence.
+- incorrect: ``failure``. Its message is the reason, its body the evidence: the reason, both queries, the first rows
+  that each returned, and how they differ. It is plain text for a fixed-width font; servers show it as it is.
 - unscored because something broke (gold, engine, setup, the judge, or the system could not be asked): ``error``.
   The test could not be carried out, somebody has to act, and a run whose gold is broken must not come out green.
 - unscored because there is nothing to compare with (no gold query, no target): ``skipped``. The question was asked
   on purpose and nobody is to blame; CI servers count these and let the build pass.
+
+Repeated answers to one question are tests of their own, told apart by name: ``12 [answer 2 of 3]: How many …``.
 
 ``time`` is in seconds, 0 where nothing is known: some readers fail where it is missing. ``timestamp`` is in UTC,
 without a zone, as the schema has it.
@@ -16,22 +19,28 @@ without a zone, as the schema has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
-from assay.model import Evidence, Run
+from assay.model import Evidence, Execution, Run
 from assay.reports.build import view_of
 from assay.reports.caseview import case_view, failures
+from assay.reports.gates import missed
+from assay.reports.heads import head_table
 from assay.reports.repeats import answer_name
 from assay.reports.selection_text import details
 from assay.reports.text import clipped, one_line, plural, visible
-from assay.reports.view import CaseLink, QueryView, RunView
+from assay.reports.view import CaseLink, CaseView, DifferenceView, QueryView, RunView
 
 _ALL_BODIES = 16_000_000
 """Characters of evidence in the whole file: GitLab refuses reports beyond some 30 MB."""
 _LONGEST_BODY, _SHORTEST_BODY = 8000, 300
-_MESSAGE_LENGTH, _NAME_LENGTH = 400, 160
+_MESSAGE_LENGTH, _NAME_LENGTH, _ID_LENGTH = 400, 160, 130
+_SHORTEST_QUERY = 200
+_NOTE = 40
+"""Characters for the blank line behind a text and for saying how much of it is cut."""
 _CLASS_TAGS = 2
 _TAGS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -74,11 +83,12 @@ class JunitReporter:
             ElementTree.SubElement(properties, "property", {"name": name, "value": value})
         wrong = len(told) - told.count(None)
         room = max(_SHORTEST_BODY, min(_LONGEST_BODY, _ALL_BODIES // max(1, wrong)))
-        for item, tag, time_s in zip(run.evidence, told, times, strict=True):
-            named = {"classname": _class_name(item), "name": _name(item, answer_name(item, run))}
-            case = ElementTree.SubElement(suite, "testcase", {**named, "time": _seconds(time_s)})
-            if tag is not None:
-                _tell(case, item, tag, room)
+        names = _names(run)
+        for item, name, tag, time_s in zip(run.evidence, names, told, times, strict=True):
+            case = ElementTree.SubElement(
+                suite, "testcase", {"classname": _class_name(item), "name": name, "time": _seconds(time_s)}
+            )
+            _tell(case, item, tag, room)
         ElementTree.indent(root)
         content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
         return content + b"\n"
@@ -94,21 +104,33 @@ def _told(item: Evidence) -> str | None:
     return "skipped" if failure is None or failure.kind == "no_gold" else "error"
 
 
-def _tell(case: ElementTree.Element, item: Evidence, tag: str, room: int) -> None:
-    """What is wrong with a case, as the element ``tag``."""
+def _tell(case: ElementTree.Element, item: Evidence, tag: str | None, room: int) -> None:
+    if tag is None:
+        return
     reason = one_line(item.verdict.reason, limit=_MESSAGE_LENGTH)
     if tag == "skipped":
         ElementTree.SubElement(case, "skipped", {"message": reason})
         return
     told = ElementTree.SubElement(case, tag, {"message": reason, "type": _type(item)})
     # What XML cannot hold is gone here: control characters and half characters show as marks.
-    told.text = clipped("\n\n".join(_body(item)), limit=room)
+    told.text = clipped("\n\n".join(_body(item, room)), limit=room)
+
+
+def _names(run: Run) -> Iterable[str]:
+    """A name a test, no two the same: servers keep one test of a name."""
+    seen: Counter[str] = Counter()
+    for item in run.evidence:
+        name = _name(item, answer_name(item, run))
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
 def _name(item: Evidence, answer: str) -> str:
     """The id first: servers tell by class and name which case of the last run this is."""
-    said = item.case.name or item.case.question
-    name = f"{item.case.id}, {answer}" if answer else item.case.id
+    name = one_line(item.case.id, limit=_ID_LENGTH)
+    if answer:
+        name += f" [{answer}]"
+    said = one_line(item.case.name or item.case.question)
     return one_line(f"{name}: {said}" if said else name, limit=_NAME_LENGTH)
 
 
@@ -127,37 +149,80 @@ def _type(item: Evidence) -> str:
     return one_line(item.cause, limit=60) if item.cause else item.outcome
 
 
-def _body(item: Evidence) -> Iterable[str]:
-    """The evidence, a blank line to come between its parts."""
-    yield visible(item.verdict.reason)
-    yield from failures(item)
+def _body(item: Evidence, room: int) -> Iterable[str]:
+    """The evidence in about ``room`` characters, a blank line to come between its parts."""
+    opening = [visible(item.verdict.reason), *failures(item)]
     if item.turns or item.case.turns:
-        yield f"Question: {visible(item.case.question)}"
-        if item.turns:
-            yield details(item.turns, case=item.case, limit=_LONGEST_BODY)
-        for number, answer in enumerate(item.prediction.turns, start=1):
-            said = answer.raw or answer.text
-            if said:
-                yield f"Answer to turn {number}:\n{clipped(said, limit=2000)}"
-        return
+        return [*opening, *_conversation(item)]
     shown = case_view(item, CaseLink(id="", anchor=""))
-    yield f"Question: {shown.question}"
-    yield from map(_query, shown.golds)
-    if shown.predicted is not None:
-        yield _query(shown.predicted)
-    if shown.near_misses:
-        yield "\n".join(f"Near miss: {miss}" for miss in shown.near_misses)
+    opening.append(f"Question: {clipped(shown.question, limit=room // 4)}")
+    closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
     if shown.difference is not None:
-        signs = {"matched": " ", "missing": "-", "extra": "+"}
-        rows = (
-            f"{signs.get(row.state, ' ')} {' | '.join(cell.whole for cell in row.cells)}"
-            for row in shown.difference.rows
-        )
-        yield "\n".join((f"Difference (- gold only, + predicted only): {shown.difference.summary}", *rows))
+        closing.append(clipped(_difference(shown.difference), limit=room // 3))
+    heads = _heads(item, shown)
+    # Long queries are cut before any row is.
+    fixed = sum(len(part) + _NOTE for part in (*opening, *closing, *(heading + head for heading, _, head in heads)))
+    longest = _longest([len(query or "") + _NOTE for _, query, _ in heads], room - fixed)
+    queries = (part for heading, query, head in heads for part in _query(heading, query, head, longest - _NOTE))
+    return [*opening, *queries, *closing]
 
 
-def _query(query: QueryView) -> str:
-    return f"{query.label} ({query.outcome})" + (f":\n{query.query}" if query.query is not None else "")
+def _longest(lengths: Sequence[int], room: int) -> int:
+    """How long a text may be so that all fit into the room together, those cut to it that are longer."""
+    for place, length in enumerate(sorted(lengths)):
+        share = room // (len(lengths) - place)
+        if length > share:
+            return share
+        room -= length
+    return max(lengths, default=0)
+
+
+def _conversation(item: Evidence) -> Iterable[str]:
+    yield f"Question: {visible(item.case.question)}"
+    if item.turns:
+        yield details(item.turns, case=item.case, limit=_LONGEST_BODY)
+    for number, answer in enumerate(item.prediction.turns, start=1):
+        said = answer.raw or answer.text
+        if said:
+            yield f"Answer to turn {number}:\n{clipped(said, limit=2000)}"
+
+
+def _heads(item: Evidence, shown: CaseView) -> list[tuple[str, str | None, str]]:
+    """Of gold and then of the prediction: the heading, the query, and the first rows that it returned."""
+    queries: list[tuple[QueryView, Execution | None]] = [
+        (gold, item.gold_executions[place] if place < len(item.gold_executions) else None)
+        for place, gold in enumerate(shown.golds)
+    ]
+    if shown.predicted is not None:
+        queries.append((shown.predicted, item.predicted_execution))
+    return [
+        (f"{query.label} ({query.outcome})", query.query, _rows(query.label, execution)) for query, execution in queries
+    ]
+
+
+def _rows(label: str, execution: Execution | None) -> str:
+    table = head_table(execution) if execution is not None else None
+    if execution is None or table is None:
+        return ""
+    whole = len(execution.head) == execution.row_count
+    return f"{label}: {'all' if whole else 'first'} {plural(len(execution.head), 'row')}\n{table}"
+
+
+def _query(heading: str, query: str | None, head: str, longest: int) -> Iterable[str]:
+    yield heading if query is None else f"{heading}:\n{clipped(query, limit=max(_SHORTEST_QUERY, longest))}"
+    if head:
+        yield head
+
+
+def _difference(difference: DifferenceView) -> str:
+    signs = {"matched": " ", "missing": "-", "extra": "+"}
+    lines = [f"Difference (- gold only, + predicted only): {difference.summary}"]
+    if any(difference.columns):
+        lines.append("  " + " | ".join(difference.columns))
+    lines += (f"{signs[row.state]} {' | '.join(cell.whole for cell in row.cells)}" for row in difference.rows)
+    if difference.rows_left_out:
+        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
+    return "\n".join(lines)
 
 
 def _time_s(item: Evidence) -> float:
@@ -201,14 +266,17 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
             )
         ),
     )
+    for row in view.gates:
+        found = "; ".join(filter(None, (f"{row.state}: wanted {row.wanted}", f"found {row.found}", missed(row))))
+        yield f"gate.{row.gate}", found
     for metric in view.metrics:
         rate = metric.figure.rate
         yield f"metric.{metric.metric}", "n/a" if rate.value is None else f"{rate.value:.6f}"
         between = "" if rate.low is None or rate.high is None else f", {rate.low:.6f} to {rate.high:.6f}"
         confidence = f" at {view.confidence}" if between else ""
         yield f"metric.{metric.metric}.n", f"{plural(rate.n, 'case')}, {rate.unscored:,} unscored{between}{confidence}"
-    for row in view.repeats.rows if view.repeats else ():
-        for name, figure in ((f"pass@{row.k}", row.any), (f"pass^{row.k}", row.all)):
+    for passed in view.repeats.rows if view.repeats else ():
+        for name, figure in ((f"pass@{passed.k}", passed.any), (f"pass^{passed.k}", passed.all)):
             yield name, "n/a" if figure.rate.value is None else f"{figure.rate.value:.6f}"
     if numbers.selection is not None:
         for name in ("precision", "recall", "f1"):

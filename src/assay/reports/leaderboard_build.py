@@ -8,7 +8,7 @@ from assay.model import Leaderboard, Standing, StandingPair
 from assay.reports.diff_build import facts_of, label_of, metric_name
 from assay.reports.diff_text import p_text, points, points_interval
 from assay.reports.leaderboard_view import LeaderboardView, PairFigure, StandingRow
-from assay.reports.text import interval, number, one_line, percent, plural, visible
+from assay.reports.text import interval, number, one_line, percent, plural
 from assay.reports.view import Figure
 
 SAME = "="
@@ -24,8 +24,8 @@ def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
         confidence=f"{board.settings.confidence * 100:g} %",
         lead=_lead(board),
         cases=_cases(board),
-        notes=tuple(map(visible, board.notes)),
-        standings=tuple(_standing(one, len(board.standings)) for one in board.standings),
+        notes=tuple(map(one_line, board.notes)),
+        standings=tuple(map(_standing, board.standings)),
         matrix=_matrix(board),
         pairs=tuple(_pair(pair, board) for pair in board.pairs),
         legend=tuple(_legend(board)),
@@ -42,7 +42,7 @@ def is_apart(pair: StandingPair, board: Leaderboard) -> bool:
 def _lead(board: Leaderboard) -> str:
     if not board.standings:
         return "There is no run to rank."
-    first = board.standings[0]
+    first, metric = board.standings[0], metric_name(board.metric)
     if first.rate.value is None:
         return "Nothing to rank: no case is scored in every run."
     value = f"{percent(first.rate.value)} {interval(first.rate)}".strip()
@@ -51,12 +51,12 @@ def _lead(board: Leaderboard) -> str:
     tied = [pair.first + pair.second for pair in pairs if not is_apart(pair, board)]
     if not tied:
         ending = ", significantly above every other run" if pairs else ""
-        return f"{name} is first: {metric_name(board.metric)} {value}{ending}."
+        return f"{name} is first: {metric} {value}{ending}."
     others = [label_of(board.standings[place].run) for place in sorted(tied)]
     if len(tied) == len(board.standings) - 1 and len(tied) > 1:
-        return f"No best run: {name} has the highest {metric_name(board.metric)}, {value}, but no other can be told apart from it."
+        return f"No best run: {name} has the highest {metric}, {value}, but no other can be told apart from it."
     return (
-        f"No single best run: {name} has the highest {metric_name(board.metric)}, {value}, "
+        f"No single best run: {name} has the highest {metric}, {value}, "
         f"but {_listed(others)} cannot be told apart from it."
     )
 
@@ -74,7 +74,7 @@ def _cases(board: Leaderboard) -> str:
     return f"{said}."
 
 
-def _standing(one: Standing, runs: int) -> StandingRow:
+def _standing(one: Standing) -> StandingRow:
     rate = one.rate
     whole = float(rate.numerator).is_integer()
     tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"

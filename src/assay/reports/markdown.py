@@ -1,4 +1,4 @@
-"""A run as Markdown, made for a pull-request comment.
+"""A run as Markdown, made for a pull-request comment and for a job's summary page (``$GITHUB_STEP_SUMMARY``).
 
 Whatever came from outside stands in code spans and code blocks, where GitHub and GitLab render no
 HTML, follow no link and notify nobody; fences are longer than any run of backticks within.
@@ -20,6 +20,7 @@ from assay.reports.view import (
     CrossTable,
     DifferenceView,
     DisagreementRow,
+    GateRow,
     GroupTable,
     QueryView,
     RunView,
@@ -27,7 +28,7 @@ from assay.reports.view import (
 )
 
 _LENGTH = 60_000
-"""Characters at most: GitHub refuses comments of more than 65,536."""
+"""Characters: GitHub refuses comments of more than 65,536, and step summaries of more than 1 MiB."""
 _CASES = 20
 _GROUP_ROWS = 25
 _PAIRS = 6
@@ -47,11 +48,32 @@ class MarkdownReporter:
         """The whole report, short enough for one comment; what is left out is counted."""
         wrong = [item for item in run.evidence if item.outcome == "incorrect"]
         broken = [item for item in run.evidence if item.outcome == "unscored"]
-        shown: list[Evidence] = [*broken[: _CASES // 4], *wrong[:_CASES]]
+        shown = [*_first_of_each(broken)[: _CASES // 4], *_first_of_each(wrong)[:_CASES]]
         view = view_of(run, detailed=shown, terms=_TERMS)
-        numbers = "\n".join(_numbers(view))
+        numbers = _fitting(_numbers(view), _LENGTH)
         details = _details(view, len(wrong) + len(broken), _LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
+
+
+def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Of several answers to a case the first: another question tells a reader more than another answer."""
+    firsts: dict[str, Evidence] = {}
+    for item in evidence:
+        firsts.setdefault(item.case.id, item)
+    return list(firsts.values())
+
+
+def _fitting(lines: Iterable[str], room: int) -> str:
+    """Whole lines as far as there is room: a run may have hundreds of metrics. Tables end well at any line."""
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return "\n".join(
+                [*kept, "", "What follows is too long for a comment: the HTML and JSON reports have it.", ""]
+            )
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def _numbers(view: RunView) -> Iterable[str]:
@@ -67,6 +89,9 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets."
+    if view.gates:
+        yield from section(f"Gates: {view.gates_passed}")
+        yield from grid(("", "gate", "wanted", "found", "missed by", "cases"), map(_gate, view.gates[:_GROUP_ROWS]))
     if view.selection:
         yield from selection_numbers(view, view.selection)
     for table in () if view.selection else view.first_groups:
@@ -126,6 +151,12 @@ def _numbers(view: RunView) -> Iterable[str]:
         )
     yield from section("Run")
     yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
+
+
+def _gate(row: GateRow) -> Sequence[str]:
+    state = "✅ passed" if row.passed else "❌ **missed**"
+    which = cell_code(named_ids(row.cases)) if row.cases else ""
+    return state, cell_code(row.gate), plain(row.wanted), plain(row.found), plain(row.missed_by), which
 
 
 def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:

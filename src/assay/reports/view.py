@@ -309,6 +309,8 @@ class RunView:
     """For SDMX runs only."""
     times: tuple[TimeRow, ...] = ()
     usage: tuple[UsageRow, ...] = ()
+    repeats: RepeatsView | None = None
+    """None where each question was asked once."""
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
 
@@ -316,9 +318,6 @@ class RunView:
     def gates_passed(self) -> str:
         """Such as ``3 of 4 passed``."""
         return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
-
-    repeats: RepeatsView | None = None
-    """None where each question was asked once."""
 
     @property
     def beside(self) -> tuple[BesideHeadline, ...]:

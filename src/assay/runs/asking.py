@@ -14,7 +14,7 @@ from assay.model import Case, Prediction
 from assay.ports import System
 from assay.runs.codec import decode_value, encode_value
 from assay.runs.journal import ANSWERS, Journal, JournalLine, damaged
-from assay.runs.progress import Progress
+from assay.runs.progress import Progress, counted
 from assay.systems.asking import ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
@@ -38,7 +38,7 @@ def ask(
     arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too, but it is asked
     again when the same command runs again. Raises SystemUnusable where the system can answer nothing at all.
     """
-    wanted = _wanted(cases, repeats)
+    wanted, noun = _wanted(cases, repeats), counted(repeats)
     answers: dict[_Key, Prediction] = {}
     with _open_answers(folder) as journal:
         digests = _digests(system, cases, repeats)
@@ -51,8 +51,8 @@ def ask(
 
         def say() -> None:
             if on_progress is not None:
-                progress = Progress(stage="asking", total=len(wanted), finished=len(answers), resumed=resumed)
-                on_progress(progress)
+                state = Progress(stage="asking", total=len(wanted), finished=len(answers), resumed=resumed, noun=noun)
+                on_progress(state)
 
         def keep(prediction: Prediction) -> None:
             key = prediction.case_id, free[prediction.case_id].pop()

@@ -142,7 +142,13 @@ def _plain(evidence: Evidence) -> bool:
     """Whether JSON holds every cell of the sample as it is, as far as their types tell."""
     lines = evidence.comparison.aligned if evidence.comparison is not None else ()
     rows = chain.from_iterable((line.gold or (), line.predicted or ()) for line in lines)
-    return set(map(type, chain.from_iterable(rows))) <= _PLAIN
+    heads = chain.from_iterable(execution.head for execution in _executions(evidence))
+    return set(map(type, chain.from_iterable(chain(rows, heads)))) <= _PLAIN
+
+
+def _executions(evidence: Evidence) -> tuple[Execution, ...]:
+    predicted = evidence.predicted_execution
+    return evidence.gold_executions if predicted is None else (*evidence.gold_executions, predicted)
 
 
 def decode_evidence(line: bytes) -> Evidence:
@@ -211,6 +217,13 @@ def unpack_task(packed: object, kind: type[_Value]) -> _Value:
 
 
 def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
+    if any(execution.head for execution in _executions(evidence)):
+        predicted = evidence.predicted_execution
+        evidence = replace(
+            evidence,
+            gold_executions=tuple(_with_head(gold, change) for gold in evidence.gold_executions),
+            predicted_execution=predicted and _with_head(predicted, change),
+        )
     comparison = evidence.comparison
     if comparison is None or not comparison.aligned:
         return evidence
@@ -223,6 +236,10 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
         for line in comparison.aligned
     )
     return replace(evidence, comparison=replace(comparison, aligned=aligned))
+
+
+def _with_head(execution: Execution, change: Callable[[Row], Row]) -> Execution:
+    return replace(execution, head=tuple(map(change, execution.head))) if execution.head else execution
 
 
 def _valid_text(value: Any) -> Any:

@@ -16,7 +16,7 @@ from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, 
 from assay.runs.journal import Journal, JournalLine, damaged
 from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
-from assay.runs.progress import Progress
+from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
 from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder, relabel
 from assay.runs.timing import time_pairs
@@ -128,7 +128,8 @@ class _Judging:
         """Say how far it has come."""
         if self._on_progress:
             total, finished = len(self.job.works), len(self.found)
-            self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed))
+            noun = counted(self.job.settings.repeats)
+            self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed, noun=noun))
 
 
 def _taken_over(journal: Journal, line: JournalLine, work: Work) -> Evidence:

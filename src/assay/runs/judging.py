@@ -113,6 +113,7 @@ class CaseJudge:
         if strict_order:
             flags |= {"strict_order"}
         verdict = _Finding(prediction, golds, predicted, comparison, index, flags).verdict()
+        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
         executions = Executions(
             golds=golds,
             predicted=predicted,
@@ -124,8 +125,8 @@ class CaseJudge:
             verdict=verdict,
             scores=tuple(score_one(metric, case, prediction, executions, comparison) for metric in self._metrics),
             comparison=comparison,
-            gold_executions=tuple(gold.without_rows() for gold in golds),
-            predicted_execution=predicted.without_rows() if predicted else None,
+            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
+            predicted_execution=predicted.without_rows(head=head) if predicted else None,
         )
         return Judged(evidence=evidence, executions=executions)
 
@@ -271,6 +272,8 @@ class CaseJudge:
         return found
 
 
+_HEAD_ROWS = 5
+"""Of each result, where a reader will want to see what came back."""
 # Atomic, so that a text of many comments is read once and not in all ways to divide it.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
 _NO_QUERY = re.compile(rf"{_BLANK}(pragma|explain)\b", re.IGNORECASE | re.DOTALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,26 +46,23 @@ class PairedColumn:
 
 def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> list[PairedColumn]:
     """The metrics that both runs have, in the candidate's order."""
+    import numpy
+
     repeated = max(baseline.repeats, candidate.repeats) > 1
     graded = baseline.graded | candidate.graded
+    old = numpy.array([old.values for old, _ in pairs], dtype=numpy.float64)
+    new = numpy.array([new.values for _, new in pairs], dtype=numpy.float64)
     return [
         PairedColumn(
             metric=metric,
             binary=metric not in graded,
             repeated=repeated,
-            baseline=_column(baseline, metric, (old for old, _ in pairs)),
-            candidate=_column(candidate, metric, (new for _, new in pairs)),
+            baseline=old[:, baseline.metrics.index(metric)],
+            candidate=new[:, place],
         )
-        for metric in candidate.metrics
+        for place, metric in enumerate(candidate.metrics)
         if metric in baseline.metrics
     ]
-
-
-def _column(run: RunRecords, metric: str, cases: Iterable[CaseRecord]) -> NDArray[Any]:
-    import numpy
-
-    place = run.metrics.index(metric)
-    return numpy.array([case.values[place] for case in cases], dtype=numpy.float64)
 
 
 def compare_metrics(columns: Sequence[PairedColumn], pairs: Pairs, settings: DiffSettings) -> tuple[MetricDiff, ...]:

@@ -15,3 +15,10 @@ class Progress:
     finished: int
     resumed: int = 0
     """Of the finished, those that an earlier, interrupted run had finished."""
+    noun: Literal["cases", "answers"] = "cases"
+    """What is counted: answers, where each question is asked several times."""
+
+
+def counted(repeats: int) -> Literal["cases", "answers"]:
+    """What a run counts that asks each question so often."""
+    return "cases" if repeats == 1 else "answers"

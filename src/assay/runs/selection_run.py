@@ -12,7 +12,7 @@ from assay.model import Case, Evidence, Prediction, Provenance, Run, RunSettings
 from assay.runs.asking import OnProgress
 from assay.runs.codec import encode_evidence
 from assay.runs.journal import Journal
-from assay.runs.progress import Progress
+from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
 from assay.runs.selecting import SELECTION_METRICS, judge_case
 from assay.runs.selection_totals import selection_totals
@@ -72,13 +72,13 @@ def _digest(case_id: str, repeat: int) -> str:
 
 def _counted(job: SelectionJob, on_progress: OnProgress | None) -> Iterator[int]:
     """The places of the cases, telling how far one has come."""
-    total = len(job.cases)
+    total, noun = len(job.cases), counted(job.settings.repeats)
     for index in range(total):
         if on_progress is not None:
-            on_progress(Progress(total=total, finished=index))
+            on_progress(Progress(total=total, finished=index, noun=noun))
         yield index
     if on_progress is not None:
-        on_progress(Progress(total=total, finished=total))
+        on_progress(Progress(total=total, finished=total, noun=noun))
 
 
 def _judge(job: SelectionJob, index: int) -> Evidence:

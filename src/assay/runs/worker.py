@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.engines.executor import Executor
 from assay.errors import PluginError
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, PairTiming, Prediction
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.codec import encode_evidence, unpack_task
 from assay.runs.judging import CaseJudge
@@ -44,6 +44,8 @@ class CaseTask:
     """What metrics outside the worker need executed."""
     keep_rows: bool = False
     """Send the rows back too, for metrics outside the worker."""
+    head_rows: int = 0
+    """Send the first so many rows of each result back, for whoever shows them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +108,26 @@ def time_pair(executor: Executor, task: TimingTask) -> tuple[PairTiming, ...]:
 
 
 def _judge(judge: CaseJudge, task: CaseTask) -> bytes | CaseOutcome:
-    if not task.keep_rows:
+    if not task.keep_rows and not task.head_rows:
         return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
     judged = judge.judge(task.case, task.prediction, task.url, task.requests)
-    return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=judged.executions)
+    executions = judged.executions if task.keep_rows else _heads(judged.executions, task.head_rows)
+    return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=executions)
+
+
+def _heads(executions: Executions, rows: int) -> Executions:
+    """Gold and prediction with their first rows only."""
+
+    def head(execution: Execution) -> Execution:
+        result = execution.result
+        if result is None or len(result.rows) <= rows:
+            return execution
+        return replace(execution, result=replace(result, rows=result.rows[:rows]))
+
+    return Executions(
+        golds=tuple(map(head, executions.golds)),
+        predicted=None if executions.predicted is None else head(executions.predicted),
+    )
 
 
 def load_metric(reference: str) -> Metric:

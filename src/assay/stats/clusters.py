@@ -25,6 +25,10 @@ class ClusterSums:
         """Over all differences."""
         return float(self.sums.sum() / self.counts.sum())
 
+    def mirrored(self) -> ClusterSums:
+        """Those of the same cases with the runs swapped."""
+        return _ordered(self.counts, -self.sums)
+
     @property
     def variance_of_mean(self) -> float:
         """Of the mean over all differences, from how far the clusters lie from it; needs two clusters at least.
@@ -75,8 +79,14 @@ def cluster_sums(values: NDArray[Any], clusters: Sequence[Hashable] | NDArray[An
     import numpy
 
     codes = cluster_codes(clusters, len(values))
-    counts, sums = numpy.bincount(codes), numpy.bincount(codes, weights=values)
-    order = numpy.lexsort((counts, sums))
+    return _ordered(numpy.bincount(codes), numpy.bincount(codes, weights=values))
+
+
+def _ordered(counts: NDArray[Any], sums: NDArray[Any]) -> ClusterSums:
+    import numpy
+
+    # Rounded, because sums in another order differ in their last digits.
+    order = numpy.lexsort((sums, counts, numpy.round(sums, 9)))
     return ClusterSums(counts=counts[order], sums=sums[order])
 
 

@@ -65,7 +65,7 @@ def sign_flip_test(
 
     Exact where the patterns make few enough different sums: yes/no differences always (`mcnemar_exact`), and
     16 different ones. Where the sum of squares is spread as over 1,000 equal differences or more ((Σd²)²/Σd⁴),
-    by the normal distribution, whose error is then below 3 % of p for p > 0.0001. Else by ``permutations``
+    by the normal distribution, whose error is then within 5 % of p for p > 0.001. Else by ``permutations``
     random patterns, the observed one counted as one of them (Phipson & Smyth 2010), so that p is at least
     1 / (permutations + 1). Deterministic for a seed. Loads numpy. Raises `UsageError` for values that are not
     finite, or for other than one cluster per difference.

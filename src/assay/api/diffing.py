@@ -24,6 +24,7 @@ from assay.model import Run as RunRecord
 from assay.model import RunDiff as RunDiffRecord
 from assay.runs.compare import diff_runs
 from assay.runs.leaderboard import rank
+from assay.runs.store import load_run
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
 """A run, or the folder that one was saved in: of that, only what a comparison needs is read."""
@@ -32,10 +33,11 @@ RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
 class RunDiff:
     """Two runs over the same cases: what was fixed and broken, and how sure the difference is."""
 
-    __slots__ = ("record",)
+    __slots__ = ("_runs", "record")
 
-    def __init__(self, record: RunDiffRecord) -> None:
+    def __init__(self, record: RunDiffRecord, runs: tuple[RunRecord | Path, RunRecord | Path]) -> None:
         self.record = record
+        self._runs = runs
 
     @property
     def baseline(self) -> RunHead:
@@ -98,7 +100,12 @@ class RunDiff:
         from assay.reports.diff_formats import render_diff
 
         target, name = _target(path, format)
-        target.write_bytes(render_diff(self.record, name))
+        target.write_bytes(render_diff(self.record, name, runs=self.runs))
+
+    def runs(self) -> tuple[RunRecord, RunRecord]:
+        """The baseline and the candidate with all their evidence, read where they were given as folders."""
+        baseline, candidate = (run if isinstance(run, RunRecord) else load_run(run) for run in self._runs)
+        return baseline, candidate
 
     def __repr__(self) -> str:
         return (
@@ -185,7 +192,8 @@ def diff(
         UsageError: a setting cannot be.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
-    return RunDiff(diff_runs(_run(baseline), _run(candidate), settings=settings))
+    runs = (_run(baseline), _run(candidate))
+    return RunDiff(diff_runs(*runs, settings=settings), runs)
 
 
 def leaderboard(

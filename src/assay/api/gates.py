@@ -1,0 +1,128 @@
+"""What a run must reach: checked before it is made, and told of it afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import registry
+from assay.errors import InputError, RunError, UsageError
+from assay.model import Case, DiffSettings, GateResult, Gates
+from assay.model import Run as RunRecord
+from assay.runs.compare import diff_runs
+from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
+from assay.runs.gates import evaluate_gates
+from assay.runs.records import content_of
+from assay.runs.selecting import SELECTION_METRICS
+from assay.runs.store import load_run
+
+if TYPE_CHECKING:
+    from assay.api.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateKeeper:
+    """Gates that fit a run which is still to be made, and the baseline that they compare with."""
+
+    gates: Gates = Gates()  # noqa: RUF009 - frozen
+    baseline: RunRecord | None = None
+
+    def check_cases(self, cases: Sequence[Case]) -> None:
+        """See that every selector fits a case of the run, and that the baseline has one of them, unchanged.
+
+        Raises InputError where that is not so.
+        """
+        check_cases(self.gates, cases)
+        if self.baseline is None or not cases:
+            return
+        known = {content_of(item.case) for item in self.baseline.evidence}
+        if not any(content_of(case) in known for case in cases):
+            raise InputError(
+                f"the baseline has none of the {len(cases):,} cases of this run, question, gold, database, context and "
+                f"options being the same: it was made over {self.baseline.settings.cases}, so name another run"
+            )
+
+    def judged(self, run: RunRecord) -> RunRecord:
+        """The run with what became of its gates. Raises InputError for a selector that fits no case."""
+        if not self.gates.any:
+            return run
+        self.check_cases([item.case for item in run.evidence])
+        return replace(run, gates=results_of(self.gates, run, self.baseline))
+
+
+def check(run: Run, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
+    """Whether a run reaches what is demanded, one result a demand.
+
+    ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
+
+    Raises:
+        UsageError: a value is out of range, something is demanded twice, or the baseline is wanted and absent.
+        InputError: a metric that a run does not compute, a selector that fits no case, no run in the folder.
+        RunError: the baseline is unfinished or damaged.
+    """
+    other = baseline if baseline is None or isinstance(baseline, (str, os.PathLike)) else baseline.record
+    keeper = keeper_of(gates, run.settings.metrics, baseline=other)
+    return keeper.judged(run.record).gates
+
+
+def keeper_of(
+    gates: Gates,
+    metrics: Sequence[str],
+    *,
+    baseline: RunRecord | str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    advice: str = "",
+) -> GateKeeper:
+    """See, before a run is made, that its gates can be evaluated, and read its baseline.
+
+    ``metrics`` are those that the run computes, ``output`` its folder, ``advice`` what a message adds where a metric
+    is not among them. Raises as `check` does, and UsageError for a baseline that nothing is compared with or that is
+    the run itself.
+    """
+    check_gates(gates)
+    known = {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
+    check_metrics(gates, metrics, known=known, advice=advice)
+    gates = resolved(gates, metrics)
+    if baseline is None:
+        if gates.needs_baseline:
+            asked = "max-drop" if gates.max_drop else "fail-on-regression"
+            raise UsageError(f"{asked} compares with an earlier run: name its folder (--baseline RUN)")
+        return GateKeeper(gates=gates)
+    if not gates.needs_baseline:
+        raise UsageError(
+            "a baseline is given, and no gate compares with it: add --max-drop METRIC=VALUE or --fail-on-regression "
+            "(two runs are laid side by side by  assay diff)"
+        )
+    if isinstance(baseline, RunRecord):
+        record, named = baseline, "the baseline"
+    else:
+        if output is not None and Path(output).resolve() == Path(baseline).resolve():
+            raise UsageError(f"{os.fspath(baseline)} is the run and its own baseline: name another folder for one")
+        record, named = _read(Path(baseline)), f"the baseline {os.fspath(baseline)}"
+    check_metrics(gates_that_compare(gates), record.settings.metrics, known=known, of=named)
+    return GateKeeper(gates=gates, baseline=record)
+
+
+def gates_that_compare(gates: Gates) -> Gates:
+    """Only what is demanded in comparison with a baseline."""
+    return replace(gates, minimum=(), must_pass=())
+
+
+def _read(folder: Path) -> RunRecord:
+    try:
+        return load_run(folder)
+    except RunError as error:
+        raise RunError(f"the baseline cannot be used: {error}") from error
+    except InputError as error:
+        raise InputError(f"the baseline cannot be used: {error}") from error
+
+
+def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tuple[GateResult, ...]:
+    """What became of the gates; the runs are compared where a gate compares."""
+    if baseline is None or not gates.needs_baseline:
+        return evaluate_gates(gates, run)
+    diff = diff_runs(baseline, run, settings=DiffSettings(alpha=gates.alpha))
+    return evaluate_gates(gates, run, diff=diff, baseline=baseline)

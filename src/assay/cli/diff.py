@@ -1,0 +1,165 @@
+"""`assay diff`: is the new version better, and which of several is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.gates import (
+    AlphaOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    exit_for,
+    gathered,
+)
+from assay.errors import UsageError
+from assay.model import Gates
+
+if TYPE_CHECKING:
+    from assay.api import RunDiff as Comparison
+    from assay.model import Leaderboard, RunDiff
+
+
+def diff(  # one parameter an option
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN_A RUN_B",
+            help="Folders of finished runs: the baseline, then the candidate. Three or more are ranked.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What three or more runs are ranked by. [default: match]")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file: every case in both.")
+    ] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; '-': print it.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; '-': print it.")
+    ] = None,
+    cases: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Cases of each kind to show. [default: 5; 20 in Markdown]"),
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
+    power: Annotated[
+        float, typer.Option(metavar="SHARE", help="With which a difference that could be seen is seen.")
+    ] = 0.80,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
+    alpha: AlphaOption = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    must_pass: MustPassOption = None,
+) -> None:
+    """Say whether the candidate RUN_B is better than the baseline RUN_A, how sure that is, and on which cases.
+
+    Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
+
+    Gates ask of RUN_B, and only where two runs are compared; one that is missed makes the exit status 1.
+
+    Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
+    """
+    folders = runs or []
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+    )
+    settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
+    from assay.cli.output import printed_report
+
+    targets = {"html": html, "md": md, "json": json}
+    printed_report(targets)
+    if len(folders) < 2:
+        given = f"only {folders[0]} was given" if folders else "none was given"
+        raise UsageError(f"assay diff compares two runs or more, and {given}: write  assay diff RUN_A RUN_B")
+    if len(folders) == 2:
+        if metric is not None:
+            raise UsageError(
+                f"--metric {metric} says what three or more runs are ranked by: of two, every metric is compared"
+            )
+        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=cases)
+        return
+    if gates.any:
+        raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
+    if cases is not None:
+        raise UsageError(f"--cases is of a comparison of two runs, and {len(folders)} are given: leave it out")
+    if html is not None:
+        raise UsageError("--html shows two runs side by side: of a ranking there is --md and --json")
+    _rank(folders, metric, settings, targets=targets)
+
+
+def _compare(
+    baseline: Path,
+    candidate: Path,
+    gates: Gates,
+    settings: dict[str, Any],
+    *,
+    targets: dict[str, Path | None],
+    cases: int | None,
+) -> None:
+    from assay.api import diff as compare
+
+    compared = compare(baseline, candidate, **settings)
+    if gates.any:
+        compared.record = _judged(compared.record, baseline, candidate, gates)
+    _deliver_diff(compared, targets, cases)
+    exit_for(compared.record.gates)
+
+
+def _judged(record: RunDiff, baseline: Path, candidate: Path, gates: Gates) -> RunDiff:
+    """The comparison with what became of the gates."""
+    from assay.api import load_run
+    from assay.api.gates import check
+
+    return replace(record, gates=check(load_run(candidate), gates, baseline if gates.needs_baseline else None))
+
+
+def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:
+    from assay.reports.diff_console import print_diff
+    from assay.reports.diff_formats import render_diff
+
+    record = compared.record
+    _deliver(
+        targets,
+        lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
+        lambda: print_diff(record, cases=cases),
+    )
+
+
+def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:
+    """Write what was asked for, or else show it."""
+    from assay.cli.output import deliver, printed_report, say_written
+
+    written = deliver(targets.items(), render)
+    printed = printed_report(targets) is not None
+    if not written and not printed:
+        show()
+    say_written(written, on_stderr=printed)
+
+
+def _rank(
+    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
+) -> None:
+    from assay.api import leaderboard
+    from assay.reports.diff_console import print_leaderboard
+    from assay.reports.diff_formats import render_leaderboard
+
+    record: Leaderboard = leaderboard(folders, metric=metric, **settings).record
+    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: print_leaderboard(record))

@@ -1,0 +1,72 @@
+"""The pytest plugin: question sets are test files, and each case is a test.
+
+Files ``*.assay.yaml`` and those that the ini option ``assay_cases`` names are collected. Where
+there are none, nothing of Assay but this module is loaded.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.pytest_plugin.collecting import AssayFile, is_settings
+from assay.pytest_plugin.session import Tally
+
+_CASE_FILES = pytest.StashKey[frozenset[Path]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The ini options; docs/pytest.md describes them."""
+    parser.addini("assay_cases", "question sets to collect: paths or globs, relative to this file", type="paths")
+    parser.addini("assay_db", "the database's URL, or a template with {db_id}, where a case file names none")
+    parser.addini("assay_predictions", "the file of answers, where a case file names none")
+    parser.addini("assay_timeout", "seconds for each query, where a case file names none")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and find the files that ``assay_cases`` names. Raises pytest.UsageError."""
+    config.pluginmanager.register(Tally(), "assay-tally")
+    _import_as_it_is(config)
+    config.addinivalue_line("markers", "assay: a case of a question set, judged by Assay")
+    files = tuple(_named_files(config))
+    config.stash[_CASE_FILES] = frozenset(files)
+    if files and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        # Named on purpose, so collected with whatever pytest collects by itself, wherever they are.
+        roots = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
+        config.args.extend(str(file) for file in files if not any(file.is_relative_to(root) for root in roots))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssayFile | None:
+    """Take the files that hold cases."""
+    named = parent.config.stash.get(_CASE_FILES, frozenset())
+    if is_settings(file_path.name) or (named and file_path.resolve() in named):
+        file: AssayFile = AssayFile.from_parent(parent, path=file_path)
+        return file
+    return None
+
+
+def _named_files(config: pytest.Config) -> Iterator[Path]:
+    """The files of ``assay_cases``, each glob's sorted."""
+    seen: set[Path] = set()
+    for named in config.getini("assay_cases"):
+        found = sorted(glob.glob(str(named), recursive=True)) if glob.has_magic(str(named)) else [str(named)]
+        files = [Path(one).resolve() for one in found if Path(one).is_file()]
+        if not files:
+            what = "is a folder: name the file in it" if named.is_dir() else "there is no such file"
+            raise pytest.UsageError(f"assay_cases names {named}: {what}")
+        yield from (file for file in files if file not in seen)
+        seen.update(files)
+
+
+def _import_as_it_is(config: pytest.Config) -> None:
+    """Leave this package's modules out of what pytest rewrites for its assertions.
+
+    It marks the whole of any package that brings a plugin. That finds nothing here, and where no
+    bytecode is kept, as in many containers, it costs each session a second.
+    """
+    marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("assay")

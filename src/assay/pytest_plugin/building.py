@@ -1,0 +1,93 @@
+"""From a case file to its items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.errors import InputError
+from assay.model import Case, Prediction
+from assay.pytest_plugin.collecting import AssayFile, is_settings
+from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
+from assay.pytest_plugin.session import judging_of
+from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
+from assay.settings import RunFileSettings, url_relative_to
+
+
+def items_of(file: AssayFile) -> list[AssayItem]:
+    """An item for each case, in the file's order. Raises AssayError where the file cannot be used."""
+    config = file.config
+    read = read_case_file(file.path, holds_settings=is_settings(file.name), defaults=_defaults(config))
+    source = None if read.has_answers else _fixture(file, read)
+    cases = [work.case for work in read.works]
+    answers = _Answers(cases)
+    judging = judging_of(config)
+    items = []
+    registered: set[str] = set()
+    for name, work in zip(item_names([case.id for case in cases]), read.works, strict=True):
+        item: AssayItem = AssayItem.from_parent(
+            file, name=name, work=work, read=read, source=source, answers=answers, judging=judging
+        )
+        for tag in dict.fromkeys(filter(None, map(marker_name, work.case.tags))):
+            if tag not in registered:
+                # --strict-markers knows only those that are registered.
+                config.addinivalue_line("markers", f"{tag}: a tag of cases that Assay judges")
+                registered.add(tag)
+            item.add_marker(tag)
+        items.append(item)
+    return items
+
+
+def _fixture(file: AssayFile, read: CaseFile) -> str:
+    """The fixture that the answers come from. Raises InputError where there is none to use."""
+    for name in (CALLABLE, MAPPING):
+        found = file.session._fixturemanager.getfixturedefs(name, file)
+        if not found:
+            continue
+        if found[-1].params is not None:
+            raise InputError(f"{file.path}: the fixture {name} has params: each case is judged once, so take one")
+        return name
+    system = f" ({read.system} in it is for  assay run)" if read.system else ""
+    raise InputError(
+        f"{file.path}: nothing says where the answers come from{system}. Write  predictions: FILE  in it, or "
+        f"assay_predictions in pytest's ini file, or define in conftest.py a fixture {CALLABLE} that gives a "
+        f"callable (case -> query) or a fixture {MAPPING} that gives a mapping (id -> query) or a file"
+    )
+
+
+class _Answers:
+    """The answers of one file's cases out of what the fixture gives, read once for each thing that it gives."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self._cases = cases
+        self._source: object = None
+        self._known: dict[str, Prediction] = {}
+
+    def __call__(self, source: object, case_id: str) -> Prediction:
+        if source is not self._source or not self._known:
+            self._known = answers_of(source, self._cases, f"the fixture {MAPPING}")
+            self._source = source
+        return self._known[case_id]
+
+
+def _defaults(config: pytest.Config) -> RunFileSettings:
+    """The settings of pytest's ini file; paths are relative to it. Raises InputError."""
+    folder = config.rootpath if config.inipath is None else config.inipath.parent
+    predictions, db, timeout = (str(config.getini(f"assay_{name}") or "") for name in ("predictions", "db", "timeout"))
+    return RunFileSettings(
+        predictions=str(Path(folder, predictions)) if predictions else None,
+        db=url_relative_to(db, folder) if db else None,
+        timeout_s=_seconds(timeout) if timeout else None,
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise InputError(f"assay_timeout is {text!r}: write a number of seconds above 0, such as 10")
+    return seconds

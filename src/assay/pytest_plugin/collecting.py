@@ -1,0 +1,31 @@
+"""Case files as collectors. Light: pytest makes one for each case file that it passes by, also where it takes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from assay.errors import AssayError
+
+_SUFFIXES = (".assay.yaml", ".assay.yml")
+
+
+def is_settings(name: str) -> bool:
+    """Whether a file of this name holds settings, and its cases or where they are."""
+    return name.lower().endswith(_SUFFIXES)
+
+
+class AssayFile(pytest.Module):
+    """A file of cases. A Module, as pytest's own doctest files are, so that fixtures of every scope have their node."""
+
+    obj = None
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """An item for each case, in the file's order."""
+        from assay.pytest_plugin.building import items_of
+
+        try:
+            return items_of(self)
+        except AssayError as error:
+            raise self.CollectError(str(error)) from error

@@ -1,0 +1,165 @@
+"""A case as a test."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import pytest
+
+from assay.api.case_judging import CaseJudging
+from assay.api.inputs import as_prediction
+from assay.errors import AssayError
+from assay.model import Evidence, Prediction
+from assay.ports import Executions
+from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, OUTCOME
+from assay.pytest_plugin.sources import CaseFile, keywords_of
+from assay.reports.pair import HEAD_ROWS, pair_text
+from assay.runs.plan import Work
+
+CALLABLE = "assay_predict"
+MAPPING = "assay_predictions"
+
+AnswersOf: TypeAlias = Callable[[object, str], Prediction]
+"""From what the fixture gives and a case's id to the answer."""
+
+
+def _by_file() -> None:
+    """An item whose answer is known: it uses no fixture."""
+
+
+def _by_callable(assay_predict: object) -> None:
+    """An item that a callable answers: its parameter is the fixture."""
+
+
+def _by_mapping(assay_predictions: object) -> None:
+    """An item that a mapping or a file answers."""
+
+
+_FUNCTIONS: dict[str | None, Callable[..., None]] = {None: _by_file, CALLABLE: _by_callable, MAPPING: _by_mapping}
+
+
+class AssayItem(pytest.Function):
+    """One case. It is set up where gold gives an answer; the prediction is asked for and judged in its call.
+
+    So a broken gold is an error, as a fixture that fails is one, and costs no question; a wrong
+    answer is a failure.
+    """
+
+    def __init__(
+        self,
+        *,
+        work: Work,
+        read: CaseFile,
+        source: str | None,
+        answers: AnswersOf,
+        judging: CaseJudging,
+        **rest: Any,
+    ) -> None:
+        super().__init__(callobj=_FUNCTIONS[source], **rest)
+        self.case = work.case
+        self._work = work
+        self._read = read
+        self._source = source
+        self._answers = answers
+        self._judging = judging
+        self.extra_keyword_matches.update(keywords_of(work.case))
+        self.add_marker("assay")
+        if not work.case.golds:
+            self.add_marker(pytest.mark.skip(reason="the case has no gold query"))
+        known = ((CASE, work.case.id), (DATABASE, work.case.database), (DIFFICULTY, work.case.difficulty))
+        self.user_properties.extend((name, value) for name, value in known if value is not None)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where it stands, for pytest: the file, for a case has no line that is known in every format."""
+        return self.path, 0, self.name
+
+    def setup(self) -> None:
+        """Set up fixtures, then see that gold gives an answer."""
+        super().setup()
+        evidence, executions = self._judged(Prediction(case_id=self.case.id))
+        if evidence.outcome == "unscored":
+            self._record(evidence)
+            self._fail_unscored(evidence, executions)
+
+    def runtest(self) -> None:
+        """Ask for the answer and judge it."""
+        __tracebackhide__ = _is_not_told
+        evidence, executions = self._judged(self._prediction())
+        self._record(evidence)
+        if evidence.outcome == "incorrect":
+            pytest.fail(pair_text(evidence, executions), pytrace=False)
+        if evidence.outcome == "unscored":
+            self._fail_unscored(evidence, executions)
+
+    def _judged(self, prediction: Prediction) -> tuple[Evidence, Executions]:
+        __tracebackhide__ = _is_not_told
+        read = self._read
+        try:
+            return self._judging.judge(
+                self.case, prediction, self._work.url, columns=read.columns, limits=read.limits, head_rows=HEAD_ROWS
+            )
+        except AssayError as error:
+            message = str(error)
+        return _fail(message)
+
+    def _prediction(self) -> Prediction:
+        """The answer. Raises what the user's callable raises; what is given wrongly fails the item."""
+        __tracebackhide__ = _is_not_told
+        if self._source is None:
+            return self._work.prediction
+        given = self.funcargs[self._source]
+        answer = self._ask(given) if self._source == CALLABLE else None
+        try:
+            if self._source == CALLABLE:
+                return as_prediction(answer, self.case)
+            return self._answers(given, self.case.id)
+        except AssayError as error:
+            message = str(error)
+        return _fail(message)
+
+    def _ask(self, predict: Any) -> object:
+        __tracebackhide__ = _is_not_told
+        if not callable(predict):
+            _fail(f"the fixture {CALLABLE} gives {type(predict).__name__}: give a callable (case -> query)")
+        try:
+            answer = predict(self.case)
+        except Exception:
+            # The per-case boundary: a system that raises has not answered. pytest shows its traceback.
+            self._set(OUTCOME, "incorrect")
+            raise
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()
+            _fail(f"what the fixture {CALLABLE} gives is async: give a plain callable, such as one with asyncio.run")
+        return answer
+
+    def _fail_unscored(self, evidence: Evidence, executions: Executions) -> NoReturn:
+        __tracebackhide__ = _is_not_told
+        _fail(f"unscored: {pair_text(evidence, executions)}")
+
+    def _record(self, evidence: Evidence) -> None:
+        """Put the outcome where reports, JUnit files and other processes find it."""
+        self._set(OUTCOME, evidence.outcome)
+        self._set(FLAGS, ", ".join(sorted(evidence.verdict.flags)))
+
+    def _set(self, name: str, value: str) -> None:
+        self.user_properties[:] = [one for one in self.user_properties if one[0] != name]
+        if value:
+            self.user_properties.append((name, value))
+
+
+def _is_not_told(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether a frame of this module is hidden: from the traceback of what the user's code raised.
+
+    Where the message is all that is shown, hiding every frame would earn a remark of pytest's about that.
+    """
+    return bool(getattr(excinfo.value, "pytrace", True))
+
+
+def _fail(message: str) -> NoReturn:
+    """Fail without a traceback of this package."""
+    __tracebackhide__ = _is_not_told
+    pytest.fail(message, pytrace=False)

@@ -1,0 +1,67 @@
+"""What lives as long as the session: the workers that judge, and the count of what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from assay.api.case_judging import CaseJudging
+
+CASE = "assay.case"
+OUTCOME = "assay.outcome"
+FLAGS = "assay.flags"
+DATABASE = "assay.database"
+DIFFICULTY = "assay.difficulty"
+"""Names of the properties that each item carries: in JUnit files, and from the processes of pytest-xdist."""
+
+_JUDGING = pytest.StashKey["CaseJudging"]()
+
+
+def judging_of(config: pytest.Config) -> CaseJudging:
+    """The session's workers. None starts before the first case is judged."""
+    known = config.stash.get(_JUDGING, None)
+    if known is None:
+        from assay.api.case_judging import CaseJudging
+
+        known = config.stash[_JUDGING] = CaseJudging()
+        config.add_cleanup(known.close)
+    return known
+
+
+class Tally:
+    """Counts cases by outcome. Registered with each session as a plugin of its own."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, str | None] = {}
+        self._skipped: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Called for each phase of each test, under pytest-xdist where the summary is written."""
+        if report.skipped:
+            self._skipped.add(report.nodeid)
+        elif report.when == "teardown":
+            said = {name: value for name, value in report.user_properties if name in (CASE, OUTCOME)}
+            if CASE in said and report.nodeid not in self._skipped:
+                self._outcomes[report.nodeid] = str(said[OUTCOME]) if OUTCOME in said else None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """One line, where any case was judged."""
+        if self._outcomes:
+            terminalreporter.write_line(self.line())
+
+    def line(self) -> str:
+        """Such as ``assay: 33 of 36 correct, 91.7 % [78.2, 97.1] · 1 unscored``."""
+        from assay.reports.text import interval, percent
+        from assay.runs.aggregate import rate_of
+
+        outcomes = list(self._outcomes.values())
+        judged = [float(one == "correct") for one in outcomes if one in ("correct", "incorrect")]
+        rate = rate_of(judged, binary=True)
+        line = f"assay: {sum(map(int, judged)):,} of {len(judged):,} correct"
+        if judged:
+            line += f", {percent(rate.value)} {interval(rate)}"
+        for name, count in (("unscored", outcomes.count("unscored")), ("not judged", outcomes.count(None))):
+            line += f" · {count:,} {name}" if count else ""
+        return line

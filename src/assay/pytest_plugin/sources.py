@@ -1,0 +1,130 @@
+"""What a case file says: its cases, where they are asked, and their answers where a file holds these."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay import registry
+from assay.api.evaluation import check_options
+from assay.api.inputs import FileOptions, read_inputs
+from assay.errors import CaseFileError, InputError
+from assay.model import Case, ColumnRule, DatabaseUrl, Limits, Prediction
+from assay.reports.text import one_line
+from assay.runs.plan import Work, plan_work
+from assay.settings import RunFileSettings, read_run_file
+
+_NAME_LENGTH = 120
+_BUILT_IN = ("parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "tryfirst", "trylast")
+_OF_PLUGINS = ("timeout", "flaky", "asyncio", "anyio", "trio", "xdist_group", "django_db", "order", "dependency")
+_TAKEN = frozenset(["assay", "benchmark", *_BUILT_IN, *_OF_PLUGINS])
+"""Markers that do something: no tag may set them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseFile:
+    """One case file, read and checked."""
+
+    works: tuple[Work, ...]
+    """The cases, each with its database; with the answer too where ``has_answers``."""
+    has_answers: bool
+    columns: ColumnRule
+    limits: Limits
+    system: str | None
+    """A live system that the file names, which is not asked here."""
+
+
+def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSettings) -> CaseFile:
+    """Read a case file, or one of settings that names or holds the cases; what it leaves out is in ``defaults``.
+
+    Raises InputError, as CaseFileError with file, row and column where it is one file's.
+    """
+    own = read_run_file(path) if holds_settings else RunFileSettings(cases=str(path))
+    if own.cases is None:
+        raise CaseFileError("names no cases: write  cases: FILE  or a list of cases under it", path=str(path))
+    settings = replace(defaults, cases=own.cases).overlaid(own)
+    columns: ColumnRule = "strict" if settings.columns == "strict" else "any"
+    check_options(settings.columns or columns)
+    options = FileOptions(
+        case_format=settings.case_format,
+        prediction_format=settings.prediction_format,
+        case_fields=settings.case_fields,
+        prediction_fields=settings.prediction_fields,
+        limit=settings.limit,
+    )
+    # Answers that serve every file of a project hold more than one file's.
+    shared = own.predictions is None
+    inputs = read_inputs(
+        own.cases,
+        settings.predictions or _unasked,
+        options,
+        allow_unmatched=shared or bool(settings.allow_unmatched),
+    )
+    if any(case.turns for case in inputs.cases):
+        raise CaseFileError("holds targets of SDMX selections, which are no queries: use  assay sdmx", path=own.cases)
+    if settings.db is None:
+        raise CaseFileError(
+            "names no database: write  db: URL  in it, or assay_db in pytest's ini file", path=str(path)
+        )
+    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render)
+    for url in {work.url.scheme: work.url for work in works}.values():
+        registry.engine_class(url)
+    return CaseFile(
+        works=tuple(works),
+        has_answers=settings.predictions is not None,
+        columns=columns,
+        limits=settings.limits(),
+        system=settings.system,
+    )
+
+
+def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Prediction]:
+    """What a mapping from id to query, or a prediction file, answers to each case. Raises InputError, UsageError.
+
+    ``what`` names the source, for messages.
+    """
+    try:
+        inputs = read_inputs(cases, source, FileOptions(), allow_unmatched=True)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    return {prediction.case_id: prediction for prediction in inputs.predictions}
+
+
+def item_names(ids: Sequence[str]) -> list[str]:
+    """A name for each case that stands in a node id: visible, on one line, without ``::``, and none twice."""
+    names: list[str] = []
+    seen: set[str] = set()
+    taken = set(ids)
+    for case_id in ids:
+        plain = re.sub(":{2,}", ":", one_line(case_id, limit=_NAME_LENGTH)).strip(":") or "case"
+        name, number = plain, 1
+        while name in seen or (number > 1 and name in taken):
+            number += 1
+            name = f"{plain}-{number}"
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def marker_name(tag: str) -> str | None:
+    """A tag as an identifier; None where nothing of it can be one. Markers that do something get ``tag_`` before."""
+    name = re.sub(r"\W+", "_", tag).strip("_")
+    if not name:
+        return None
+    if name.casefold() in _TAKEN or name[0].isdigit() or keyword.iskeyword(name):
+        return f"tag_{name}"
+    return name
+
+
+def keywords_of(case: Case) -> set[str]:
+    """What ``-k`` finds a case by: its id, the words of its question, tags, difficulty and database."""
+    named = filter(None, (case.id, case.name, case.difficulty, case.database, *case.tags))
+    return {*named, *re.findall(r"\w+", case.question)}
+
+
+def _unasked(_: Case) -> None:
+    """No answer yet."""

@@ -1,0 +1,191 @@
+"""`assay diff` as a process: what it prints and writes, and with which status it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from processes import assay
+
+import assay as package
+from assay.cli.app import run_command_line
+
+CASES = 24
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs ``weak`` (8 of 24 right), ``strong`` (20) and ``equal`` (20, others)."""
+    folder = tmp_path_factory.mktemp("runs")
+    with closing(sqlite3.connect(folder / "numbers.sqlite")) as connection:
+        connection.execute("CREATE TABLE numbers (n INTEGER)")
+    cases = [
+        {"id": f"q{n}", "question": f"What is {n}?", "sql": f"SELECT {n}", "tags": ["smoke"] if n < 4 else []}
+        for n in range(CASES)
+    ]
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
+    for name, right in (("weak", range(8)), ("strong", range(20)), ("equal", range(4, 24))):
+        answers = [{"id": f"q{n}", "sql": f"SELECT {n if n in right else -1}"} for n in range(CASES)]
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+        package.evaluate(
+            folder / "cases.jsonl",
+            folder / f"{name}.jsonl",
+            databases=f"sqlite:///{folder / 'numbers.sqlite'}",
+            metrics=["match", "bird_ex"],
+            workers=1,
+            output=folder / name,
+            name=name,
+        )
+    return folder
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Command:
+    """The command in this process, which is much faster than one of its own."""
+
+    def run(*arguments: object) -> Done:
+        status = run_command_line([str(one) for one in arguments])
+        printed = capfd.readouterr()
+        return Done(returncode=status, stdout=printed.out, stderr=printed.err)
+
+    return run
+
+
+def test_two_runs_are_compared_in_plain_lines_where_nobody_watches(runs: Path) -> None:
+    done = assay("diff", runs / "weak", runs / "strong")
+    assert done.returncode == 0, done.stderr
+    first, second, third, *_ = done.stdout.splitlines()
+    assert first == "strong against weak"
+    assert second.startswith("Better: match rose by 50.0 points [")
+    assert "from 33.3 % to 83.3 % over 24 cases; p < 0.001" in second
+    assert third == "12 fixed, 8 still right, 4 still wrong in the same way"
+    assert "for a pull request: assay diff" in done.stdout
+
+
+def test_the_order_of_the_runs_is_the_direction(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "strong", runs / "weak", "--cases", "1")
+    assert "Worse: match fell by 50.0 points [" in done.stdout
+    assert "Broken: 12" in done.stdout
+    assert "  and q9, q10, " in done.stdout
+
+
+def test_a_missed_gate_ends_with_status_1_after_everything_is_shown(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "strong", runs / "weak", "--fail-on-regression", "--must-pass", "tag:smoke")
+    assert done.returncode == 1
+    assert "gates: 1 of 2 passed" in done.stdout
+    assert "Worse:" in done.stdout
+    assert "gates: 1 of 2 passed; missed: fail-on-regression" in done.stderr
+
+
+def test_gates_that_are_reached_end_with_status_0(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "weak", runs / "strong", "--min", "match=80%", "--max-drop", "match=1%")
+    assert done.returncode == 0, done.stderr
+    assert "gates: 2 of 2 passed" in done.stdout
+
+
+def test_markdown_goes_to_standard_output_alone_and_gates_beside_it(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "strong", runs / "weak", "--md", "-", "--min", "match=80%")
+    assert done.returncode == 1
+    assert done.stdout.startswith("## `weak` against `strong`\n\n🔴 **Worse**: match fell by")
+    assert "| ❌ | `min match=0.8` |" in done.stdout
+    assert "wrote" not in done.stdout
+
+
+def test_files_are_written_and_named(here: Command, runs: Path, tmp_path: Path) -> None:
+    page, numbers = tmp_path / "new" / "diff.md", tmp_path / "diff.json"
+    done = here("diff", runs / "weak", runs / "strong", "--md", page, "--json", numbers)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"wrote {page}", f"wrote {numbers}"]
+    document = json.loads(numbers.read_bytes())
+    assert document["counts"] == {"fixed": 12, "still_right": 8, "still_wrong": 4}
+    assert document["baseline"]["label"] == "weak"
+    assert "Better" in page.read_text(encoding="utf-8")
+
+
+def test_three_runs_are_ranked(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "weak", runs / "strong", runs / "equal", "--metric", "bird_ex")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("3 runs by bird_ex\nNo single best run: ")
+    assert "cannot be told apart" in done.stdout
+    printed = here("diff", runs / "weak", runs / "strong", runs / "equal", "--json", "-")
+    document = json.loads(printed.stdout)
+    assert [standing["run"]["label"] for standing in document["standings"]][-1] == "weak"
+
+
+def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "weak", runs / "weak")
+    assert done.returncode == 0, done.stderr
+    assert "match is 33.3 % in both, and no case changed" in done.stdout
+    assert "note: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "two runs or more, and none was given"),
+        (["weak"], "weak was given"),
+        (["weak", "nowhere"], "nowhere is no run"),
+        (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
+        (["weak", "strong", "equal", "--cases", "3"], "--cases is of a comparison of two runs"),
+        (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
+        (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
+        (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
+        (["weak", "strong", "--confidence", "95"], "confidence is 95"),
+        (["weak", "strong", "--must-pass", "tag:nothing"], "tag:nothing"),
+    ],
+)
+def test_unusable_input_ends_with_status_2_and_says_what_to_do(
+    here: Command, runs: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(runs)
+    done = here("diff", *arguments)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert not done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_run_is_named(here: Command, runs: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(runs / "strong", broken)
+    journal = broken / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:3], b'{"case": nothing}\n', *lines[4:]]))
+    done = here("diff", runs / "weak", broken)
+    assert done.returncode == 2
+    assert str(broken) in done.stderr
+
+
+def test_report_and_run_print_markdown_too(runs: Path) -> None:
+    printed = assay("report", runs / "weak", "--md", "-")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("## `weak`")
+    judged = assay(
+        *("run", "cases.jsonl", "--predictions", "weak.jsonl", "--db", "sqlite:///numbers.sqlite", "--md", "-"),
+        *("--metrics", "match", "--workers", "1", "--quiet"),
+        cwd=runs,
+    )
+    assert judged.returncode == 0, judged.stderr
+    assert judged.stdout.startswith("## `weak on cases`")
+    assert "Nothing was kept" not in judged.stdout

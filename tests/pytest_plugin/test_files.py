@@ -1,0 +1,124 @@
+"""Which files are collected, in which formats, and what is said of those that cannot be used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Write = Callable[..., Path]
+ONE = {"id": "a", "question": "Q", "sql": "SELECT 1", "db_id": "city"}
+CASE = "cases: [{id: a, question: Q, sql: SELECT 1}]\n"
+PREDICT = "import pytest\n@pytest.fixture\ndef assay_predict(): return lambda case: 'SELECT 1'\n"
+INI = "assay_cases = data/*.jsonl data/more.csv\nassay_db = sqlite:///{db_id}.sqlite\nassay_timeout = 10\n"
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"])
+def test_the_ini_file_names_case_files_of_any_format(project: pytest.Pytester, write: Write, name: str) -> None:
+    (project.path / "tox.ini").unlink()
+    toml = '[tool.pytest.ini_options]\nassay_cases = ["data/*.jsonl", "data/more.csv"]\n'
+    toml += 'assay_db = "sqlite:///{db_id}.sqlite"\nassay_timeout = "10"\n'
+    head = "[tool:pytest]\n" if name == "setup.cfg" else "[pytest]\n"
+    write(name, toml if name.endswith("toml") else head + INI)
+    write("conftest.py", PREDICT)
+    write("data/b.jsonl", [ONE])
+    write("data/a.jsonl", [ONE])
+    write("data/more.csv", "id,question,sql,db_id\nb,Q,SELECT 2,city\n")
+    write("data/other.json", json.dumps([ONE]))
+    result = project.runpytest("-v")
+    result.stdout.fnmatch_lines(["data/a.jsonl::a PASSED*", "data/b.jsonl::a PASSED*", "data/more.csv::b FAILED*"])
+    result.assert_outcomes(passed=2, failed=1)
+
+
+def test_benchmarks_own_layouts(project: pytest.Pytester, write: Write) -> None:
+    write("conftest.py", PREDICT)
+    write("spider.json", json.dumps([{"db_id": "city", "question": "Q", "query": "SELECT 1", "sql": {}}]))
+    bird = {
+        "question_id": 7,
+        "db_id": "city",
+        "question": "Q",
+        "evidence": "",
+        "SQL": "SELECT 1",
+        "difficulty": "simple",
+    }
+    write("bird.json", json.dumps([bird]))
+    result = project.runpytest(
+        "-v", "-o", "assay_cases=spider.json bird.json", "-o", "assay_db=sqlite:///{db_id}.sqlite"
+    )
+    result.stdout.fnmatch_lines(["bird.json::7 PASSED*", "spider.json::0 PASSED*"])
+
+
+def test_named_files_outside_of_testpaths_are_collected_unless_a_path_is_given(
+    project: pytest.Pytester, write: Write
+) -> None:
+    write("tox.ini", "[pytest]\ntestpaths = tests\n" + INI.replace(" data/more.csv", ""))
+    write("conftest.py", PREDICT)
+    write("data/a.jsonl", [ONE])
+    write("tests/test_one.py", "def test_one(): pass")
+    project.runpytest().assert_outcomes(passed=2)
+    project.runpytest("tests").assert_outcomes(passed=1)
+    result = project.runpytest("data/a.jsonl", "-v")
+    result.stdout.fnmatch_lines(["data/a.jsonl::a PASSED*"])
+
+
+def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pytester) -> None:
+    result = project.runpytest("-o", "assay_cases=gone.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*assay_cases names *gone.jsonl: there is no such file"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CASE + "timout_s: 3\n", "*no setting is called 'timout_s' (did you mean 'timeout_s'[?])*"),
+        (CASE.replace("]", ", {id: a, question: R, sql: SELECT 1}]"), '*the id "a" occurs twice: at*item 1*item 2*'),
+        (CASE.replace("Q", "''"), '*bad.assay.yaml, item 1, column "question": the question is blank*'),
+        ("cases: cases.jsonl\n", "*cases.jsonl*line 2*"),
+        ("cases: gone.jsonl\n", "*gone.jsonl*does not exist*"),
+        ("cases: [{id: a\n", "*bad.assay.yaml: is no YAML: *line 2*"),
+        ("- id: a\n", "*bad.assay.yaml: holds no settings*"),
+        ("predictions: x.jsonl\n", "*bad.assay.yaml: names no cases*"),
+        (CASE + "columns: some\n", "*columns is 'some': write 'any' or 'strict'*"),
+        (CASE + "db: sqlte:///x\n", "*sqlte*"),
+        (CASE + "db: 'sqlite:///{db_id}'\n", "*item 1: *needs a db_id for each case*"),
+    ],
+)
+def test_bad_input_is_a_collection_error_that_says_where(
+    project: pytest.Pytester, write: Write, text: str, told: str
+) -> None:
+    write("bad.assay.yaml", text)
+    write("conftest.py", PREDICT)
+    write("cases.jsonl", json.dumps(ONE) + '\n{"id": "b", "question"\n')
+    result = project.runpytest("-o", "assay_db=sqlite:///city.sqlite")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*ERROR collecting bad.assay.yaml*", told])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_database_must_be_named(project: pytest.Pytester, write: Write) -> None:
+    write("bad.assay.yaml", CASE)
+    project.runpytest().stdout.fnmatch_lines(["*bad.assay.yaml: names no database: write  db: URL*assay_db*"])
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "inf"])
+def test_a_timeout_must_be_seconds(project: pytest.Pytester, write: Write, text: str) -> None:
+    write("a.assay.yaml", CASE)
+    project.runpytest("-o", f"assay_timeout={text}").stdout.fnmatch_lines([f"*assay_timeout is '{text}'*"])
+
+
+def test_the_same_file_serves_assay_run(answered: pytest.Pytester) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "run", "city.assay.yaml", "--json", "-q"],
+        env={"PYTHONPATH": ":".join(map(str, sys.path)), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    headline = json.loads(done.stdout)["headline"]
+    assert (headline["numerator"], headline["n"], headline["unscored"]) == (1, 2, 2)

@@ -1,0 +1,278 @@
+"""What every format says of a comparison of two runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from assay.errors import UsageError
+from assay.model import CaseSide, Matching, RunDiff
+from assay.reports.diff_build import view_of_diff
+from assay.reports.diff_console import plain_diff, print_diff
+from assay.reports.diff_formats import DIFF_FORMATS, render_diff
+from assay.reports.diff_text import p_text, points, points_interval, some
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+import diffs
+from diffs import HOSTILE, UNCLEAR, WORSE, change, diff, full_diff, hostile_diff, metric
+
+PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def drawn(record: RunDiff, width: int = 100, *, cases: int | None = None) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        print_diff(record, console=console, cases=cases)
+    return captured.get()
+
+
+def test_a_better_run_is_called_better_with_difference_interval_and_significance() -> None:
+    assert view_of_diff(diff()).sentence == (
+        "Better: match rose by 2.3 points [0.8, 3.9], from 71.2 % to 73.5 % over 1,034 cases; p = 0.003"
+    )
+
+
+def test_a_worse_run_is_called_worse_by_how_much_it_fell() -> None:
+    assert view_of_diff(diff(metrics=(WORSE,))).sentence == (
+        "Worse: match fell by 2.3 points [0.8, 3.9], from 73.5 % to 71.2 % over 1,034 cases; p = 0.003"
+    )
+
+
+def test_without_significance_it_says_what_would_have_been_seen_and_what_it_would_take() -> None:
+    view = view_of_diff(diff(metrics=(UNCLEAR,)))
+    assert view.direction == "unclear"
+    assert view.sentence == (
+        "No difference that these 120 cases can show: match rose by 1.7 points [-4.2, 7.5], from 60.0 % to 61.7 %; "
+        "p = 0.79; a difference below 7.1 points would probably go unnoticed; some 880 cases would be needed for the "
+        "one observed"
+    )
+
+
+def test_a_difference_that_other_databases_may_not_show_is_claimed_for_these_cases_only() -> None:
+    view = view_of_diff(diff(metrics=(metric(low=-0.006, high=0.052, clusters=20),)))
+    assert view.lead == "Better on these cases, perhaps not on others"
+    assert not view.firm
+    assert "allowing for the cases of each of 20 databases being alike" in " ".join(view.methods)
+    assert view.metrics[0].figure.sign == "△"
+
+
+def test_two_equal_runs_differ_in_nothing() -> None:
+    same = metric(baseline=0.7, candidate=0.7, difference=0.0, low=-0.004, high=0.004, gained=0, lost=0, p_value=1.0)
+    view = view_of_diff(diff(metrics=(replace(same, detectable=0.009, cases_needed=None),)))
+    assert view.direction == "unclear"
+    assert "match is 70.0 % in both, and no case changed, a difference of 0 points [-0.4, 0.4]" in view.rest
+    assert "would be needed" not in view.rest
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"matching": Matching(paired=0)}, "the two runs have no case of the same content in common"),
+        ({"metrics": (metric("bird_ex"),)}, "not both runs have the metric match"),
+        (
+            {"metrics": (metric(n=0, baseline=None, candidate=None, difference=None, low=None, high=None),)},
+            "no case has a score of match in both runs",
+        ),
+    ],
+)
+def test_nothing_to_compare_is_said_and_drawn(fields: dict[str, object], why: str) -> None:
+    record = diff(**fields)
+    assert view_of_diff(record).sentence == f"Nothing to compare: {why}"
+    assert "Nothing to compare" in drawn(record)
+    for name in set(DIFF_FORMATS) - {"html"}:  # which needs the runs themselves
+        assert why.encode() in render_diff(record, name)
+    with pytest.raises(UsageError, match="give the two runs"):
+        render_diff(record, "html")
+
+
+def test_the_headline_is_judged_by_its_own_p_and_the_others_by_the_adjusted_one() -> None:
+    view = view_of_diff(
+        diff(
+            metrics=(metric(p_value=0.03, adjusted_p_value=0.2), metric("bird_ex", p_value=0.03, adjusted_p_value=0.2))
+        )
+    )
+    assert [row.figure.direction for row in view.metrics] == ["better", "unclear"]
+
+
+def test_interval_and_test_that_disagree_are_noted() -> None:
+    close = view_of_diff(diff(metrics=(metric(low=-0.001),)))
+    strict = view_of_diff(diff(metrics=(metric(p_value=0.06),)))
+    assert "close call" in close.notes[-1]
+    assert "stricter" in strict.notes[-1]
+
+
+def test_cases_are_counted_by_what_became_of_them_and_the_first_named_with_both_reasons() -> None:
+    text = plain_diff(full_diff(), cases=1)
+    assert "40 fixed, 40 broken, 40 more often right, 40 less often right, 40 still wrong, but otherwise" in text
+    fixed = text.index("Fixed: 40")
+    assert fixed < text.index("Broken: 40") < text.index("Still wrong, but otherwise: 40") < text.index("\nmetrics")
+    named, before, after, more = text[fixed:].splitlines()[1:5]
+    assert named == "  fixed-0: How many singers are there? (concert_singer · easy)"
+    assert before == "    baseline: wrong: 2 rows are missing"
+    assert after == "    candidate: right: the same rows"
+    assert more.startswith("  and fixed-1, fixed-2, ")
+    assert more.endswith(", +27")
+
+
+def test_a_renamed_case_shows_both_ids_and_repeats_their_share() -> None:
+    base = change("better")
+    side = CaseSide(case_id="old", right=1, wrong=2, unscored=0, query=None, reason="2 rows are missing")
+    renamed = replace(base, baseline=side, candidate=replace(side, case_id="new", right=2, wrong=1))
+    [table] = view_of_diff(diff(renamed)).changes
+    assert table.rows[0].id == "new (was old)"
+    assert (table.rows[0].baseline.state, table.rows[0].candidate.state) == ("1 of 3 right", "2 of 3 right")
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 160])
+def test_a_terminal_of_any_width_shows_the_answer_and_overflows_nowhere(width: int) -> None:
+    for record in (full_diff(), hostile_diff(), diff(metrics=(UNCLEAR,))):
+        text = drawn(record, width)
+        assert max(map(len, text.splitlines())) <= width
+        assert ("No" if record.metrics[0] is UNCLEAR else "Better") in text
+
+
+def test_every_part_is_on_the_terminal_in_the_order_of_its_weight() -> None:
+    text = drawn(full_diff(), 130)
+    parts = ("Better:", "different versions of Assay", "Gates: 1 of 2 passed", "Fixed: 40", "Broken: 40", "Metrics")
+    parts += ("match by difficulty", "match by database", "Cases that are not the same", "What these numbers can show")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "[+0.8, +3.9]" in text
+    assert "━●━" in text
+    assert "and 12 in which fewer cases changed" in text
+
+
+def test_an_interval_that_holds_zero_crosses_the_axis_and_one_that_does_not_leaves_it() -> None:
+    lines = [line for line in drawn(diff(), 130).splitlines() if "71.2 % →" in line]
+    assert ["┿" in line for line in lines] == [False, True]
+
+
+def test_nothing_from_outside_reaches_the_terminal_as_a_control_sequence() -> None:
+    for text in (drawn(hostile_diff()), plain_diff(hostile_diff())):
+        assert "\x1b[31m" not in text
+        assert "\u202e" not in text
+        assert "⟨U+001B⟩" in text
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not attrs or tag == "code", f"<{tag}> has attributes: {attrs}"
+        self.seen.add(tag)
+
+
+def test_nothing_from_outside_is_markdown_html_or_a_mention() -> None:
+    text = render_diff(hostile_diff(), "md").decode()
+    tags = Tags()
+    tags.feed(PARSER.render(text))
+    allowed = {"h2", "h3", "p", "strong", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "b"}
+    assert tags.seen <= allowed | {"ul", "li", "code", "pre", "details", "summary"}
+    for token in PARSER.parse(text):
+        in_code = False
+        for child in token.children or []:
+            if child.type == "html_inline":
+                in_code = child.content == "<code>"
+            elif child.type != "code_inline":
+                assert in_code or not any(mark in child.content for mark in ("http://", "www.evil"))
+                assert "@everyone" not in child.content
+    assert text.count("<details>") == text.count("\n</details>\n")
+
+
+def test_tables_keep_their_cells_whatever_they_hold() -> None:
+    tables: list[list[int]] = []
+    for token in PARSER.parse(render_diff(hostile_diff(), "md").decode()):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append(0)
+        elif token.type in ("td_open", "th_open"):
+            tables[-1][-1] += 1
+    assert len(tables) == 6
+    assert all(len(set(rows)) == 1 for rows in tables)
+
+
+@pytest.mark.parametrize("long", [1, 400])
+def test_markdown_fits_a_comment_however_much_there_is(long: int) -> None:
+    made = full_diff(300)
+    query = "SELECT x, " * 300 * long
+    changes = tuple(
+        replace(one, question="why " * long, baseline=replace(one.baseline, query=query)) for one in made.changes
+    )
+    text = render_diff(replace(made, changes=changes, notes=("n" * 5000,) * 50), "md", cases=200).decode()
+    assert len(text) < 60_000
+    assert "### Metrics" in text
+    assert f"+{300 - 40:,}" in text or "Fixed: 300" in text
+
+
+def test_markdown_leads_with_the_answer_and_folds_the_cases() -> None:
+    text = render_diff(full_diff(), "md").decode()
+    assert text.startswith("## `graphix` against `din`\n\n🟢 **Better**: match rose by 2.3 points")
+    assert "<details><summary><b>Fixed: 40</b> (wrong in the baseline, right in the candidate)</summary>" in text
+    assert "| ❌ | `must-pass tag:smoke` | `all of 12 right` | `10 of 12` | `missed by 2 of 12 cases: 17, 21` |" in text
+    assert text.index("### Gates") < text.index("Fixed: 40") < text.index("### Metrics")
+
+
+def test_json_has_all_of_it_under_the_names_of_the_model() -> None:
+    document = json.loads(render_diff(full_diff(), "json"))
+    assert document["format"] == "assay-diff"
+    assert document["answer"]["direction"] == "better"
+    assert document["counts"]["fixed"] == 40
+    assert document["counts"]["otherwise"] == 40
+    assert len(document["changes"]) == 9 * 40
+    assert document["metrics"][0]["difference"] == 0.023
+    assert document["metrics"][0]["direction"] == "better"
+    assert document["matching"]["removed"][0] == "gone-0"
+    assert document["gates"][1]["missed_by"] == "2 of 12 cases"
+
+
+def test_json_of_hostile_text_parses() -> None:
+    document = json.loads(render_diff(hostile_diff(), "json"))
+    assert document["changes"][0]["question"] == HOSTILE.replace("\udcff", "\\udcff")
+
+
+def test_an_unknown_format_is_named_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r"'docx'.*md, json, txt"):
+        render_diff(diff(), "docx")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.023, "+2.3"), (-0.0005, "-0.1"), (0.0004, "+0.04"), (0.0, "0.0"), (None, "n/a"), (1, "+100.0")],
+)
+def test_points(value: float | None, text: str) -> None:
+    assert points(value) == text
+
+
+def test_an_interval_in_points_has_signs_where_a_table_needs_them() -> None:
+    assert points_interval(-0.01, 0.02) == "[-1.0, +2.0]"
+    assert points_interval(0.01, 0.02, signed=False) == "[1.0, 2.0]"
+    assert points_interval(None, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0004, "< 0.001"), (0.0031, "0.003"), (0.04996, "0.04996"), (0.27, "0.27"), (None, "")]
+)
+def test_p_is_never_rounded_across_the_level(value: float | None, text: str) -> None:
+    assert p_text(value, alpha=0.05) == text
+
+
+def test_estimated_counts_round_up_to_two_digits() -> None:
+    assert [some(7), some(873), some(12_345)] == ["7", "880", "13,000"]
+
+
+def test_diffs_are_built_with_unique_ids() -> None:
+    ids = [one.candidate.case_id for one in diffs.full_diff().changes]
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,83 @@
+"""What every format says of several runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from assay.model import Leaderboard
+from assay.reports.diff_console import plain_leaderboard, print_leaderboard
+from assay.reports.diff_formats import render_leaderboard
+from assay.reports.leaderboard_build import view_of_leaderboard
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from diffs import HOSTILE, board
+
+
+def drawn(record: Leaderboard, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        print_leaderboard(record, console=console)
+    return captured.get()
+
+
+def test_a_run_that_beats_all_others_is_first() -> None:
+    view = view_of_leaderboard(board(apart=((0, 1), (0, 2))))
+    assert view.lead == "din is first: match 80.0 % [77.0, 83.0], significantly above every other run."
+
+
+def test_runs_that_cannot_be_told_apart_from_the_first_are_named() -> None:
+    assert "but graphix cannot be told apart from it" in view_of_leaderboard(board(apart=((0, 2),))).lead
+    assert "no other can be told apart from it" in view_of_leaderboard(board()).lead
+
+
+def test_places_letters_and_pairs_are_shown() -> None:
+    view = view_of_leaderboard(board(apart=((0, 2),)))
+    assert [(row.place, row.possible, row.letters) for row in view.standings] == [
+        ("1", "1-2", "a"),
+        ("2", "1-3", "a"),
+        ("3", "2-3", "b"),
+    ]
+    assert view.matrix == ((None, "=", "+4.0"), ("=", None, "="), ("-4.0", "=", None))
+    text = plain_leaderboard(board(apart=((0, 2),)))
+    assert "cannot be told apart" in text
+    assert "34 left out: lacking, different or unscored in some run" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_a_terminal_of_any_width_holds_it(width: int) -> None:
+    text = drawn(board(*(f"run-{number}" for number in range(12)), HOSTILE), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "Ranking" in text
+    assert "\x1b[31m" not in text
+
+
+def test_markdown_holds_names_in_code_and_fits_a_comment() -> None:
+    text = render_leaderboard(board(*(f"{number}{HOSTILE}" for number in range(60))), "md").decode()
+    assert len(text) < 60_000
+    rendered = MarkdownIt("commonmark").enable("table").render(text)
+    assert "<script>" not in rendered
+    assert "<a " not in rendered
+
+
+def test_json_has_every_pair() -> None:
+    document = json.loads(render_leaderboard(board(apart=((0, 2),)), "json"))
+    assert document["format"] == "assay-leaderboard"
+    assert [(pair["first"], pair["second"], pair["apart"]) for pair in document["pairs"]] == [
+        (0, 1, False),
+        (0, 2, True),
+        (1, 2, False),
+    ]
+
+
+def test_no_run_at_all_is_said() -> None:
+    assert "no run to rank" in plain_leaderboard(board(standings=(), pairs=()))
+    assert "no run to rank" in drawn(board(standings=(), pairs=()))

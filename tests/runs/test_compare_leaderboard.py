@@ -1,0 +1,96 @@
+"""Several runs on one question set: order, letters, ranks, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from assay.errors import InputError, UsageError
+from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.runs.aggregate import aggregate
+from assay.runs.compare import diff_runs
+from assay.runs.leaderboard import rank
+
+
+class Match:
+    name = "match"
+    binary = True
+
+
+def run(name: str, values: Sequence[float | None], *, first: int = 0, gold: str = "g") -> Run:
+    evidence = tuple(
+        Evidence(
+            case=Case(id=str(at), question=f"{at}?", golds=(gold if at == first else "g",)),
+            prediction=Prediction(case_id=str(at), query=name),
+            verdict=Verdict(outcome="correct" if value else "incorrect", reason=""),
+            scores=(Score(metric="match", value=value),),
+        )
+        for at, value in enumerate(values, start=first)
+    )
+    settings = RunSettings(
+        cases="c", predictions="p", database="sqlite:///x", metrics=("match",), limits=Limits(), name=name
+    )
+    provenance = Provenance(assay_version="1", python_version="3", platform="x")
+    return Run(settings=settings, provenance=provenance, evidence=evidence, aggregates=aggregate(evidence, [Match()]))
+
+
+def shares(right: int, of: int = 100) -> list[float]:
+    return [1.0] * right + [0.0] * (of - right)
+
+
+def test_runs_are_ranked_best_first_and_those_that_cannot_be_told_apart_share_a_letter() -> None:
+    board = rank([run("worst", shares(20)), run("best", shares(80)), run("nearly", shares(78))])
+    assert [(one.run.label, one.rank, one.rank_low, one.rank_high, one.groups) for one in board.standings] == [
+        ("best", 1, 1, 2, "a"),
+        ("nearly", 2, 1, 2, "a"),
+        ("worst", 3, 3, 3, "b"),
+    ]
+    assert (board.cases, board.left_out, board.notes) == (100, 0, ())
+    assert [(pair.first, pair.second) for pair in board.pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert board.pairs[0].diff.difference == pytest.approx(-0.02)
+    assert (board.standings[0].rate.numerator, board.standings[0].rate.n) == (80, 100)
+
+
+def test_a_pair_of_a_leaderboard_has_the_numbers_of_its_diff_corrected_across_all_pairs() -> None:
+    first, second, third = run("a", shares(80)), run("b", shares(73)), run("c", shares(60))
+    board = rank([first, second, third])
+    alone = diff_runs(first, second).metrics[0]
+    pair = board.pairs[0].diff
+    assert (pair.gained, pair.lost, pair.p_value, pair.low, pair.high) == (
+        alone.gained,
+        alone.lost,
+        alone.p_value,
+        alone.low,
+        alone.high,
+    )
+    assert pair.p_value is not None
+    assert pair.adjusted_p_value is not None
+    assert pair.adjusted_p_value >= pair.p_value
+
+
+def test_equal_means_share_a_rank() -> None:
+    board = rank([run("a", [1, 0, 1]), run("b", [0, 1, 1]), run("c", [0, 0, 0])])
+    assert [(one.run.label, one.rank) for one in board.standings] == [("a", 1), ("b", 1), ("c", 3)]
+
+
+def test_only_cases_that_all_have_unchanged_and_score_count() -> None:
+    board = rank([run("a", [1, 1, 1, 0]), run("b", [1, None, 1, 0]), run("c", [1, 1, 0], first=1, gold="other")])
+    # Case 0 is not in c, case 1 was changed there and is unscored in b.
+    assert (board.cases, board.left_out) == (2, 2)
+    assert "2 cases are not the same in all runs, and in no rate." in board.notes
+    board = rank([run("a", [1, 1]), run("b", [1, None])])
+    assert (board.cases, board.left_out) == (1, 1)
+    assert board.notes == ("1 case that all runs have is left unscored by at least one of them, and in no rate.",)
+
+
+def test_what_cannot_be_ranked_is_said() -> None:
+    one = run("a", [1])
+    with pytest.raises(UsageError, match="at least two runs"):
+        rank([one])
+    with pytest.raises(InputError, match="no case is common to all 2 runs: a has '0'; b has '7'"):
+        rank([one, run("b", [1], first=7)])
+    with pytest.raises(InputError, match="none of the 1 case that all 2 runs have"):
+        rank([one, run("b", [None])])
+    with pytest.raises(InputError, match="has no metric 'f1'"):
+        rank([one, one], metric="f1")

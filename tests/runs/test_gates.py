@@ -1,0 +1,335 @@
+"""What is demanded of a run, and whether it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from assay.errors import InputError, UsageError
+from assay.model import (
+    Case,
+    CaseChange,
+    CaseSide,
+    DiffSettings,
+    Evidence,
+    Failure,
+    GateResult,
+    Gates,
+    Limits,
+    Matching,
+    MetricDiff,
+    Prediction,
+    Provenance,
+    Run,
+    RunDiff,
+    RunHead,
+    RunSettings,
+    Score,
+    Verdict,
+)
+from assay.registry import BUILT_IN_METRICS
+from assay.runs.aggregate import aggregate
+from assay.runs.gate_checks import HIGHEST, check_cases, check_gates, check_metrics
+from assay.runs.gates import evaluate_gates
+from assay.runs.selecting import SELECTION_METRICS
+
+PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    binary: bool = True
+
+
+def answer(case_id: str, value: float | None, *, tags: Sequence[str] = (), repeat: int = 0, **more: float) -> Evidence:
+    outcome = "unscored" if value is None else "correct" if value == 1.0 else "incorrect"
+    failure = Failure(stage="execute", kind="error", blame="gold", message="no such table") if value is None else None
+    return Evidence(
+        case=Case(id=case_id, question=f"{case_id}?", tags=tuple(tags), difficulty="easy", database="shop"),
+        prediction=Prediction(case_id=case_id, query="SELECT 1", repeat=repeat),
+        verdict=Verdict(outcome=outcome, reason="gold is broken" if value is None else outcome, failure=failure),
+        scores=(
+            Score(metric="match", value=value, failure=failure),
+            *(Score(metric=name, value=score) for name, score in more.items()),
+        ),
+    )
+
+
+def run_of(*evidence: Evidence, metrics: Sequence[Named] = (Named("match"),)) -> Run:
+    settings = RunSettings(
+        cases="c", predictions="p", database="d", metrics=tuple(one.name for one in metrics), limits=Limits()
+    )
+    return Run(settings=settings, provenance=PROVENANCE, evidence=evidence, aggregates=aggregate(evidence, metrics))
+
+
+def right_and_wrong(right: int, wrong: int, unscored: int = 0) -> Run:
+    values = [1.0] * right + [0.0] * wrong + [None] * unscored
+    return run_of(*(answer(f"q{place}", value) for place, value in enumerate(values)))
+
+
+def compared(difference: float, *, n: int = 100, p_value: float | None = 0.5, metric: str = "match") -> MetricDiff:
+    return MetricDiff(
+        metric=metric,
+        binary=True,
+        n=n,
+        unscored=0,
+        baseline=0.8 if n else None,
+        candidate=0.8 + difference if n else None,
+        difference=difference if n else None,
+        low=difference - 0.05 if n else None,
+        high=difference + 0.05 if n else None,
+        gained=1,
+        lost=2,
+        p_value=p_value,
+    )
+
+
+def diff_of(run: Run, *metrics: MetricDiff, changes: Sequence[CaseChange] = ()) -> RunDiff:
+    head = RunHead(
+        label="a", folder=None, settings=run.settings, provenance=PROVENANCE, cases=1, repeats=1, headline=None
+    )
+    return RunDiff(
+        baseline=head,
+        candidate=replace(head, label="b"),
+        settings=DiffSettings(),
+        headline_metric="match",
+        matching=Matching(paired=max(one.n for one in metrics)),
+        notes=(),
+        metrics=metrics,
+        only_baseline_metrics=(),
+        only_candidate_metrics=(),
+        groups=(),
+        changes=tuple(changes),
+    )
+
+
+def change(kind: str, case_id: str, old_id: str | None = None) -> CaseChange:
+    side = CaseSide(case_id=case_id, right=0, wrong=1, unscored=0, query=None, reason="")
+    return CaseChange(
+        kind=kind,  # type: ignore[arg-type]
+        baseline=replace(side, case_id=old_id or case_id),
+        candidate=side,
+        question="",
+    )
+
+
+def only(results: Sequence[GateResult]) -> GateResult:
+    assert len(results) == 1
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "least"),
+    [(4, 1, 0.8), (1, 2, 1 / 3), (7, 3, 0.7), (29, 71, 0.29), (57, 43, 0.57), (5, 0, 1.0), (0, 5, 0.0)],
+)
+def test_a_minimum_that_is_just_reached_passes(right: int, wrong: int, least: float) -> None:
+    result = only(evaluate_gates(Gates(minimum=(("match", least),)), right_and_wrong(right, wrong)))
+    assert result.passed
+    assert (result.missed_by, result.case_ids) == (None, ())
+
+
+def test_one_case_short_misses_and_says_by_how_much_and_which() -> None:
+    result = only(evaluate_gates(Gates(minimum=(("match", 0.8),)), right_and_wrong(3, 2, 1)))
+    assert not result.passed
+    assert (result.gate, result.wanted) == ("min match=0.8", "at least 80.0 %")
+    assert result.found == "60.0 % [23.1, 88.2], 3 of 5, 1 unscored"
+    assert result.missed_by == "20.0 points, 1 case"
+    assert result.case_ids == ("q3", "q4")
+
+
+def test_what_is_missed_by_a_hair_never_looks_like_what_was_wanted() -> None:
+    result = only(evaluate_gates(Gates(minimum=(("match", 0.8),)), right_and_wrong(7999, 2001)))
+    assert not result.passed
+    assert result.found.startswith("79.99 % [")
+    assert result.missed_by == "0.01 points, 1 case"
+
+
+def test_what_was_wanted_is_shown_with_all_its_digits() -> None:
+    result = only(evaluate_gates(Gates(minimum=(("match", 0.8125),)), right_and_wrong(9, 1)))
+    assert result.wanted == "at least 81.25 %"
+
+
+def test_a_metric_without_a_scored_case_misses_its_minimum_even_of_0() -> None:
+    result = only(evaluate_gates(Gates(minimum=(("match", 0.0),)), right_and_wrong(0, 0, 3)))
+    assert not result.passed
+    assert result.found == "no scored case, 3 unscored"
+
+
+def test_a_metric_beyond_1_is_a_number_and_not_a_percentage() -> None:
+    metrics = (Named("match"), Named("bird_rves", binary=False))
+    run = run_of(
+        answer("a", 1.0, bird_rves=111.8),
+        answer("b", 1.0, bird_rves=50.0),
+        answer("c", 0.0, bird_rves=0.0),
+        metrics=metrics,
+    )
+    result = only(evaluate_gates(Gates(minimum=(("bird_rves", 90.0),)), run))
+    assert (result.passed, result.wanted, result.missed_by) == (False, "at least 90.0", "36.1")
+    assert result.found.startswith("53.9 [")
+    assert result.found.endswith("mean of 3")
+    assert result.case_ids == ("b", "c")
+
+
+def test_repeated_answers_count_by_case() -> None:
+    """Right 3 of 4 times, but in two cases: 1 and 0.5."""
+    run = run_of(
+        answer("a", 1.0), answer("a", 1.0, repeat=1), answer("b", 1.0), answer("b", 0.0, repeat=1), answer("c", None)
+    )
+    steady = only(evaluate_gates(Gates(must_pass=("difficulty:easy",)), run))
+    assert (steady.passed, steady.case_ids) == (False, ("b", "c"))
+    assert steady.found == "1 of 3 cases right, 1 wrong, 1 unscored (gold is broken)"
+    assert only(evaluate_gates(Gates(must_pass=("id:a",)), run)).passed
+
+
+def test_an_answer_that_is_unscored_beside_right_ones_does_not_miss() -> None:
+    run = run_of(answer("a", 1.0), answer("a", None, repeat=1))
+    assert only(evaluate_gates(Gates(must_pass=("id:a",)), run)).passed
+
+
+def test_a_case_that_must_pass_and_is_unscored_does_not_pass_and_says_why() -> None:
+    run = run_of(answer("a", 1.0, tags=["smoke"]), answer("b", None, tags=["smoke"]), answer("c", 0.0))
+    result = only(evaluate_gates(Gates(must_pass=("tag:smoke",)), run))
+    assert not result.passed
+    assert result.found == "1 of 2 cases right, 1 unscored (gold is broken)"
+    assert (result.missed_by, result.case_ids) == ("1 of 2 cases", ("b",))
+
+
+@pytest.mark.parametrize("selector", ["tag:smoke", "difficulty:easy", "database:shop", "id:a", "tag: smoke"])
+def test_each_selector_picks_by_its_own_field(selector: str) -> None:
+    assert only(evaluate_gates(Gates(must_pass=(selector,)), run_of(answer("a", 1.0, tags=["smoke"])))).passed
+
+
+@pytest.mark.parametrize(("difference", "passed"), [(-0.01, True), (-0.0100001, False), (0.05, True), (0.0, True)])
+def test_a_drop_may_be_just_as_large_as_allowed(difference: float, passed: bool) -> None:
+    run = right_and_wrong(8, 2)
+    diff = diff_of(run, compared(difference))
+    assert only(evaluate_gates(Gates(max_drop=(("match", 0.01),)), run, diff=diff)).passed is passed
+
+
+def test_a_drop_names_the_cases_that_were_broken() -> None:
+    run = right_and_wrong(8, 2)
+    changes = [change("fixed", "q0"), change("broken", "q8"), change("worse", "q9"), change("still_wrong", "q1")]
+    diff = diff_of(run, compared(-0.03), changes=changes)
+    result = only(evaluate_gates(Gates(max_drop=(("match", 0.01),)), run, diff=diff))
+    assert result.wanted == "at most 1.0 points below the baseline"
+    assert result.found == "77.0 % after 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
+    assert (result.missed_by, result.case_ids) == ("2.0 points", ("q8", "q9"))
+
+
+def test_with_the_baseline_itself_a_drop_of_any_metric_names_its_cases_even_renamed_ones() -> None:
+    metrics = (Named("match"), Named("bird_ex"))
+    run = run_of(answer("a", 1.0, bird_ex=0.0), answer("b", 0.0, bird_ex=1.0), metrics=metrics)
+    baseline = run_of(answer("old-a", 1.0, bird_ex=1.0), answer("b", 1.0, bird_ex=1.0), metrics=metrics)
+    changes = [change("still_right", "a", "old-a"), change("broken", "b")]
+    diff = diff_of(run, compared(-0.5), compared(-0.5, metric="bird_ex"), changes=changes)
+    gates = Gates(max_drop=(("bird_ex", 0.1),))
+    assert only(evaluate_gates(gates, run, diff=diff, baseline=baseline)).case_ids == ("a",)
+    assert only(evaluate_gates(gates, run, diff=diff)).case_ids == ()
+
+
+@pytest.mark.parametrize(
+    ("difference", "p_value", "passed"),
+    [(-0.1, 0.05, False), (-0.1, 0.051, True), (0.1, 0.001, True), (-0.1, None, True), (0.0, 1.0, True)],
+)
+def test_only_a_significant_change_for_the_worse_is_a_regression(
+    difference: float, p_value: float | None, passed: bool
+) -> None:
+    run = right_and_wrong(8, 2)
+    diff = diff_of(run, compared(difference, p_value=p_value))
+    assert only(evaluate_gates(Gates(fail_on_regression=("headline",)), run, diff=diff)).passed is passed
+
+
+def test_regressions_are_corrected_over_the_metrics_that_are_watched_and_no_others() -> None:
+    run = run_of(answer("a", 1.0, bird_ex=1.0), metrics=(Named("match"), Named("bird_ex")))
+    diff = diff_of(run, compared(-0.1, p_value=0.03), compared(-0.1, p_value=0.5, metric="bird_ex"))
+    alone = evaluate_gates(Gates(fail_on_regression=("match",)), run, diff=diff)
+    both = evaluate_gates(Gates(fail_on_regression=("match", "bird_ex")), run, diff=diff)
+    assert [one.passed for one in alone] == [False]
+    assert [one.passed for one in both] == [True, True]
+    assert "p = 0.03 (0.06 over 2 metrics)" in both[0].found
+
+
+def test_nothing_to_compare_misses_what_compares() -> None:
+    run = right_and_wrong(8, 2)
+    gates = Gates(max_drop=(("match", 0.5),), fail_on_regression=("match",))
+    results = evaluate_gates(gates, run, diff=diff_of(run, compared(0.0, n=0)))
+    assert [(one.passed, one.found) for one in results] == [(False, "no case that both runs have unchanged")] * 2
+
+
+def test_results_stand_in_the_order_of_what_was_asked() -> None:
+    run = right_and_wrong(8, 2)
+    gates = Gates(
+        must_pass=("id:q1",), fail_on_regression=("match",), max_drop=(("match", 0.5),), minimum=(("match", 0.5),)
+    )
+    results = evaluate_gates(gates, run, diff=diff_of(run, compared(0.0)))
+    assert [one.gate for one in results] == [
+        "min match=0.5",
+        "max-drop match=0.5",
+        "fail-on-regression match",
+        "must-pass id:q1",
+    ]
+
+
+def test_what_compares_needs_a_comparison() -> None:
+    with pytest.raises(UsageError, match="compare with a baseline"):
+        evaluate_gates(Gates(max_drop=(("match", 0.1),)), right_and_wrong(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        (Gates(minimum=(("match", 80.0),)), "80 percent is 0.8, or 80%"),
+        (Gates(minimum=(("match", 1.2),)), "min match is 1.2: give a number from 0 to 1"),
+        (Gates(minimum=(("match", -0.1),)), "from 0 to 1"),
+        (Gates(minimum=(("match", float("nan")),)), "give a number"),
+        (Gates(minimum=(("ves", 1.3),)), "from 0 to 1.25"),
+        (Gates(minimum=(("bird_rves", 120.0),)), "from 0 to 111.8"),
+        (Gates(max_drop=(("match", -0.01),)), "max-drop match is -0.01"),
+        (Gates(max_drop=(("theirs", -1.0),)), "from 0 up"),
+        (Gates(alpha=0.0), "alpha is 0.0"),
+        (Gates(alpha=5.0), "alpha is 5.0"),
+        (Gates(minimum=(("match", 0.1), ("match", 0.2))), "min match is demanded twice"),
+        (Gates(must_pass=("smoke",)), "write tag:NAME"),
+        (Gates(must_pass=("tag:",)), "write tag:NAME"),
+        (Gates(must_pass=("tags:smoke",)), "did you mean 'tag'"),
+        (Gates(must_pass=("TAG:smoke",)), "did you mean 'tag'"),
+    ],
+)
+def test_demands_that_cannot_be_are_told_without_a_run(gates: Gates, said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        check_gates(gates)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("gates", [Gates(minimum=(("ves", 1.25), ("bird_rves", 111.8), ("theirs", -4.0)))])
+def test_metrics_have_their_own_ranges(gates: Gates) -> None:
+    check_gates(gates)
+
+
+def test_the_range_of_every_metric_of_ours_is_known() -> None:
+    assert set(HIGHEST) == {*BUILT_IN_METRICS, *(one.name for one in SELECTION_METRICS), "ves", "bird_rves"}
+
+
+def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() -> None:
+    with pytest.raises(InputError, match="does not compute bird_ex; it computes match, ves"):
+        check_metrics(Gates(minimum=(("bird_ex", 0.5),)), ["match", "ves"], known=["bird_ex"])
+    with pytest.raises(InputError, match="did you mean 'match'"):
+        check_metrics(Gates(max_drop=(("mtach", 0.5),)), ["match", "ves"], known=["bird_ex"])
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ("tag:smok", "fits no case (did you mean 'tag:smoke'?)"),
+        ("tag:easy", "fits no case (did you mean 'difficulty:easy'?)"),
+        ("id:zzz", "fits no case: there is id:a"),
+    ],
+)
+def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed(selector: str, said: str) -> None:
+    cases = [Case(id="a", question="?", tags=("smoke",), difficulty="easy", database="shop")]
+    with pytest.raises(InputError) as raised:
+        check_cases(Gates(must_pass=(selector,)), cases)
+    assert said in str(raised.value)

@@ -1,0 +1,139 @@
+"""Tests of no difference between two runs: against scipy, and what they must not depend on."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import UsageError
+from assay.stats import mcnemar_exact, sign_flip_test
+
+numpy = pytest.importorskip("numpy")
+
+COUNTS = st.integers(0, 3000)
+DIFFERENCES = st.lists(st.sampled_from([-1.0, -0.6, -0.25, 0.0, 0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost"),
+    [(0, 1), (1, 1), (3, 1), (0, 20), (7, 19), (49_999, 50_000), (50_500, 49_500), (51_900, 48_100), (1, 1000)],
+)
+def test_mcnemar_equals_the_binomial_test(gained: int, lost: int) -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    expected = scipy_stats.binomtest(gained, gained + lost).pvalue
+    assert mcnemar_exact(gained, lost) == pytest.approx(expected, rel=1e-8)
+
+
+def test_no_discordant_pair_is_no_evidence() -> None:
+    assert mcnemar_exact(0, 0) == 1.0
+    assert sign_flip_test([0.0] * 20) == 1.0
+    assert sign_flip_test([]) is None
+
+
+def test_overwhelming_evidence_is_small_but_never_zero() -> None:
+    assert 0.0 < mcnemar_exact(100_000, 0) < 1e-300
+    assert 0.0 < sign_flip_test([1.0] * 100_000) < 1e-300  # type: ignore[operator]
+
+
+@given(gained=COUNTS, lost=COUNTS)
+def test_mcnemar_knows_no_first_run(gained: int, lost: int) -> None:
+    assert mcnemar_exact(gained, lost) == mcnemar_exact(lost, gained)
+    assert 0.0 < mcnemar_exact(gained, lost) <= 1.0
+
+
+def test_counts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(UsageError, match="-1"):
+        mcnemar_exact(-1, 3)
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=200))
+def test_flipping_yes_no_differences_is_mcnemars_test(differences: list[float]) -> None:
+    assert sign_flip_test(differences) == mcnemar_exact(differences.count(1.0), differences.count(-1.0))
+
+
+@given(DIFFERENCES, st.randoms(use_true_random=False))
+def test_the_sign_flip_test_knows_neither_order_nor_first_run(differences: list[float], order: random.Random) -> None:
+    expected = sign_flip_test(differences)
+    shuffled = order.sample(differences, len(differences))
+    assert sign_flip_test(shuffled) == pytest.approx(expected, rel=1e-9)
+    assert sign_flip_test([-value for value in differences]) == pytest.approx(expected, rel=1e-9)
+    assert sign_flip_test([value * 7 for value in differences]) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_differences_are_enumerated_as_scipy_does(seed: int) -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    values = numpy.random.default_rng(seed).normal(0.4, 1.0, size=12)
+    expected = scipy_stats.permutation_test((values,), numpy.mean, permutation_type="samples", n_resamples=math.inf)
+    assert sign_flip_test(values) == pytest.approx(float(expected.pvalue), rel=1e-12)
+
+
+def test_ties_by_rounding_count_as_ties() -> None:
+    # In exact numbers the sum is 0, and every pattern is as far from it.
+    assert sign_flip_test([0.1, 0.2, -0.3]) == 1.0
+    assert sign_flip_test([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3, 0.3]) == pytest.approx(2 / 2**6)
+
+
+@pytest.mark.parametrize(("n", "shape"), [(60, "exponential"), (700, "exponential"), (2200, "uniform")])
+def test_drawn_and_normal_p_values_agree_with_plain_flips(n: int, shape: str) -> None:
+    generator = numpy.random.default_rng(n)
+    values = getattr(generator, shape)(size=n) * generator.choice([-1.0, 1.0], size=n)
+    values += 2.0 * values.std() / math.sqrt(n) - values.mean()
+    sums = [generator.integers(0, 2, size=(2000, n), dtype=numpy.int8) @ values * 2 - values.sum() for _ in range(10)]
+    plain = (numpy.abs(numpy.concatenate(sums)) >= abs(values.sum())).mean()
+    assert 0.01 < plain < 0.1
+    assert sign_flip_test(values) == pytest.approx(plain, rel=0.15)
+
+
+def test_a_few_huge_differences_among_many_are_not_taken_for_normal() -> None:
+    values = numpy.concatenate([[1e6, 1e6, 1e6], numpy.random.default_rng(1).normal(size=50_000)])
+    # Only the three matter: they agree in sign in a quarter of all patterns.
+    assert sign_flip_test(values) == pytest.approx(0.25, abs=0.02)
+
+
+def test_a_draw_is_repeated_by_its_seed_alone() -> None:
+    values = numpy.random.default_rng(3).normal(0.2, 1.0, size=100)
+    assert sign_flip_test(values, seed=1) == sign_flip_test(values, seed=1)
+    assert sign_flip_test(values, seed=1) != sign_flip_test(values, seed=2)
+
+
+def test_clusters_flip_as_a_whole() -> None:
+    differences = [1.0] * 30 + [0.0] * 10
+    apart = sign_flip_test(differences)
+    assert apart is not None
+    assert apart < 1e-8
+    # Three databases that all gain can do so by chance once in four times.
+    assert sign_flip_test(differences, clusters=["a"] * 15 + ["b"] * 10 + ["c"] * 15) == pytest.approx(0.25)
+    assert sign_flip_test(differences, clusters=list(range(40))) == apart
+
+
+def test_false_findings_are_as_rare_as_the_level_says() -> None:
+    generator = numpy.random.default_rng(5)
+    p_values = [
+        sign_flip_test(generator.normal(size=40) * (generator.random(40) < 0.5), permutations=999) for _ in range(400)
+    ]
+    assert sum(p <= 0.05 for p in p_values if p is not None) / 400 == pytest.approx(0.05, abs=0.03)
+
+
+def test_a_hundred_thousand_cases_take_no_time() -> None:
+    generator = numpy.random.default_rng(5)
+    values = generator.uniform(-1, 1, size=100_000) * (generator.random(100_000) < 0.2)
+    databases = generator.integers(0, 200, size=100_000)
+    started = time.perf_counter()
+    sign_flip_test(values)
+    sign_flip_test(values, clusters=databases)
+    assert time.perf_counter() - started < 2.0
+
+
+@pytest.mark.parametrize(
+    ("differences", "options"),
+    [([math.nan], {}), ([math.inf, 1.0], {}), ([1.0, 0.0], {"clusters": ["a"]}), ([1.0], {"permutations": 0})],
+)
+def test_what_is_no_sample_is_refused(differences: list[float], options: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        sign_flip_test(differences, **options)  # type: ignore[arg-type]

@@ -1,0 +1,226 @@
+"""The examples for CI: they parse, use maintained actions only, and the lines that call Assay do what they say.
+
+The example workflow's own shell lines run here, against the bundled sample, as a build of the main branch and as one of
+a pull request; only GitHub's services and the installation are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from ruamel.yaml import YAML
+
+from assay import demo, load_run
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOW = ROOT / "examples" / "github-workflow.yml"
+DOCUMENT = ROOT / "docs" / "ci.md"
+ACTIONS = {
+    "actions/checkout@v4",
+    "actions/setup-python@v5",
+    "actions/upload-artifact@v4",
+    "actions/download-artifact@v4",
+}
+SLOW = {"kq-32", "kq-33"}
+"""Answers of the sample that never end: unanswered they are as wrong, and quicker."""
+WITHIN_REACH = "--min match=0.30"
+
+
+def workflow() -> dict[str, Any]:
+    return dict(YAML(typ="safe", pure=True).load(WORKFLOW.read_text(encoding="utf-8")))
+
+
+def steps() -> list[dict[str, Any]]:
+    return list(workflow()["jobs"]["answers"]["steps"])
+
+
+def step(name: str) -> dict[str, Any]:
+    return next(one for one in steps() if one.get("name") == name)
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PATH with ``assay``, of this very interpreter, and a ``gh`` that notes what it is asked."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "assay").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n')
+    (folder / "gh").write_text('#!/bin/sh\necho "$@" >> "$GH_ASKED"\n[ "$1" = run ] && echo 4711\nexit 0\n')
+    for tool in folder.iterdir():
+        tool.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the workflow finds in its repository: the bundled sample under ``eval``."""
+    folder = tmp_path / "eval"
+    demo.build_database(folder)
+    shutil.copy(demo.cases_path(), folder)
+    lines = demo.predictions_path().read_text(encoding="utf-8").splitlines(keepends=True)
+    answers = "".join(line for line in lines if json.loads(line)["id"] not in SLOW)
+    (folder / "predictions.jsonl").write_text(answers, encoding="utf-8")
+    return tmp_path
+
+
+def shell(text: str, folder: Path, tools: Path, env: Mapping[str, str] | None = None) -> Any:
+    """Run a step's lines as GitHub does with ``shell: bash``."""
+    given = {name: str(value) for name, value in workflow()["env"].items()}
+    path = os.pathsep.join([str(tools), os.environ["PATH"]])
+    modules = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+    files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "output", "GH_ASKED": "asked"}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": modules,
+            "PATH": path,
+            **given,
+            **{name: str(folder / file) for name, file in files.items()},
+            **(env or {}),
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_workflow_is_one() -> None:
+    found = workflow()
+    assert set(found["on"]) == {"push", "pull_request"}
+    assert found["permissions"] == {"contents": "read", "actions": "read", "pull-requests": "write"}
+    for one in steps():
+        assert ("run" in one) != ("uses" in one), one
+    text = WORKFLOW.read_text(encoding="utf-8")
+    # What a pull request's author writes never becomes part of a shell line.
+    assert not [one for one in steps() if "${{" in one.get("run", "")]
+    assert text.isascii()
+
+
+def test_only_maintained_actions_are_used() -> None:
+    assert {one["uses"] for one in steps() if "uses" in one} == ACTIONS
+
+
+def test_the_run_that_is_kept_is_the_one_that_is_fetched() -> None:
+    kept, fetched = step("Keep the run")["with"], step("Fetch it")["with"]
+    assert kept["name"] == fetched["name"]
+    assert f"-o {kept['path']} " in step("Judge")["run"]
+    assert f"--baseline {fetched['path']} " in step("Judge")["run"]
+
+
+def test_a_build_of_the_main_branch_and_then_one_of_a_pull_request(checkout: Path, tools: Path) -> None:
+    judge = step("Judge")["run"]
+    main = shell(judge, checkout, tools, {"GATES": WITHIN_REACH})
+    assert main.returncode == 0, main.stderr
+    assert main.stdout == ""
+    summary = (checkout / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("## `")
+    assert summary == (checkout / "comment.md").read_text(encoding="utf-8")
+    assert ElementTree.parse(checkout / "junit.xml").getroot().get("tests") == "36"
+    assert (checkout / "assay.html").stat().st_size > 10_000
+
+    (checkout / "runs" / "candidate").rename(checkout / "runs" / "main")
+    same = shell(judge, checkout, tools, {"GATES": WITHIN_REACH})
+    assert same.returncode == 0, same.stderr
+    assert "max-drop match" in (checkout / "comment.md").read_text(encoding="utf-8")
+    first, second = (load_run(checkout / "runs" / name).aggregates.overall for name in ("main", "candidate"))
+    assert first.rate("match") == second.rate("match")
+
+
+def test_a_missed_gate_fails_the_step_and_is_told_all_the_same(checkout: Path, tools: Path) -> None:
+    done = shell(step("Judge")["run"], checkout, tools)
+    assert done.returncode == 1, done.stderr
+    comment = (checkout / "comment.md").read_text(encoding="utf-8")
+    assert comment == (checkout / "summary.md").read_text(encoding="utf-8")
+    assert "min match" in comment
+    assert load_run(checkout / "runs" / "candidate").aggregates.cases == 36
+
+
+def test_input_that_cannot_be_used_leaves_no_comment(checkout: Path, tools: Path) -> None:
+    (checkout / "eval" / "cases.jsonl").unlink()
+    done = shell(step("Judge")["run"], checkout, tools, {"GATES": WITHIN_REACH})
+    assert done.returncode == 2
+    assert (checkout / "comment.md").read_bytes() == b""
+    comment = shell(step("Comment on the pull request")["run"], checkout, tools, {"PULL_REQUEST": "17"})
+    assert comment.returncode == 0
+    assert not (checkout / "asked").exists()
+
+
+def test_the_lines_that_talk_to_github(checkout: Path, tools: Path) -> None:
+    found = shell(
+        step("Find the default branch's last run")["run"],
+        checkout,
+        tools,
+        {"BRANCH": "main", "GITHUB_WORKFLOW": "answers"},
+    )
+    assert found.returncode == 0, found.stderr
+    assert (checkout / "output").read_text() == "run=4711\n"
+    (checkout / "comment.md").write_text("## `a run`\n")
+    comment = shell(step("Comment on the pull request")["run"], checkout, tools, {"PULL_REQUEST": "17"})
+    assert comment.returncode == 0, comment.stderr
+    asked = (checkout / "asked").read_text().splitlines()
+    assert asked[0].startswith("run list --workflow answers --branch main --event push --status success")
+    assert asked[1] == "pr comment 17 --edit-last --create-if-none --body-file comment.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Path) -> None:
+    (shown,) = blocks("text")
+    question, gold, predicted = (
+        re.findall(pattern, shown, re.M)[0]
+        for pattern in (r"^Question: (.*)$", r"^Gold \(.*\):\n(.*)$", r"^Predicted \(.*\):\n(.*)$")
+    )
+    (checkout / "cases.jsonl").write_text(json.dumps({"id": "17", "question": question, "gold_sql": gold}) + "\n")
+    (checkout / "answers.jsonl").write_text(json.dumps({"id": "17", "predicted_sql": predicted}) + "\n")
+    command = "assay run cases.jsonl --predictions answers.jsonl --db sqlite:///eval/shop.sqlite --junit one.xml"
+    done = shell(command, checkout, tools)
+    assert done.returncode == 0, done.stderr
+    (failure,) = ElementTree.parse(checkout / "one.xml").iter("failure")
+    told, said = (re.sub(r" in [\d.]+ m?s\)", ")", text.strip()) for text in (str(failure.text), shown))
+    assert told == said
+
+
+def test_the_documents_yaml_parses() -> None:
+    excerpt, gitlab = (YAML(typ="safe", pure=True).load(block) for block in blocks("yaml"))
+    assert excerpt[0]["name"] == "Judge"
+    assert gitlab["answers"]["artifacts"]["reports"] == {"junit": "junit.xml"}
+
+
+def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
+    job = YAML(typ="safe", pure=True).load(blocks("yaml")[1])["answers"]
+    (script,) = job["script"]
+    for _ in range(2):
+        done = shell(script, checkout, tools, {"GATES": WITHIN_REACH})
+        assert done.returncode == 0, done.stderr
+        if not (checkout / "main").exists():
+            shutil.copytree(checkout / "runs", checkout / "main" / "runs")
+            shutil.rmtree(checkout / "runs")
+    assert "max-drop match" in (checkout / "comment.md").read_text(encoding="utf-8")
+    assert all((checkout / path).exists() for path in job["artifacts"]["paths"])
+
+
+def test_jenkins_lines_run(checkout: Path, tools: Path) -> None:
+    (pipeline,) = blocks("groovy")
+    (script,) = re.findall(r"sh '''(.*?)'''", pipeline, re.S)
+    lines = script.replace(".venv/bin/assay", "assay").replace("match=0.80", "match=0.30")
+    lines = "\n".join(line for line in lines.splitlines() if ".venv" not in line)
+    for _ in range(2):
+        done = shell(lines, checkout, tools)
+        assert done.returncode == 0, done.stderr
+    assert (checkout / "junit.xml").exists()
+    assert pipeline.count("{") == pipeline.count("}")
