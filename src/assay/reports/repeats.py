@@ -47,7 +47,7 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
                 count=count,
                 share=count / cases if cases else 0.0,
                 cases=linked(totals.flaky) if name == "flaky" else (),
-                facet=("steady", name),
+                facet=("steady", name) if count else None,  # no case has it: nothing to lead to
             )
             for (name, meaning), count in zip(STEADY, counts, strict=True)
             if count or name != "no scored answer"
