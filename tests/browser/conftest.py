@@ -7,6 +7,7 @@ tests elsewhere that run one of their own.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ def chromium() -> Iterator[Browser]:
         browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+    # Playwright leaves its stopped loop marked as running in this thread: `asyncio.run` elsewhere would refuse.
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture
