@@ -7,7 +7,6 @@ tests elsewhere that run one of their own.
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these tests last: Playwright leaves its loop marked as running, so `asyncio.run` refuses after it."""
+    items.sort(key=lambda item: Path(__file__).parent in item.path.parents)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """The browser, started once."""
@@ -47,8 +51,6 @@ def chromium() -> Iterator[Browser]:
         browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
-    # Playwright leaves its stopped loop marked as running in this thread: `asyncio.run` elsewhere would refuse.
-    asyncio._set_running_loop(None)
 
 
 @pytest.fixture
