@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these tests last: Playwright leaves its loop marked as running, so `asyncio.run` refuses after it."""
+    items.sort(key=lambda item: Path(__file__).parent in item.path.parents)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """The browser, started once."""

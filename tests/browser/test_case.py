@@ -59,7 +59,8 @@ def test_null_is_told_from_empty_text_and_from_the_word(look: Look, report: Path
     opened = look(report, "#case=c-02")
     opened.open_case()
     cells = opened.has(
-        "[...document.querySelectorAll('.aligned tbody tr')].map((row) => [...row.cells].slice(1).map((one) => one.innerText))"
+        "[...document.querySelectorAll('.aligned tbody tr')]"
+        ".map((row) => [...row.cells].slice(1).map((one) => one.innerText))"
     )
     assert ["''", "NULL", "7"] in cells
     assert ["'NULL'", "York", "NULL"] in cells

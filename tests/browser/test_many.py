@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from browser_window import Look
@@ -27,7 +28,7 @@ def test_only_rows_in_sight_are_in_the_page_and_the_last_one_can_be_scrolled_to(
     heights = opened.has(
         "[...document.querySelectorAll('#cases-rows .row')].map((one) => one.getBoundingClientRect().top)"
     )
-    assert {round(after - before) for before, after in zip(heights, heights[1:], strict=False)} == {42}
+    assert {round(after - before) for before, after in pairwise(heights)} == {42}
     opened.quiet()
 
 
