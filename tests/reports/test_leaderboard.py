@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,13 @@ def test_json_has_every_pair() -> None:
 def test_no_run_at_all_is_said() -> None:
     assert "no run to rank" in plain_leaderboard(board(standings=(), pairs=()))
     assert "no run to rank" in drawn(board(standings=(), pairs=()))
+
+
+def test_pairs_apart_though_their_interval_holds_0_are_explained() -> None:
+    told = "an interval may hold 0 where two runs can be told apart"
+    plain = board("din", "few", apart=((0, 1),))
+    [pair] = plain.pairs
+    several = replace(pair, diff=replace(pair.diff, low=-0.1, high=0.01, clusters=20))
+    assert told in " ".join(view_of_leaderboard(replace(plain, pairs=(several,))).legend)
+    alone = replace(pair, diff=replace(pair.diff, low=-0.1, high=-0.01, clusters=20))
+    assert told not in " ".join(view_of_leaderboard(replace(plain, pairs=(alone,))).legend)

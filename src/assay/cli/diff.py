@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,6 +75,7 @@ def diff(  # one parameter an option
         fail_on_regression=fail_on_regression,
         alpha=alpha,
         must_pass=must_pass,
+        alpha_alone=True,
     )
     settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
     from assay.cli.output import printed_report
@@ -109,20 +109,14 @@ def _compare(
     cases: int | None,
 ) -> None:
     from assay.api import diff as compare
+    from assay.api.gates import DiffGates
 
+    asked = DiffGates(gates, baseline, candidate) if gates.any else None
     record = compare(baseline, candidate, **settings).record
-    if gates.any:
-        record = _judged(record, baseline, candidate, gates)
+    if asked is not None:
+        record = asked.judged(record)
     _deliver_diff(record, targets, cases)
     exit_for(record.gates)
-
-
-def _judged(record: RunDiff, baseline: Path, candidate: Path, gates: Gates) -> RunDiff:
-    """The comparison with what became of the gates."""
-    from assay.api import load_run
-    from assay.api.gates import check
-
-    return replace(record, gates=check(load_run(candidate), gates, baseline if gates.needs_baseline else None))
 
 
 def _deliver_diff(record: RunDiff, targets: dict[str, Path | None], cases: int | None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import Leaderboard, Standing, StandingPair
+from assay.model import Leaderboard, MetricDiff, Standing, StandingPair
 from assay.reports.diff_build import facts_of, label_of, metric_name
 from assay.reports.diff_text import p_text, points, points_interval
 from assay.reports.leaderboard_view import LeaderboardView, PairFigure, StandingRow
 from assay.reports.text import interval, number, one_line, percent, plural
 from assay.reports.view import Figure
+from assay.stats import is_significant
 
 SAME = "="
 _NAMED = 6
@@ -36,7 +37,11 @@ def is_apart(pair: StandingPair, board: Leaderboard) -> bool:
     """Whether the two runs differ by more than chance, after the correction across all pairs."""
     one = pair.diff
     p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
-    return p_value is not None and p_value < board.settings.alpha and bool(one.difference)
+    return is_significant(p_value, board.settings.alpha) and bool(one.difference)
+
+
+def _holds_zero(one: MetricDiff) -> bool:
+    return one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0.0 <= one.high
 
 
 def _lead(board: Leaderboard) -> str:
@@ -129,4 +134,9 @@ def _legend(board: Leaderboard) -> Iterable[str]:
         yield (
             f"Pairs: paired tests over the same cases, at α = {settings.alpha:g} after Holm's correction across "
             f"{plural(len(board.pairs), 'pair')}."
+        )
+    if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
+        yield (
+            "The tests are of these very cases, the intervals allow for other databases: an interval may hold 0 where "
+            "two runs can be told apart."
         )

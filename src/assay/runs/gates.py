@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
-from assay.stats import holm
+from assay.stats import holm, is_significant
 
 _SLACK = 1e-9
 _MOST_PLACES = 6
@@ -135,7 +135,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
         if one is None or one.difference is None:
             yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
             continue
-        passed = not (one.difference < 0.0 and adjusted is not None and adjusted <= gates.alpha)
+        passed = not (one.difference < 0.0 and is_significant(adjusted, gates.alpha))
         tested = _change(one)
         if one.p_value is not None and adjusted is not None:
             corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
