@@ -111,6 +111,7 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
         interval=points_interval(one.low, one.high),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
+        decisive_p_value=p_text(p_value if direction is None else one.p_value, alpha=alpha),
         tally=f"{one.n:,}{unscored}",
         direction=direction or direction_of(one.difference, p_value, alpha),
         beyond=not holds_zero,
