@@ -110,12 +110,15 @@ def _compare(
 ) -> None:
     from assay.api import diff as compare
     from assay.api.gates import DiffGates
+    from assay.sdmx.collecting import collector_paused
 
     asked = DiffGates(gates, baseline, candidate) if gates.any else None
-    record = compare(baseline, candidate, **settings).record
-    if asked is not None:
-        record = asked.judged(record)
-    _deliver_diff(record, targets, cases)
+    # All of it, and not only the comparison: what that made is kept, and would be looked through right after it.
+    with collector_paused():
+        record = compare(baseline, candidate, **settings).record
+        if asked is not None:
+            record = asked.judged(record)
+        _deliver_diff(record, targets, cases)
     exit_for(record.gates)
 
 
