@@ -152,6 +152,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),
+        (["weak", "strong", "--seed", "-1"], "seed is -1: give a number from 0 up"),
         (["weak", "strong", "--must-pass", "tag:nothing"], "tag:nothing"),
     ],
 )

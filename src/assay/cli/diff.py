@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.gates import (
-    AlphaOption,
     FailOnRegressionOption,
     MaxDropOption,
     MinAccuracyOption,
@@ -52,7 +51,9 @@ def diff(  # one parameter an option
     ] = 0.80,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
-    alpha: AlphaOption = None,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Of significance, in differences and gates. [default: 0.05]")
+    ] = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
     max_drop: MaxDropOption = None,
