@@ -185,7 +185,8 @@ def _series(
 def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
     value = rate.value if rate.value is not None else 0.0
     name = one_line(run_name(point), limit=_NAME_LENGTH)
-    whole = float(rate.numerator).is_integer()
+    repeats = point.settings.repeats if point.settings else 1
+    whole = repeats == 1 and float(rate.numerator).is_integer()
     tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {percent(value)} {interval(rate)} ({tally}), {label}"
     return TrendPoint(

@@ -19,6 +19,7 @@ _NAMED = 6
 def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
     """The view of a leaderboard."""
     metric = metric_name(board.metric)
+    binary = all(pair.diff.binary for pair in board.pairs)
     return LeaderboardView(
         title=f"{plural(len(board.standings), 'run')} by {metric}",
         metric=metric,
@@ -26,7 +27,7 @@ def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
         lead=_lead(board),
         cases=_cases(board),
         notes=tuple(map(one_line, board.notes)),
-        standings=tuple(map(_standing, board.standings)),
+        standings=tuple(_standing(one, binary=binary) for one in board.standings),
         matrix=_matrix(board),
         pairs=tuple(_pair(pair, board) for pair in board.pairs),
         legend=tuple(_legend(board)),
@@ -58,6 +59,11 @@ def _lead(board: Leaderboard) -> str:
         ending = ", significantly above every other run" if pairs else ""
         return f"{name} is first: {metric} {value}{ending}."
     others = [label_of(board.standings[place].run) for place in sorted(tied)]
+    equals = [label_of(one.run) for one in board.standings[1:] if one.rank == first.rank]
+    if equals:
+        rest = [name for place, name in zip(sorted(tied), others, strict=True) if board.standings[place].rank > 1]
+        ending = f", and {_listed(rest)} cannot be told apart from {name}" if rest else ""
+        return f"No single best run: {_listed([name, *equals])} have the same {metric}, {value}{ending}."
     if len(tied) == len(board.standings) - 1 and len(tied) > 1:
         return f"No best run: {name} has the highest {metric}, {value}, but no other can be told apart from it."
     return (
@@ -79,9 +85,10 @@ def _cases(board: Leaderboard) -> str:
     return f"{said}."
 
 
-def _standing(one: Standing) -> StandingRow:
+def _standing(one: Standing, *, binary: bool) -> StandingRow:
     rate = one.rate
-    whole = float(rate.numerator).is_integer()
+    # Means of several answers may add up to a whole number, too, which then counts nothing.
+    whole = binary and one.run.repeats == 1 and float(rate.numerator).is_integer()
     tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     possible = f"{one.rank_low:,}" if one.rank_low == one.rank_high else f"{one.rank_low:,}-{one.rank_high:,}"
     return StandingRow(
