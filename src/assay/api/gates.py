@@ -12,11 +12,8 @@ from assay import registry
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
-from assay.runs.compare import diff_runs
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates import evaluate_gates
-from assay.runs.records import content_of
-from assay.runs.selecting import SELECTION_METRICS
 from assay.runs.store import load_run, read_finished
 
 if TYPE_CHECKING:
@@ -38,6 +35,8 @@ class GateKeeper:
         check_cases(self.gates, cases)
         if self.baseline is None or not cases:
             return
+        from assay.runs.records import content_of
+
         known = {content_of(item.case) for item in self.baseline.evidence}
         if not any(content_of(case) in known for case in cases):
             raise InputError(
@@ -107,6 +106,8 @@ def keeper_of(
     is not among them. Raises as `check` does, and UsageError for a baseline that nothing is compared with or that is
     the run itself.
     """
+    if not gates.any and baseline is None:
+        return GateKeeper(gates=gates)
     check_gates(gates)
     known = _known_metrics()
     check_metrics(gates, metrics, known=known, advice=advice)
@@ -132,6 +133,8 @@ def keeper_of(
 
 
 def _known_metrics() -> set[str]:
+    from assay.runs.selecting import SELECTION_METRICS
+
     return {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
 
 
@@ -153,5 +156,7 @@ def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tupl
     """What became of the gates; the runs are compared where a gate compares."""
     if baseline is None or not gates.needs_baseline:
         return evaluate_gates(gates, run)
+    from assay.runs.compare import diff_runs
+
     diff = diff_runs(baseline, run, settings=DiffSettings(alpha=gates.alpha))
     return evaluate_gates(gates, run, diff=diff, baseline=baseline)
