@@ -165,7 +165,7 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "strength": words(item.verdict.strength) if item.verdict.strength != "none" else None,
         "cause": case.cause,
         "flags": case.flags,
-        "near": case.near_misses,
+        "near": [_unsaid(miss, case.reason) for miss in case.near_misses],
         "database": case.database,
         "difficulty": case.difficulty,
         "tags": case.tags,
@@ -181,6 +181,12 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "turns": [_turn(turn) for turn in case.turns],
     }
     return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
+
+
+def _unsaid(miss: str, reason: str) -> str:
+    """A near miss without its detail where the reason above it has just said that."""
+    name, _, said = miss.partition(": ")
+    return name if said and said in reason else miss
 
 
 def _query(query: QueryView, original: str | None) -> dict[str, Any]:
