@@ -141,6 +141,11 @@ def read_run_file(path: Path) -> RunFileSettings:
     _check_names(content, "setting", [one.name for one in fields(RunFileSettings)], path)
     if isinstance(content.get("gates"), dict):
         _check_names(content["gates"], "gate", [one.name for one in fields(GateSettings) if one.name != "origin"], path)
+        for name in ("min", "max_drop"):
+            given = content["gates"].get(name)
+            if not isinstance(given, dict | None):
+                hint = f"write a value for each metric, such as  {name}: {{match: {'0.8' if name == 'min' else '1%'}}}"
+                raise CaseFileError(f"gates, {name} is {given!r}: {hint}", path=str(path))
     if isinstance(content.get("cases"), list):
         content = {"case_format": "yaml", **content, "cases": path.name}
     try:

@@ -152,6 +152,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),
+        (["weak", "strong", "--seed", "-1"], "seed is -1: give a number from 0 up"),
         (["weak", "strong", "--must-pass", "tag:nothing"], "tag:nothing"),
     ],
 )
@@ -189,3 +190,25 @@ def test_report_and_run_print_markdown_too(runs: Path) -> None:
     assert judged.returncode == 0, judged.stderr
     assert judged.stdout.startswith("## `weak on cases`")
     assert "Nothing was kept" not in judged.stdout
+
+
+def test_the_level_of_a_comparison_needs_no_gate(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "weak", runs / "strong", "--alpha", "0.001")
+    assert done.returncode == 0, done.stderr
+    assert "at α = 0.001" in done.stdout
+    assert here("diff", runs / "weak", runs / "strong", runs / "equal", "--alpha", "0.001").returncode == 0
+
+
+def test_gates_of_a_comparison_are_looked_at_before_it_is_made(here: Command, runs: Path) -> None:
+    done = here("diff", runs / "weak", runs / "strong", "--max-drop", "matsch=1%")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "did you mean 'match'?" in done.stderr
+
+
+def test_a_gate_on_any_metric_names_the_cases_that_lost(here: Command, runs: Path) -> None:
+    for metric in ("match", "bird_ex"):
+        done = here("diff", runs / "strong", runs / "weak", "--max-drop", f"{metric}=0")
+        assert done.returncode == 1
+        [line] = [line for line in done.stdout.splitlines() if "missed  max-drop" in line]
+        assert "missed by 50.0 points: q8, q9, q10, q11, q12, +7" in line

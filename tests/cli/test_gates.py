@@ -215,6 +215,8 @@ def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: py
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
+        ("{min: 0.8}", "gates, min is 0.8: write a value for each metric, such as  min: {match: 0.8}"),
+        ("{max_drop: [match]}", "such as  max_drop: {match: 1%}"),
         ("{minimum: {match: 0.8}}", "no gate is called 'minimum' (did you mean 'min'?)"),
         ("{min: {match: high}}", "eval.yaml, gates, min, match: 'high' is no number"),
         ("{min: {match: [0.8]}}", "Expected"),

@@ -62,6 +62,7 @@ def test_odd_ids_and_tags_run_under_strict_markers(project: pytest.Pytester, wri
         (["a::b", "a:b", "a:b-2"], ["a:b", "a:b-3", "a:b-2"]),
         (["::"], ["case"]),
         (["two\nlines"], ["two lines"]),
+        (["a[1]", "a(1)", "b [x] c"], ["a(1)", "a(1)-2", "b (x) c"]),
     ],
 )
 def test_names_are_visible_and_occur_once(ids: list[str], names: list[str]) -> None:
@@ -82,6 +83,19 @@ def test_stopping_and_running_what_failed_again(answered: pytest.Pytester) -> No
     answered.runpytest(*cached)
     result = answered.runpytest("--lf", *cached)
     result.assert_outcomes(failed=1, errors=1)
+
+
+def test_what_failed_again_though_its_id_has_brackets(project: pytest.Pytester, write: Write) -> None:
+    cases = [{"id": f"{name} [x] more", "question": name, "sql": "SELECT 1"} for name in ("right", "wrong")]
+    write("odd.jsonl", cases)
+    write("odd.assay.yaml", "cases: odd.jsonl\ndb: sqlite:///city.sqlite\n")
+    project.makeconftest(
+        "import pytest\n@pytest.fixture\ndef assay_predict():\n"
+        "    return lambda case: 'SELECT 1' if case.question == 'right' else 'SELECT 2'\n"
+    )
+    cached = ("-o", "addopts=--strict-markers -p no:hypothesispytest")
+    project.runpytest(*cached).assert_outcomes(passed=1, failed=1)
+    project.runpytest("--lf", *cached).assert_outcomes(failed=1)
 
 
 def test_switched_off_it_collects_nothing(answered: pytest.Pytester) -> None:

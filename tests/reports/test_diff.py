@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from assay.errors import UsageError
-from assay.model import CaseSide, Matching, RunDiff
+from assay.model import CaseSide, GroupDiff, Matching, RunDiff
 from assay.reports.diff_build import view_of_diff
 from assay.reports.diff_console import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
@@ -139,6 +139,20 @@ def test_a_terminal_of_any_width_shows_the_answer_and_overflows_nowhere(width: i
         text = drawn(record, width)
         assert max(map(len, text.splitlines())) <= width
         assert ("No" if record.metrics[0] is UNCLEAR else "Better") in text
+
+
+def test_a_narrow_terminal_shows_the_p_value_that_the_sign_goes_by() -> None:
+    found = metric(p_value=0.004, adjusted_p_value=0.074)
+    groups = tuple(GroupDiff(kind="database", name=name, cases=20, metrics=(found,)) for name in ("shop", "bank"))
+    record = diff(metrics=(found, metric("bird_ex", p_value=0.005, adjusted_p_value=0.091)), groups=groups)
+    wide, narrow = drawn(record, 160), drawn(record, 72)
+    assert all(shown in wide for shown in ("adjusted", "0.005", "0.091"))
+    [headline] = [line for line in narrow.splitlines() if line.strip().startswith("match ") and "▲" in line]
+    assert "0.004" in headline
+    for name in ("bird_ex", "shop", "bank"):
+        [line] = [line for line in narrow.splitlines() if line.strip().startswith(f"{name} ")]
+        assert "· +2.3" in line
+        assert ("0.091" if name == "bird_ex" else "0.074") in line
 
 
 def test_every_part_is_on_the_terminal_in_the_order_of_its_weight() -> None:

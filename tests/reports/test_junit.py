@@ -320,7 +320,7 @@ def test_the_rates_are_properties(small_run: Run) -> None:
     assert float(found["metric.match"]) == pytest.approx(rate.value, abs=1e-6)
     assert found["metric.match.n"].startswith("5 cases, 1 unscored, ")
     assert found["metric.match.n"].endswith(" at 95 %")
-    assert found["outcomes"] == "2 correct, 3 incorrect, 1 unscored, 1 unanswered"
+    assert found["outcomes"] == "2 correct, 3 incorrect, 1 unscored; 1 unanswered"
 
 
 @pytest.mark.parametrize(("name", "started"), [("2026-03-01T09:30:00Z", "2026-03-01T09:30:00"), (None, "2000")])

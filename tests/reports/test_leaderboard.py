@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,32 @@ def test_json_has_every_pair() -> None:
 def test_no_run_at_all_is_said() -> None:
     assert "no run to rank" in plain_leaderboard(board(standings=(), pairs=()))
     assert "no run to rank" in drawn(board(standings=(), pairs=()))
+
+
+def test_pairs_apart_though_their_interval_holds_0_are_explained() -> None:
+    told = "an interval may hold 0 where two runs can be told apart"
+    plain = board("din", "few", apart=((0, 1),))
+    [pair] = plain.pairs
+    several = replace(pair, diff=replace(pair.diff, low=-0.1, high=0.01, clusters=20))
+    assert told in " ".join(view_of_leaderboard(replace(plain, pairs=(several,))).legend)
+    alone = replace(pair, diff=replace(pair.diff, low=-0.1, high=-0.01, clusters=20))
+    assert told not in " ".join(view_of_leaderboard(replace(plain, pairs=(alone,))).legend)
+
+
+def test_runs_of_one_value_are_first_together() -> None:
+    plain = board("din", "few", "low")
+    first, second, third = plain.standings
+    equal = replace(second, rate=first.rate, rank=1)
+    tied = replace(plain, standings=(first, equal, third))
+    told = "No single best run: din and few have the same match, 80.0 % [77.0, 83.0]"
+    assert view_of_leaderboard(tied).lead == f"{told}, and low cannot be told apart from din."
+    alone = replace(tied, standings=(first, equal), pairs=plain.pairs[:1])
+    assert view_of_leaderboard(alone).lead == f"{told}."
+
+
+def test_only_single_yes_or_no_answers_are_counted() -> None:
+    plain = board("din", "few")
+    first, second = plain.standings
+    asked = replace(first, run=replace(first.run, repeats=4))
+    rows = view_of_leaderboard(replace(plain, standings=(asked, second))).standings
+    assert [row.figure.tally for row in rows] == ["mean of 1,000", "780 of 1,000"]

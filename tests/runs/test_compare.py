@@ -137,7 +137,8 @@ def test_what_became_of_each_case() -> None:
     assert (found.n, found.unscored, found.gained, found.lost) == (4, 2, 1, 1)
     assert (found.baseline, found.candidate, found.difference) == (0.5, 0.5, 0.0)
     assert (found.test, found.p_value, found.cases_needed) == ("mcnemar_exact", 1.0, None)
-    assert any(note.startswith("2 cases that both runs have have no match") for note in diff.notes)
+    told = "2 cases that both runs have are left unscored by match in at least one of them"
+    assert any(note.startswith(told) for note in diff.notes)
 
 
 def test_a_still_wrong_case_is_wrong_otherwise_where_it_fails_or_misses_in_another_way() -> None:
@@ -313,11 +314,11 @@ def test_the_same_runs_give_the_same_numbers() -> None:
 
 
 def test_runs_without_a_common_case_are_refused_with_examples_of_both() -> None:
-    with pytest.raises(InputError, match="baseline's are such as 'a', the candidate's such as 'b', 'c'"):
+    with pytest.raises(InputError, match="baseline has cases such as 'a', the candidate cases such as 'b', 'c'"):
         diff_runs(run(answer("a", 1)), run(answer("b", 1), answer("c", 1)))
     with pytest.raises(InputError, match="case 'a' has the same id and differs in gold"):
         diff_runs(run(answer("a", 1)), run(answer("a", 1, gold="other")))
-    with pytest.raises(InputError, match="none at all"):
+    with pytest.raises(InputError, match="the baseline has no case at all"):
         diff_runs(run(), run(answer("b", 1)))
 
 

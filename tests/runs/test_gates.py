@@ -184,6 +184,14 @@ def test_repeated_answers_count_by_case() -> None:
     assert only(evaluate_gates(Gates(must_pass=("id:a",)), run)).passed
 
 
+def test_means_of_repeated_answers_that_add_up_to_a_whole_number_are_no_count() -> None:
+    once = right_and_wrong(1, 1)
+    several = replace(once, settings=replace(once.settings, repeats=2))
+    found = [only(evaluate_gates(Gates(minimum=(("match", 0.1),)), run)).found for run in (once, several)]
+    assert found[0].endswith(", 1 of 2")
+    assert found[1].endswith(", mean of 2")
+
+
 def test_an_answer_that_is_unscored_beside_right_ones_does_not_miss() -> None:
     run = run_of(answer("a", 1.0), answer("a", None, repeat=1))
     assert only(evaluate_gates(Gates(must_pass=("id:a",)), run)).passed

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.stats import holm, letter_groups, pass_all_k, pass_at_k, rank_bounds
+from assay.stats import holm, is_significant, letter_groups, pass_all_k, pass_at_k, rank_bounds
 
 P_VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30)
 
@@ -141,3 +141,9 @@ def test_answers_that_cannot_be_are_refused(n: int, c: int, k: int) -> None:
         pass_at_k(n, c, k)
     with pytest.raises(UsageError):
         pass_all_k(n, c, k)
+
+
+def test_a_p_value_of_just_the_level_is_significant() -> None:
+    assert is_significant(0.05, 0.05)
+    assert not is_significant(0.0500001, 0.05)
+    assert not is_significant(None, 0.05)

@@ -156,6 +156,24 @@ def test_what_the_receiver_raises_stops_the_asking(quick: Quick) -> None:
     assert len(asked) < 20
 
 
+def test_no_more_is_asked_than_can_be_in_flight_while_answers_wait_to_be_kept() -> None:
+    """Who is killed while writing an answer loses those in flight, and none that arrived before."""
+    asked: list[str] = []
+    ahead: list[int] = []
+
+    def ask(case: Case) -> Prediction:
+        asked.append(case.id)
+        return Prediction(case_id=case.id, query="SELECT 1")
+
+    def keep_slowly(prediction: Prediction) -> None:
+        time.sleep(0.01)
+        ahead.append(len(asked) - len(ahead))
+
+    ask_all(_Odd(ask), _cases(20), concurrency=3, on_answer=keep_slowly)
+    assert len(ahead) == 20
+    assert max(ahead) <= 3
+
+
 def test_no_case_and_no_concurrency() -> None:
     ask_all(_Odd(lambda case: None), [], concurrency=4, on_answer=pytest.fail)
     with pytest.raises(UsageError, match="concurrency=0"):

@@ -232,6 +232,8 @@ def _settings(confidence: float, alpha: float, power: float, resamples: int, see
             raise UsageError(f"{name} is {value!r}: give a number between 0 and 1")
     if resamples < 1:
         raise UsageError(f"resamples is {resamples!r}: give a number from 1 up")
+    if seed < 0:
+        raise UsageError(f"seed is {seed!r}: give a number from 0 up")
     return DiffSettings(confidence=confidence, alpha=alpha, power=power, resamples=resamples, seed=seed)
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from assay import registry
 from assay.errors import InputError, RunError, UsageError
-from assay.model import Case, DiffSettings, GateResult, Gates
+from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
 from assay.runs.compare import diff_runs
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates import evaluate_gates
 from assay.runs.records import content_of
 from assay.runs.selecting import SELECTION_METRICS
-from assay.runs.store import load_run
+from assay.runs.store import load_run, read_finished
 
 if TYPE_CHECKING:
     from assay.api.run import Run
@@ -53,6 +53,31 @@ class GateKeeper:
         return replace(run, gates=results_of(self.gates, run, self.baseline))
 
 
+class DiffGates:
+    """Gates for the candidate of a comparison that is made anyway: nothing is compared again."""
+
+    def __init__(self, gates: Gates, baseline: Path, candidate: Path) -> None:
+        """See, before anything is compared, that the gates can be evaluated. Raises as `check` does."""
+        settings = read_finished(candidate).settings
+        check_gates(gates)
+        known = _known_metrics()
+        check_metrics(gates, settings.metrics, known=known)
+        self.gates = resolved(gates, settings.metrics)
+        if gates.needs_baseline:
+            has = read_finished(baseline).settings.metrics
+            check_metrics(gates_that_compare(self.gates), has, known=known, of=f"the baseline {baseline}")
+        self.baseline, self.candidate = baseline, candidate
+
+    def judged(self, diff: RunDiff) -> RunDiff:
+        """The comparison, made at the level of the gates, with what became of them."""
+        run = load_run(self.candidate)
+        compared = {*(metric for metric, _ in self.gates.max_drop), *self.gates.fail_on_regression}
+        # The comparison itself names the cases that lost in its headline metric.
+        names_wanted = compared - {diff.headline_metric}
+        baseline = load_run(self.baseline) if names_wanted else None
+        return replace(diff, gates=evaluate_gates(self.gates, run, diff=diff, baseline=baseline))
+
+
 def check(run: Run, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
     """Whether a run reaches what is demanded, one result a demand.
 
@@ -83,7 +108,7 @@ def keeper_of(
     the run itself.
     """
     check_gates(gates)
-    known = {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
+    known = _known_metrics()
     check_metrics(gates, metrics, known=known, advice=advice)
     gates = resolved(gates, metrics)
     if baseline is None:
@@ -104,6 +129,10 @@ def keeper_of(
         record, named = _read(Path(baseline)), f"the baseline {os.fspath(baseline)}"
     check_metrics(gates_that_compare(gates), record.settings.metrics, known=known, of=named)
     return GateKeeper(gates=gates, baseline=record)
+
+
+def _known_metrics() -> set[str]:
+    return {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
 
 
 def gates_that_compare(gates: Gates) -> Gates:

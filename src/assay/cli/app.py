@@ -23,6 +23,7 @@ from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
+from assay.cli.view import view
 from assay.errors import AssayError, Interrupted
 
 DONE, UNUSABLE_INPUT, INTERRUPTED = 0, 2, 3
@@ -61,6 +62,7 @@ app.command(short_help="Score what an SDMX assistant selected, term by term; rep
 app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
 app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
 app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
+app.command(short_help="Show a run, or two beside each other, in the browser, on this machine only.")(view)
 app.command(short_help="Compare two runs: better or worse, how sure, on which cases. Or rank several.")(diff)
 app.command(short_help="List a folder's runs, and draw their trend.")(runs)
 

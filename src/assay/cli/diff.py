@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.gates import (
-    AlphaOption,
     FailOnRegressionOption,
     MaxDropOption,
     MinAccuracyOption,
@@ -24,7 +22,7 @@ from assay.model import Gates
 
 if TYPE_CHECKING:
     from assay.api import RunDiff as Comparison
-    from assay.model import Leaderboard, RunDiff
+    from assay.model import Leaderboard
 
 
 def diff(  # one parameter an option
@@ -57,7 +55,9 @@ def diff(  # one parameter an option
     ] = 0.80,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
-    alpha: AlphaOption = None,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Of significance, in differences and gates. [default: 0.05]")
+    ] = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
     max_drop: MaxDropOption = None,
@@ -80,6 +80,7 @@ def diff(  # one parameter an option
         fail_on_regression=fail_on_regression,
         alpha=alpha,
         must_pass=must_pass,
+        alpha_alone=True,
     )
     settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
     from assay.cli.output import printed_report
@@ -115,20 +116,17 @@ def _compare(
     cases: int | None,
 ) -> None:
     from assay.api import diff as compare
+    from assay.api.gates import DiffGates
+    from assay.sdmx.collecting import collector_paused
 
-    compared = compare(baseline, candidate, **settings)
-    if gates.any:
-        compared.record = _judged(compared.record, baseline, candidate, gates)
-    _deliver_diff(compared, targets, cases)
+    asked = DiffGates(gates, baseline, candidate) if gates.any else None
+    # All of it, and not only the comparison: what that made is kept, and would be looked through right after it.
+    with collector_paused():
+        compared = compare(baseline, candidate, **settings)
+        if asked is not None:
+            compared.record = asked.judged(compared.record)
+        _deliver_diff(compared, targets, cases)
     exit_for(compared.record.gates)
-
-
-def _judged(record: RunDiff, baseline: Path, candidate: Path, gates: Gates) -> RunDiff:
-    """The comparison with what became of the gates."""
-    from assay.api import load_run
-    from assay.api.gates import check
-
-    return replace(record, gates=check(load_run(candidate), gates, baseline if gates.needs_baseline else None))
 
 
 def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:

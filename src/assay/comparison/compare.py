@@ -232,7 +232,7 @@ class _Difference:
             aligned=aligned,
             near_misses=close,
             ambiguous=self.answer.ambiguous,
-            reason=self._reason(missing, extra, tuple(miss.detail for miss in close)),
+            reason=self._reason(missing, extra, mapping, tuple(miss.detail for miss in close)),
         )
 
     def _mapping(self, ours: list[Column], theirs: list[Column], cells: int) -> tuple[int | None, ...]:
@@ -279,7 +279,7 @@ class _Difference:
         rest = [cell for column, cell in enumerate(row) if column not in mapping]
         return (*(row[column] for column in mapping if column is not None), *rest)
 
-    def _reason(self, missing: int, extra: int, close: tuple[str, ...]) -> str:
+    def _reason(self, missing: int, extra: int, mapping: tuple[int | None, ...], close: tuple[str, ...]) -> str:
         gold, predicted = self.answer.result, self.predicted
         hint = f" ({close[0]})" if close else ""
         ours, theirs = gold.column_count, predicted.column_count
@@ -292,6 +292,11 @@ class _Difference:
             )
         if missing == 0 and extra == 0 and self.answer.ordered:
             return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
+        if missing == 0 and extra == 0 and None in mapping:
+            # All rows are alike as far as columns find a counterpart: what is wrong is those that find none.
+            lone = mapping.count(None)
+            have = "has" if lone == 1 else "have"
+            return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
         return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"
 
 

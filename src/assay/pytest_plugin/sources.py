@@ -95,12 +95,16 @@ def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Predi
 
 
 def item_names(ids: Sequence[str]) -> list[str]:
-    """A name for each case that stands in a node id: visible, on one line, without ``::``, and none twice."""
+    """A name for each case that stands in a node id: visible, on one line, without ``::``, and none twice.
+
+    Square brackets are round ones: in a node id they hold parameters, and pytest-xdist and ``--lf`` read them so.
+    """
     names: list[str] = []
     seen: set[str] = set()
     taken = set(ids)
     for case_id in ids:
         plain = re.sub(":{2,}", ":", one_line(case_id, limit=_NAME_LENGTH)).strip(":") or "case"
+        plain = plain.replace("[", "(").replace("]", ")")
         name, number = plain, 1
         while name in seen or (number > 1 and name in taken):
             number += 1

@@ -162,7 +162,9 @@ class _Builder:
             mean = f"mean of {scored} asked {self.repeats.asked:,} times" if headline.rate.n else scored
             return f"{mean} · {headline.rate.unscored:,} unscored"
         graded = self.headline_metric in self.graded or headline.rate.n == 0
-        said = "" if graded else " exact" if self.of_selections else " correct"
+        # What another metric accepts need not be what the verdict calls correct.
+        own = self.headline_metric in _HEADLINE_NAMES and not graded
+        said = "" if not own else " exact" if self.of_selections else " correct"
         return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 
     def notes(self) -> Iterable[str]:

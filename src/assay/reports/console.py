@@ -14,7 +14,7 @@ from assay.reports.repeats import pass_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import SelectionOverview
 from assay.reports.terminal import GROUP_ROWS, drawn
-from assay.reports.text import aligned, one_line
+from assay.reports.text import aligned, one_line, unscored
 from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import CountRow, CrossTable, Figure, GroupTable, RunView, most_cases, named_ids
 
@@ -73,6 +73,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     lines = [
         view.title,
         f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored",
+        f"outcomes: {view.outcomes}",
         *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *(f"note: {note}" for note in view.notes),
     ]
@@ -94,7 +95,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
                 row.figure.text,
                 row.figure.interval,
                 row.figure.tally,
-                f"{row.figure.rate.unscored:,} unscored" if row.figure.rate.unscored else "",
+                unscored(row.figure.rate),
             )
             for row in view.metrics
         ],
@@ -153,7 +154,11 @@ def _group_lines(table: GroupTable) -> list[str]:
     rows = most_cases(table, GROUP_ROWS)
     hidden = len(table.rows) - len(rows)
     lines = aligned(
-        [(row.name, row.headline.text, row.headline.interval, row.headline.tally) for row in rows], right=(1,)
+        [
+            (row.name, row.headline.text, row.headline.interval, row.headline.tally, unscored(row.headline.rate))
+            for row in rows
+        ],
+        right=(1,),
     )
     return [*lines, *([f"  and {hidden:,} with fewer cases"] if hidden else [])]
 

@@ -26,6 +26,7 @@ from assay.reports.diff_view import (
 from assay.reports.gates import gate_rows
 from assay.reports.text import clipped, interval, one_line, percent, plural
 from assay.reports.view import Fact
+from assay.stats import is_significant
 
 CASES = 5
 """How many cases of each kind are shown in full, where nothing else is asked for."""
@@ -111,6 +112,7 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
         interval=points_interval(one.low, one.high),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
+        decisive_p_value=p_text(p_value if direction is None else one.p_value, alpha=alpha),
         tally=f"{one.n:,}{unscored}",
         direction=direction or direction_of(one.difference, p_value, alpha),
         beyond=not holds_zero,
@@ -121,7 +123,7 @@ def direction_of(difference: float | None, p_value: float | None, alpha: float) 
     """Which way a difference goes, and whether it is more than chance."""
     if difference is None:
         return "unknown"
-    if p_value is None or p_value >= alpha or difference == 0:
+    if not is_significant(p_value, alpha) or difference == 0:
         return "unclear"
     return "better" if difference > 0 else "worse"
 

@@ -36,6 +36,7 @@ MARGIN = 2
 _WIDEST = 100
 _NAME_WIDTH = 28
 _LEAST_BAR, _GOOD_BAR, _WIDEST_BAR = 11, 21, 41
+_ADJUSTED = "adjusted"
 _FIRM = 4
 """Columns kept above this give way for a bar at all; the others already for one that is easy to read."""
 _COLOURS: dict[Direction, str] = {"better": "green", "worse": "red", "unclear": "yellow", "unknown": "default"}
@@ -268,19 +269,14 @@ def _forest(head: str, names: Sequence[Text], figures: Sequence[DiffFigure], wid
     from rich.table import Table
     from rich.text import Text
 
-    columns = _columns(figures)
     named = min(_NAME_WIDTH, max(len(head), *(name.cell_len for name in names)))
-
-    def room() -> int:
-        return width - named - 2 - sum(column.width + 2 for column in columns)
-
-    while columns[1:]:
-        least = min(columns, key=lambda column: column.keep)
-        if room() >= (_LEAST_BAR if least.keep > _FIRM else _GOOD_BAR):
-            break
-        columns.remove(least)
+    columns = _fitting(_columns(figures), width - named - 2)
+    if not any(column.head == _ADJUSTED for column in columns):
+        # One column of p-values then, and it must not say other than the signs do.
+        columns = _fitting(_columns(figures, decisive=True), width - named - 2)
+    room = _room(columns, width - named - 2)
     scale = max([0.01, *(abs(end) for one in figures for end in _ends(one))])
-    cells = min(_WIDEST_BAR, room()) // 2 * 2 - 1
+    cells = min(_WIDEST_BAR, room) // 2 * 2 - 1
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, overflow="ellipsis", max_width=named)
     bars = [_interval_bar(one, cells, scale) for one in figures] if cells >= _LEAST_BAR - 2 else None
@@ -300,8 +296,26 @@ def _forest(head: str, names: Sequence[Text], figures: Sequence[DiffFigure], wid
     return [grid]
 
 
-def _columns(figures: Sequence[DiffFigure]) -> list[_Column]:
-    """What stands beside a name: the difference first, then the rest as far as it fits."""
+def _room(columns: Sequence[_Column], width: int) -> int:
+    """What the columns leave for a bar."""
+    return width - sum(column.width + 2 for column in columns)
+
+
+def _fitting(columns: list[_Column], width: int) -> list[_Column]:
+    """Without those that leave too little for a bar; the first one stays."""
+    while columns[1:]:
+        least = min(columns, key=lambda column: column.keep)
+        if _room(columns, width) >= (_LEAST_BAR if least.keep > _FIRM else _GOOD_BAR):
+            break
+        columns.remove(least)
+    return columns
+
+
+def _columns(figures: Sequence[DiffFigure], *, decisive: bool = False) -> list[_Column]:
+    """What stands beside a name: the difference first, then the rest as far as it fits.
+
+    ``decisive``: of the p-values only those that the signs go by.
+    """
     from rich.text import Text
 
     def dim(texts: Sequence[str]) -> list[Text]:
@@ -310,12 +324,14 @@ def _columns(figures: Sequence[DiffFigure]) -> list[_Column]:
     def signed(one: DiffFigure) -> Text:
         return Text(f"{one.sign} {one.difference}", style=f"bold {_COLOURS[one.direction]}")
 
+    p_values = [one.decisive_p_value if decisive else one.p_value for one in figures]
+    p_head = _ADJUSTED if decisive and p_values == [one.adjusted_p_value for one in figures] else "p"
     columns = [
         _Column(head="points", cells=[signed(one) for one in figures], keep=9),
         _Column(head="", cells=dim([one.interval for one in figures]), keep=8),
         _Column(head="from → to", cells=[Text(f"{one.baseline} → {one.candidate}") for one in figures], keep=5),
-        _Column(head="p", cells=[Text(one.p_value) for one in figures], keep=6),
-        _Column(head="adjusted", cells=dim([one.adjusted_p_value for one in figures]), keep=4),
+        _Column(head=p_head, cells=[Text(one) for one in p_values], keep=6),
+        _Column(head=_ADJUSTED, cells=dim(["" if decisive else one.adjusted_p_value for one in figures]), keep=4),
         _Column(head="+/-", cells=[Text(f"{one.diff.gained:,}/{one.diff.lost:,}") for one in figures], keep=3),
         _Column(head="cases", cells=dim([one.tally for one in figures]), keep=2),
     ]

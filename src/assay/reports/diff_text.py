@@ -41,9 +41,14 @@ def p_text(value: float | None, *, alpha: float) -> str:
         return "< 0.001"
     for digits in _DIGITS:
         shown = f"{value:.{digits}f}"
-        if (digits > 2 or value >= 0.1) and (float(shown) < alpha) == (value < alpha):
+        if (digits > 2 or value >= 0.1) and _side(float(shown), alpha) == _side(value, alpha):
             return shown
     return f"{value:.1g}"
+
+
+def _side(value: float, alpha: float) -> int:
+    """Below, at or above."""
+    return (value > alpha) - (value < alpha)
 
 
 def p_said(value: float | None, *, alpha: float) -> str:

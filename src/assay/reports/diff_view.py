@@ -45,6 +45,8 @@ class DiffFigure:
     p_value: str
     """``0.003``, or nothing."""
     adjusted_p_value: str
+    decisive_p_value: str
+    """That of the two which ``direction`` goes by: of the headline metric its own, else the adjusted one."""
     tally: str
     """Cases: ``1,034, 3 unscored``."""
     direction: Direction

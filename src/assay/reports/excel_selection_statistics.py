@@ -14,10 +14,15 @@ from assay.reports.excel_summary import (
     CHART_SIZE,
     cached,
     chart,
+)
+from assay.reports.excel_tables import (
     write_counts,
     write_gates,
+    write_groups,
+    write_pairs,
     write_repeats,
     write_times,
+    write_usage,
 )
 from assay.reports.text import one_line, plural, words
 from assay.reports.view import RunView
@@ -79,7 +84,10 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
     row = write_repeats(page, row, view)
+    row = write_groups(page, row, view)
+    row = write_pairs(page, row, view)
     row = write_times(page, row, view)
+    row = write_usage(page, row, view)
     for title, counted in view.count_tables:
         row = write_counts(page, row + 1, title, counted)
 
@@ -147,16 +155,12 @@ def _write_notes(page: Page, row: int, view: RunView) -> int:
     """Title, tally, and what a reader must know before trusting them. Gives the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
-    asked = f" asked {view.repeats.asked:,} times, of the answers" if view.repeats else ""
-    counted = (
-        f"{view.correct:,} correct",
-        f"{view.incorrect:,} incorrect",
-        f"{view.unscored:,} unscored",
-        f"{view.unanswered:,} unanswered",
-    )
-    page.text(row + 1, 0, f"{plural(view.cases_count, 'test case')}{asked}: {' · '.join(counted)}", "plain")
+    asked = f" asked {view.repeats.asked:,} times" if view.repeats else ""
+    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
+    page.text(row + 2, 0, f"{plural(view.cases_count, 'test case')}{asked}: {view.outcomes}", "plain")
     notes = [f"Means are over test cases; Low and High bound them at {view.confidence}.", *view.notes]
-    row += 2
+    row += 3
     for note in notes:
         page.text(row, 0, note, "note")
         row += 1

@@ -21,15 +21,23 @@ from assay.reports.excel_page import (
     lines_of,
     word_width,
 )
-from assay.reports.gates import missed
-from assay.reports.view import CountRow, Figure, GroupRow, RunView
+from assay.reports.excel_tables import (
+    COUNT_ROWS,
+    write_counts,
+    write_gates,
+    write_groups,
+    write_pairs,
+    write_repeats,
+    write_times,
+    write_usage,
+)
+from assay.reports.view import GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
 CHART_SIZE = {"width": 620, "height": 350}
 CHART_GAP = 24
 CHART_ROWS = 16
 CHART_GROUPS = 30
-_COUNT_ROWS = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,10 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
     row = _write_metrics(page, row, view, metrics)
     row = write_repeats(page, row, view)
+    row = write_groups(page, row, view)
+    row = write_pairs(page, row, view)
     row = write_times(page, row, view)
+    row = write_usage(page, row, view)
     for title, rows in view.count_tables:
         row = write_counts(page, row + 1, title, rows)
 
@@ -71,7 +82,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
 def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
     """Wide enough for the names of groups, metrics and counts, within reason."""
     names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
-    names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:_COUNT_ROWS]]
+    names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:COUNT_ROWS]]
     names += [row.gate for row in view.gates]
     return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
 
@@ -137,7 +148,8 @@ def _write_notes(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) 
     page.text(row, 0, view.title, "title")
     headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
     page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
-    row += 2
+    page.text(row + 2, 0, view.outcomes, "plain")
+    row += 3
     for note in (metrics.note(), *view.notes):
         page.text(row, 0, note, "note")
         row += 1
@@ -273,72 +285,5 @@ def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics
         page.number(row, 4, rate.n, "count")
         page.number(row, 5, rate.unscored, "count")
         page.text(row, 6, metric.meaning, "beside")
-        row += 1
-    return row
-
-
-def write_repeats(page: Page, row: int, view: RunView) -> int:
-    """What several answers to each question come to, where there are several. Gives the row after."""
-    if view.repeats is None:
-        return row
-    page.text(row + 1, 0, view.repeats.title[0].upper() + view.repeats.title[1:], "section")
-    page.head(row + 2, ["k", "pass@k", "Low", "High", "pass^k", "Low", "High", "n"], numbers=range(1, 8))
-    row += 3
-    for one in view.repeats.rows:
-        page.text(row, 0, f"{one.k:,}", "name")
-        values = [value for figure in (one.any, one.all) for value in _bounded(figure)]
-        for column, value in enumerate(values, start=1):
-            page.number(row, column, value, "percent")
-        page.number(row, 7, one.any.rate.n, "count")
-        row += 1
-    return row
-
-
-def write_times(page: Page, row: int, view: RunView) -> int:
-    """What answers and queries took, where anybody timed them. Gives the row after."""
-    if not view.times:
-        return row
-    page.text(row + 1, 0, "What answers and queries took, in seconds", "section")
-    page.head(row + 2, ["Time", "Median", "90 % within", "Longest", "Mean", "n"], numbers=range(1, 6))
-    row += 3
-    for one in view.times:
-        spread = one.spread
-        page.text(row, 0, one.name, "name")
-        for column, value in enumerate((spread.median_s, spread.p90_s, spread.max_s, spread.mean_s), start=1):
-            page.number(row, column, value, "fine_seconds")
-        page.number(row, 5, spread.n, "count")
-        row += 1
-    return row
-
-
-def write_gates(page: Page, row: int, view: RunView) -> int:
-    """What was demanded of the run, and whether it is so. Gives the row after."""
-    page.text(row, 0, f"Gates: {view.gates_passed}", "section")
-    page.head(row + 1, ["Gate", "State", "  Found", *[""] * 8])
-    row += 2
-    for gate in view.gates:
-        page.text(row, 0, gate.gate, "name")
-        page.text(row, 1, gate.state, "text")
-        said = (gate.found, f"wanted {gate.wanted}", missed(gate))
-        page.text(row, 2, "; ".join(filter(None, said)), "beside")
-        row += 1
-    return row
-
-
-def _bounded(figure: Figure) -> tuple[float | None, float | None, float | None]:
-    return figure.rate.value, figure.rate.low, figure.rate.high
-
-
-def write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
-    """How many cases carry each name. Gives the row after."""
-    page.text(row, 0, title[0].upper() + title[1:], "section")
-    page.head(row + 1, ["Name", "Cases", "Share", "  Meaning", *[""] * 7], numbers=range(1, 3))
-    row += 2
-    for count in rows[:_COUNT_ROWS]:
-        page.text(row, 0, f"{count.blame}: {count.name}" if count.blame else count.name, "name")
-        page.number(row, 1, count.count, "count")
-        page.number(row, 2, count.share, "percent")
-        example = f"such as: {count.example}" if count.example else ""
-        page.text(row, 3, "; ".join(filter(None, (count.meaning, example))), "beside")
         row += 1
     return row

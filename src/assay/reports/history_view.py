@@ -11,6 +11,7 @@ from pathlib import PurePath
 from assay.model import HistoryPoint, Rate
 from assay.reports.build import short_name
 from assay.reports.text import interval, number, one_line, percent, plural, seconds
+from assay.runs.headline import QUERY_HEADLINE, SELECTION_HEADLINE
 from assay.runs.history import QuestionSet, question_set, run_name, started_at
 
 _SERIES_SHOWN = 4
@@ -185,8 +186,9 @@ def _series(
 def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
     value = rate.value if rate.value is not None else 0.0
     name = one_line(run_name(point), limit=_NAME_LENGTH)
-    whole = float(rate.numerator).is_integer()
-    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
+    # Only of a verdict's own metric is it known here that its sum counts cases: a graded one's may be whole by chance.
+    counts = point.headline_metric in (QUERY_HEADLINE, SELECTION_HEADLINE) and _asked_once(point)
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
     said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {percent(value)} {interval(rate)} ({tally}), {label}"
     return TrendPoint(
         at=at,
@@ -198,6 +200,10 @@ def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, curr
         said=said,
         current=current,
     )
+
+
+def _asked_once(point: HistoryPoint) -> bool:
+    return point.settings is None or point.settings.repeats == 1
 
 
 def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], metrics: Sequence[str]) -> Iterable[str]:

@@ -1,6 +1,7 @@
 """The whole run as one JSON document, for machines.
 
-Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``gates`` (what was demanded of the
+Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (what a
+reader must know before trusting it, in sentences), ``gates`` (what was demanded of the
 run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
 those of `assay.model`; what is absent is null. A case has ``case``, ``prediction``, ``verdict``,
 ``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
@@ -59,6 +60,7 @@ class JsonReporter:
                 "text": f"{view.headline.text} {view.headline.interval}".strip(),
                 "tally": view.tally,
             },
+            "notes": list(view.notes),
             "gates": [_builtins(result) for result in run.gates],
             "settings": _builtins(run.settings),
             "provenance": _builtins(run.provenance),

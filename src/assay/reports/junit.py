@@ -254,18 +254,10 @@ def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
     provenance, numbers = run.provenance, run.aggregates
     yield "assay.version", one_line(provenance.assay_version)
     yield from ((one_line(fact.name).lower(), one_line(fact.value)) for fact in view.facts)
-    yield (
-        "outcomes",
-        ", ".join(
-            f"{count:,} {name}"
-            for name, count in (
-                ("correct", numbers.correct),
-                ("incorrect", numbers.incorrect),
-                ("unscored", numbers.unscored),
-                ("unanswered", numbers.unanswered),
-            )
-        ),
-    )
+    headline = f"{view.headline.text} {view.headline.interval}".rstrip()
+    yield "headline", f"{one_line(view.headline_metric)}: {headline} · {view.tally}"
+    yield "outcomes", view.outcomes
+    yield from ((f"note.{place}", note) for place, note in enumerate(view.notes, start=1))
     for row in view.gates:
         found = "; ".join(filter(None, (f"{row.state}: wanted {row.wanted}", f"found {row.found}", missed(row))))
         yield f"gate.{row.gate}", found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import Leaderboard, Standing, StandingPair
+from assay.model import Leaderboard, MetricDiff, Standing, StandingPair
 from assay.reports.diff_build import facts_of, label_of, metric_name
 from assay.reports.diff_text import p_text, points, points_interval
 from assay.reports.leaderboard_view import LeaderboardView, PairFigure, StandingRow
 from assay.reports.text import interval, number, one_line, percent, plural
 from assay.reports.view import Figure
+from assay.stats import is_significant
 
 SAME = "="
 _NAMED = 6
@@ -18,6 +19,7 @@ _NAMED = 6
 def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
     """The view of a leaderboard."""
     metric = metric_name(board.metric)
+    binary = all(pair.diff.binary for pair in board.pairs)
     return LeaderboardView(
         title=f"{plural(len(board.standings), 'run')} by {metric}",
         metric=metric,
@@ -25,7 +27,7 @@ def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
         lead=_lead(board),
         cases=_cases(board),
         notes=tuple(map(one_line, board.notes)),
-        standings=tuple(map(_standing, board.standings)),
+        standings=tuple(_standing(one, binary=binary) for one in board.standings),
         matrix=_matrix(board),
         pairs=tuple(_pair(pair, board) for pair in board.pairs),
         legend=tuple(_legend(board)),
@@ -36,7 +38,11 @@ def is_apart(pair: StandingPair, board: Leaderboard) -> bool:
     """Whether the two runs differ by more than chance, after the correction across all pairs."""
     one = pair.diff
     p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
-    return p_value is not None and p_value < board.settings.alpha and bool(one.difference)
+    return is_significant(p_value, board.settings.alpha) and bool(one.difference)
+
+
+def _holds_zero(one: MetricDiff) -> bool:
+    return one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0.0 <= one.high
 
 
 def _lead(board: Leaderboard) -> str:
@@ -53,6 +59,11 @@ def _lead(board: Leaderboard) -> str:
         ending = ", significantly above every other run" if pairs else ""
         return f"{name} is first: {metric} {value}{ending}."
     others = [label_of(board.standings[place].run) for place in sorted(tied)]
+    equals = [label_of(one.run) for one in board.standings[1:] if one.rank == first.rank]
+    if equals:
+        rest = [name for place, name in zip(sorted(tied), others, strict=True) if board.standings[place].rank > 1]
+        ending = f", and {_listed(rest)} cannot be told apart from {name}" if rest else ""
+        return f"No single best run: {_listed([name, *equals])} have the same {metric}, {value}{ending}."
     if len(tied) == len(board.standings) - 1 and len(tied) > 1:
         return f"No best run: {name} has the highest {metric}, {value}, but no other can be told apart from it."
     return (
@@ -74,9 +85,10 @@ def _cases(board: Leaderboard) -> str:
     return f"{said}."
 
 
-def _standing(one: Standing) -> StandingRow:
+def _standing(one: Standing, *, binary: bool) -> StandingRow:
     rate = one.rate
-    whole = float(rate.numerator).is_integer()
+    # Means of several answers may add up to a whole number, too, which then counts nothing.
+    whole = binary and one.run.repeats == 1 and float(rate.numerator).is_integer()
     tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     possible = f"{one.rank_low:,}" if one.rank_low == one.rank_high else f"{one.rank_low:,}-{one.rank_high:,}"
     return StandingRow(
@@ -129,4 +141,9 @@ def _legend(board: Leaderboard) -> Iterable[str]:
         yield (
             f"Pairs: paired tests over the same cases, at α = {settings.alpha:g} after Holm's correction across "
             f"{plural(len(board.pairs), 'pair')}."
+        )
+    if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
+        yield (
+            "The tests are of these very cases, the intervals allow for other databases: an interval may hold 0 where "
+            "two runs can be told apart."
         )

@@ -24,6 +24,7 @@ from assay.reports.view import (
     GroupTable,
     QueryView,
     RunView,
+    most_cases,
     named_ids,
 )
 
@@ -88,10 +89,11 @@ def _numbers(view: RunView) -> Iterable[str]:
     for note in view.notes:
         yield f"> {plain(note)}"
         yield ">"
-    yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets."
+    yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets. {view.outcomes}."
     if view.gates:
         yield from section(f"Gates: {view.gates_passed}")
         yield from grid(("", "gate", "wanted", "found", "missed by", "cases"), map(_gate, view.gates[:_GROUP_ROWS]))
+        yield from _more(len(view.gates) - _GROUP_ROWS)
     if view.selection:
         yield from selection_numbers(view, view.selection)
     for table in () if view.selection else view.first_groups:
@@ -129,8 +131,9 @@ def _numbers(view: RunView) -> Iterable[str]:
                 for row in rows[:_GROUP_ROWS]
             ],
         )
+        yield from _more(len(rows) - _GROUP_ROWS)
     if view.cross:
-        yield from _cross(view.cross, view.disagreements[:_PAIRS])
+        yield from _cross(view.cross, view.disagreements)
     for table in () if view.selection else view.other_groups:
         yield from _group_table(view, table)
     if view.times or view.usage:
@@ -159,6 +162,12 @@ def _gate(row: GateRow) -> Sequence[str]:
     return state, cell_code(row.gate), plain(row.wanted), plain(row.found), plain(row.missed_by), which
 
 
+def _more(hidden: int, said: str = "more") -> Iterable[str]:
+    """What a table leaves out, where it leaves out something."""
+    if hidden > 0:
+        yield from ("", f"and {hidden:,} {said}")
+
+
 def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:
     yield from section("Cases on which two metrics disagree")
     yield from grid(
@@ -169,17 +178,19 @@ def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]
         ],
     )
     yield ""
-    for row in pairs:
+    for row in pairs[:_PAIRS]:
         sides = (
             f"{len(cases):,} only {code(name)} accepts ({code(named_ids(cases))})"
             for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
             if cases
         )
         yield f"- {code(row.first)} / {code(row.second)}: {', '.join(sides)}"
+    if len(pairs) > _PAIRS:
+        yield f"- and {len(pairs) - _PAIRS:,} pairs more, which the table counts"
 
 
 def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
-    rows = table.rows[:_GROUP_ROWS]
+    rows = most_cases(table, _GROUP_ROWS)
     yield from section(f"{view.headline_name} by {table.title}")
     yield from grid(
         (table.kind, "", "value", "interval", "cases", "unscored"),
@@ -195,9 +206,7 @@ def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
             for row in rows
         ],
     )
-    if len(table.rows) > len(rows):
-        yield ""
-        yield f"and {len(table.rows) - len(rows):,} more"
+    yield from _more(len(table.rows) - len(rows), "with fewer cases")
 
 
 def _details(view: RunView, total: int, room: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.reports.selection_view import SelectionOverview
+from assay.reports.text import unscored
 from assay.reports.view import GroupTable, RunView, most_cases
 
 
@@ -11,6 +12,8 @@ def group_cells(view: RunView, table: GroupTable, *, limit: int) -> tuple[tuple[
     beside = view.selection.beside if view.selection else ()
     counted = "turns" if table.kind == "turn" else "cases"
     header = (table.title, "exact", "", counted, *(named.name.removeprefix("macro ") for named in beside))
+    shown = most_cases(table, limit)
+    some = any(row.headline.rate.unscored for row in shown)
     rows = [
         (
             row.name,
@@ -18,10 +21,11 @@ def group_cells(view: RunView, table: GroupTable, *, limit: int) -> tuple[tuple[
             row.headline.interval,
             row.headline.tally,
             *(row.figures[named.place].text for named in beside),
+            *([unscored(row.headline.rate)] if some else []),
         )
-        for row in most_cases(table, limit)
+        for row in shown
     ]
-    return header, rows
+    return (*header, *([""] if some else [])), rows
 
 
 def dimension_cells(

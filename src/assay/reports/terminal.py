@@ -13,6 +13,7 @@ from assay.reports.gates import drawn_gates
 from assay.reports.repeats import pass_cells
 from assay.reports.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.selection_view import BesideHeadline, SelectionOverview
+from assay.reports.text import unscored
 from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import (
     CaseLink,
@@ -130,6 +131,7 @@ def _headline(view: RunView, width: int) -> RenderableType:
     for note in view.notes:
         notes.add_row(Text("!", style="bold yellow"), Text(note))
     parts: list[RenderableType] = [line, _bar(figure, max(10, min(width, 100) - 6))]
+    parts += [Text(view.outcomes_beside)] if view.outcomes_beside else []
     parts += _lines([_beside(view, named) for named in view.beside], max(20, min(width, 100) - 6), right=(1,))
     if view.notes:
         parts += [Text(), notes]
@@ -218,6 +220,7 @@ def _group_table(table: GroupTable, width: int) -> list[Text]:
             Text(row.headline.text, style="bold"),
             Text(row.headline.interval, style="dim"),
             Text(row.headline.tally),
+            Text(unscored(row.headline.rate), style="dim"),
         )
         for row in rows
     ]
@@ -244,7 +247,7 @@ def _metric_table(view: RunView, width: int) -> list[Text]:
                 Text(row.figure.text, style="bold"),
                 Text(row.figure.interval, style="dim"),
                 Text(row.figure.tally),
-                Text(f"{row.figure.rate.unscored:,} unscored" if row.figure.rate.unscored else "", style="dim"),
+                Text(unscored(row.figure.rate), style="dim"),
                 *([Text(row.meaning, style="dim")] if width >= _WIDE else []),
             )
             for row in view.metrics

@@ -149,6 +149,11 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
+def unscored(rate: Rate) -> str:
+    """``3 unscored``; empty where nothing is."""
+    return f"{rate.unscored:,} unscored" if rate.unscored else ""
+
+
 def words(name: str) -> str:
     """A name of the vocabulary as words: ``superset_columns`` reads ``superset columns``."""
     return one_line(name.replace("_", " "))

@@ -327,6 +327,20 @@ class RunView:
         return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
 
     @property
+    def outcomes(self) -> str:
+        """What became of every case, or of every answer where each was asked several times."""
+        said = f"{self.correct:,} correct, {self.incorrect:,} incorrect, {self.unscored:,} unscored"
+        of = "answers: " if self.repeats else ""
+        return f"{of}{said}; {self.unanswered:,} unanswered"
+
+    @property
+    def outcomes_beside(self) -> str:
+        """The same where the headline does not say it: one that is graded, a mean of answers, or another metric's."""
+        rate = self.headline.rate
+        same = (rate.numerator, rate.n, rate.unscored) == (self.correct, self.correct + self.incorrect, self.unscored)
+        return "" if same and not self.repeats else self.outcomes
+
+    @property
     def beside(self) -> tuple[BesideHeadline, ...]:
         """The metrics that stand beside the headline."""
         return self.selection.beside if self.selection else ()

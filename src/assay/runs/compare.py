@@ -73,7 +73,7 @@ def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Match
             f"{one.candidate_id!r} has {same} and differs in {', '.join(one.parts)}"
         )
     else:
-        why = f"the baseline's are such as {_ids(baseline)}, the candidate's such as {_ids(candidate)}"
+        why = f"the baseline has {_ids(baseline)}, the candidate {_ids(candidate)}"
     return (
         f"the two runs have no case in common: {why}. Cases are the same where question, gold, database, context and "
         "options are; check that both runs are over one question set"
@@ -81,7 +81,8 @@ def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Match
 
 
 def _ids(run: RunRecords) -> str:
-    return ", ".join(repr(case.case_id) for case in run.cases[:_EXAMPLES]) or "none at all"
+    shown = ", ".join(repr(case.case_id) for case in run.cases[:_EXAMPLES])
+    return f"cases such as {shown}" if shown else "no case at all"
 
 
 def _changes(pairs: Pairs, same_data: Callable[[str | None], bool]) -> tuple[CaseChange, ...]:

@@ -9,6 +9,7 @@ from assay.errors import InputError
 from assay.model import DatabaseUrl, Fingerprint, Matching, RunDiff, RunSettings
 from assay.runs.paired_metrics import Pairs
 from assay.runs.records import RunRecords
+from assay.stats import is_significant
 
 _SHOWN = 5
 _TIMED_METRICS = {"ves", "bird_rves"}
@@ -125,8 +126,8 @@ def _of_unscored(diff: RunDiff) -> Iterator[str]:
     if headline is not None and headline.unscored:
         number = headline.unscored
         yield (
-            f"{counted(number, 'case')} that both runs have {_have(number)} no {headline.metric} in at least one of "
-            f"them, and {are(number)} in no difference of it."
+            f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
+            f"least one of them, and {are(number)} in no difference of it."
         )
 
 
@@ -191,9 +192,10 @@ def _of_metrics(diff: RunDiff) -> Iterator[str]:
 def _of_clusters(diff: RunDiff) -> Iterator[str]:
     """Where the test, which is about these cases, and the interval, which allows for others, say different things."""
     for one in diff.metrics:
-        if one.metric != diff.headline_metric or one.clusters is None or one.p_value is None:
+        if one.metric != diff.headline_metric or one.clusters is None:
             continue
-        if one.p_value < diff.settings.alpha and one.low is not None and one.low <= 0.0 <= (one.high or 0.0):
+        significant = is_significant(one.p_value, diff.settings.alpha)
+        if significant and one.low is not None and one.low <= 0.0 <= (one.high or 0.0):
             yield (
                 f"The difference in {one.metric} varies much between the {one.clusters} databases: on these very cases "
                 "it is hardly an accident, yet its interval, which allows for other databases, includes 0."

@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
-from assay.stats import holm
+from assay.stats import holm, is_significant
 
 _SLACK = 1e-9
 _MOST_PLACES = 6
@@ -53,7 +53,7 @@ def _minimum(run: Run, metric: str, least: float) -> GateResult:
         found = f"no scored case, {unscored:,} unscored"
         return GateResult(gate=gate, passed=False, wanted=wanted, found=found)
     if rate.value >= least - _SLACK:
-        return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate))
+        return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate, run))
     values = _case_values(run, metric)
     missing = _size(metric, least - rate.value)
     if set(values.values()) <= {0.0, 1.0, None}:
@@ -63,7 +63,7 @@ def _minimum(run: Run, metric: str, least: float) -> GateResult:
         gate=gate,
         passed=False,
         wanted=wanted,
-        found=_reading(metric, rate, apart_from=least),
+        found=_reading(metric, rate, run, apart_from=least),
         missed_by=missing,
         case_ids=tuple(case_id for case_id, value in values.items() if value is not None and value < least - _SLACK),
     )
@@ -135,7 +135,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
         if one is None or one.difference is None:
             yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
             continue
-        passed = not (one.difference < 0.0 and adjusted is not None and adjusted <= gates.alpha)
+        passed = not (one.difference < 0.0 and is_significant(adjusted, gates.alpha))
         tested = _change(one)
         if one.p_value is not None and adjusted is not None:
             corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
@@ -201,14 +201,15 @@ def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
     return {case_id: math.fsum(found) / len(found) if found else None for case_id, found in values.items()}
 
 
-def _reading(metric: str, rate: Rate, *, apart_from: float | None = None) -> str:
+def _reading(metric: str, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
     """``76.2 % [73.5, 78.7], 788 of 1,034, 3 unscored``. ``apart_from``: a value that it must not look equal to."""
     value = rate.value or 0.0
     text = _number(metric, value, places=_places(metric, value, apart_from)) + (" %" if is_share(metric) else "")
     between = (
         "" if rate.low is None or rate.high is None else f" [{_number(metric, rate.low)}, {_number(metric, rate.high)}]"
     )
-    whole = float(rate.numerator).is_integer() and is_share(metric)
+    # The means of several answers to each question may add up to a whole number, which then counts nothing.
+    whole = float(rate.numerator).is_integer() and is_share(metric) and run.settings.repeats == 1
     over = f"{rate.numerator:,.0f} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     return f"{text}{between}, {over}" + (f", {rate.unscored:,} unscored" if rate.unscored else "")
 

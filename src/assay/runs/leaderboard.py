@@ -17,7 +17,7 @@ from assay.runs.paired_metrics import PairedColumn, adjusted, compare_column, da
 from assay.runs.pairing import pair_cases
 from assay.runs.records import CaseRecord, RunRecords, read_records
 from assay.sdmx.collecting import collector_paused
-from assay.stats import letter_groups, rank_bounds
+from assay.stats import is_significant, letter_groups, rank_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
     told_apart = {
         (pair.first, pair.second): pair.diff.difference
         for pair in pairs
-        if pair.diff.adjusted_p_value is not None and pair.diff.adjusted_p_value < settings.alpha
+        if is_significant(pair.diff.adjusted_p_value, settings.alpha)
     }
     letters = letter_groups(len(runs), told_apart)
     bounds = rank_bounds(

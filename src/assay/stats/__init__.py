@@ -1,7 +1,7 @@
 """How sure a number is, and a difference: intervals, paired tests, and what they leave of an order of runs."""
 
 from assay.stats.clusters import design_effect
-from assay.stats.correction import holm
+from assay.stats.correction import holm, is_significant
 from assay.stats.intervals import (
     bootstrap_mean_interval,
     bounded_mean_interval,
@@ -23,6 +23,7 @@ __all__ = [
     "design_effect",
     "detectable_difference",
     "holm",
+    "is_significant",
     "letter_groups",
     "mcnemar_exact",
     "mean_interval",

@@ -7,6 +7,15 @@ from collections.abc import Sequence
 from assay.errors import UsageError
 
 
+def is_significant(p_value: float | None, alpha: float) -> bool:
+    """Whether a test at the level ``alpha`` rejects: its p-value is at most alpha. False for None, no test.
+
+    The one rule of gates, comparisons and leaderboards. A p-value is the lowest level that rejects (Lehmann & Romano,
+    Testing Statistical Hypotheses, 2005, section 3.3), so that one equal to alpha does.
+    """
+    return p_value is not None and p_value <= alpha
+
+
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values so that the chance of any false finding among them stays below the level they are read at.
 

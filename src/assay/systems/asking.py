@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 
@@ -41,7 +41,8 @@ def ask_all(
             elif isinstance(arrived, SystemUnusable):
                 raise arrived
             else:
-                on_answer(arrived)
+                on_answer(arrived.prediction)
+                arrived.handed_over.set()
     except (SystemUnusable, KeyboardInterrupt):
         asking.stop.set()
         for prediction in asking.arrived_by_now():
@@ -49,6 +50,16 @@ def ask_all(
         raise
     finally:
         asking.stop.set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """An answer that arrived. Its thread asks nothing more until it is handed over: a killed process then loses no
+    more answers than it has questions in flight.
+    """
+
+    prediction: Prediction
+    handed_over: Event
 
 
 class _Asking:
@@ -59,7 +70,7 @@ class _Asking:
         self._system = system
         self._waiting = iter(cases)
         self._lock = Lock()
-        self._arrived: SimpleQueue[Prediction | SystemUnusable | None] = SimpleQueue()
+        self._arrived: SimpleQueue[_Answer | SystemUnusable | None] = SimpleQueue()
 
     def work(self) -> None:
         """Ask until no case is left or all is to stop. Ends with a None among the arrivals."""
@@ -69,7 +80,10 @@ class _Asking:
                     case = next(self._waiting, None)
                 if case is None:
                     return
-                self._arrived.put(self._ask(case))
+                answer = _Answer(prediction=self._ask(case), handed_over=Event())
+                self._arrived.put(answer)
+                while not (answer.handed_over.wait(_POLL_S) or self.stop.is_set()):
+                    pass
         except SystemUnusable as error:
             self.stop.set()
             self._arrived.put(error)
@@ -89,7 +103,7 @@ class _Asking:
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def next_arrival(self) -> Prediction | SystemUnusable | None:
+    def next_arrival(self) -> _Answer | SystemUnusable | None:
         """Wait for the next answer; None says that one thread has ended."""
         while True:
             try:
@@ -104,5 +118,5 @@ class _Asking:
                 arrived = self._arrived.get_nowait()
             except Empty:
                 return
-            if isinstance(arrived, Prediction):
-                yield arrived
+            if isinstance(arrived, _Answer):
+                yield arrived.prediction

@@ -1,0 +1,86 @@
+"""`assay view`: the report of a run, or of two, in the browser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.cli.view_server import ReportServer
+    from assay.model import Run as RunRecord
+
+
+def view(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    candidate: Annotated[
+        Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]")
+    ] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    idle: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+    ] = None,
+) -> None:
+    """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.
+
+    Example:  assay view runs/first
+
+    Two runs, the same cases side by side:  assay view runs/main runs/new
+    """
+    if idle is not None and not idle > 0:
+        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
+    try:
+        _serve([run, candidate] if candidate is not None else [run], port=port, browser=browser, idle=idle)
+    except KeyboardInterrupt:
+        typer.echo("", err=True)  # the terminal has written ^C
+
+
+def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None) -> None:
+    from assay.cli.view_server import LivePage, ReportServer
+
+    page = LivePage(runs, lambda: _report(runs))
+    # Drawn before anybody is told of an address: a run that cannot be shown ends here.
+    page.current()
+    with ReportServer(page, port) as server:
+        print(server.url, flush=True)
+        typer.echo(f"assay: the report of {' and '.join(map(str, runs))} is at this address; Ctrl-C ends it", err=True)
+        if browser:
+            _open(server)
+        server.serve_until_idle(idle)
+    typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
+
+
+def _report(runs: Sequence[Path]) -> bytes:
+    from assay import registry
+    from assay.api import load_run
+
+    if len(runs) == 1:
+        return registry.reporter("html").render(load_run(runs[0]).record)
+    from assay.api import diff as compare
+    from assay.reports.diff_formats import render_diff
+
+    def both() -> tuple[RunRecord, RunRecord]:
+        before, after = (load_run(run).record for run in runs)
+        return before, after
+
+    return render_diff(compare(*runs).record, "html", runs=both)
+
+
+def _open(server: ReportServer) -> None:
+    """Open the address, from a thread: some browsers keep their caller until they are closed."""
+    import threading
+    import webbrowser
+
+    def opened() -> None:
+        if not webbrowser.open(server.url):
+            print("assay: no browser was found here: open the address in one", file=sys.stderr)
+
+    threading.Thread(target=opened, daemon=True, name="assay-view-browser").start()

@@ -1,0 +1,261 @@
+"""One page over HTTP on this machine's loopback address, and nothing else.
+
+A browser sends requests to 127.0.0.1 for any web site that asks it to. A site whose name is made to lead here (DNS
+rebinding) could read the answer, so only requests that name a loopback host get one. Nothing is taken from a
+request but its method, its path and three headers; no file is served by name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import os
+import re
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+
+from assay.errors import AssayError, InputError
+from assay.runs.store import RUN_FILE
+
+ADDRESS = "127.0.0.1"
+_POLL_S = 0.5
+_PATIENCE_S = 20.0
+_META_POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_NOTHING = "default-src 'none'"
+_REFUSAL_POLICY = f"{_NOTHING}; frame-ancestors 'none'"
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d{1,5})?")
+_ALWAYS = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cache-Control", "no-store"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedPage:
+    """A page with what its headers say of it."""
+
+    content: bytes
+    packed: bytes
+    """The same, gzipped."""
+    policy: str
+    """Its own Content-Security-Policy, and that no other page may frame it: only a header can say that."""
+
+
+_State = tuple[tuple[int, int, int] | None, ...]
+
+
+class LivePage:
+    """A page over stored runs, drawn anew when the run.json of one of them has changed. For many threads at once."""
+
+    def __init__(self, folders: Sequence[Path], draw: Callable[[], bytes]) -> None:
+        self._files = tuple(folder / RUN_FILE for folder in folders)
+        self._draw = draw
+        self._lock = threading.Lock()
+        self._page: ServedPage | None = None
+        self._state: _State = ()
+
+    def current(self) -> ServedPage:
+        """The page as the runs are now. Raises AssayError where one cannot be read, and tries again the next time."""
+        with self._lock:
+            # Looked at before the run is read: what changes meanwhile is seen the next time.
+            state = tuple(map(_state_of, self._files))
+            if self._page is None or state != self._state:
+                self._page = None
+                self._page = _served(self._draw())
+                self._state = state
+            return self._page
+
+
+def _state_of(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a file is written or replaced; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _served(content: bytes) -> ServedPage:
+    found = _META_POLICY.search(content)
+    own = html.unescape(found[1].decode()) if found else _NOTHING
+    return ServedPage(
+        content=content,
+        packed=gzip.compress(content, 6, mtime=0),
+        policy=f"{own.rstrip('; ')}; frame-ancestors 'none'",
+    )
+
+
+class ReportServer(ThreadingHTTPServer):
+    """Serves one page at ``/``. Raises InputError where the port cannot be had; port 0 is a free one."""
+
+    # Elsewhere this waives the wait after a server has ended; on Windows two servers would share the port.
+    allow_reuse_address = os.name != "nt"
+    daemon_threads = True
+
+    def __init__(self, page: LivePage, port: int) -> None:
+        self.page = page
+        self._lock = threading.Lock()
+        self._busy = 0
+        self._last_s = time.monotonic()
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            raise InputError(
+                f"port {port} on {ADDRESS} cannot be had ({error.strerror}): "
+                "give another with --port, or leave --port out for a free one"
+            ) from error
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{ADDRESS}:{self.server_address[1]}/"
+
+    def serve_until_idle(self, idle_s: float | None) -> None:
+        """Answer requests, each in a thread, until none has come for ``idle_s`` seconds; None: for ever."""
+        self._last_s = time.monotonic()
+        while idle_s is None or (left := self._left_s(idle_s)) > 0:
+            self.timeout = _POLL_S if idle_s is None else min(_POLL_S, left)
+            self.handle_request()
+
+    def _left_s(self, idle_s: float) -> float:
+        with self._lock:
+            return idle_s if self._busy else self._last_s + idle_s - time.monotonic()
+
+    def began(self) -> None:
+        """A request has come."""
+        with self._lock:
+            self._busy += 1
+
+    def ended(self) -> None:
+        """It is answered."""
+        with self._lock:
+            self._busy -= 1
+            self._last_s = time.monotonic()
+
+    def server_bind(self) -> None:
+        """Bind without asking a name server what this machine is called."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = ADDRESS, int(self.server_address[1])
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away while it is answered is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: ReportServer
+    server_version, sys_version = "assay", ""
+    protocol_version = "HTTP/1.1"
+    error_content_type = "text/plain; charset=utf-8"
+    error_message_format = "%(code)d %(message)s\n"
+    timeout = _PATIENCE_S
+    policy = _REFUSAL_POLICY
+
+    def handle_one_request(self) -> None:
+        """Answer one request. A connection that is only kept open does not count as one."""
+        self.counted = False
+        try:
+            super().handle_one_request()
+        finally:
+            if self.counted:
+                self.server.ended()
+
+    def parse_request(self) -> bool:
+        """Read the head, and answer at once what is not to be served."""
+        self.counted = True
+        self.server.began()
+        if not super().parse_request():
+            return False
+        if not _is_loopback(self.headers.get_all("Host", [])):
+            self._refuse(HTTPStatus.FORBIDDEN, "this is served on the loopback address only: open it as 127.0.0.1")
+        elif self.command not in ("GET", "HEAD"):
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered", ("Allow", "GET, HEAD"))
+        elif self.path.partition("?")[0] != "/":
+            self._refuse(HTTPStatus.NOT_FOUND, "there is only one page, at /")
+        else:
+            return True
+        return False
+
+    def do_GET(self) -> None:
+        """The page as it is now, or why it cannot be shown."""
+        try:
+            page = self.server.page.current()
+        except AssayError as error:
+            # The run was good when this began: it is being written again, or is gone.
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            return
+        packed = _accepts_gzip(self.headers.get("Accept-Encoding", ""))
+        content = page.packed if packed else page.content
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Vary", "Accept-Encoding")
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        self._end(page.policy, content)
+
+    def do_HEAD(self) -> None:
+        """The same without the page."""
+        self.do_GET()
+
+    def _refuse(self, status: HTTPStatus, message: str, *more: tuple[str, str]) -> None:
+        content = f"{status.value} {message}\n".encode("utf-8", "backslashreplace")
+        # What a refused request holds beyond its head is not read, so nothing can follow it.
+        self.close_connection = True
+        self.send_response(status)
+        for name, value in (*more, ("Connection", "close")):
+            self.send_header(name, value)
+        self.send_header("Content-Type", self.error_content_type)
+        self.send_header("Content-Length", str(len(content)))
+        self._end(_REFUSAL_POLICY, content)
+
+    def _end(self, policy: str, content: bytes) -> None:
+        self.policy = policy
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def end_headers(self) -> None:
+        """What every answer says, those of the base class to a request that is none included."""
+        self.send_header("Content-Security-Policy", self.policy)
+        for name, value in _ALWAYS:
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: one person looks at one page."""
+
+
+def _is_loopback(hosts: Sequence[str]) -> bool:
+    """Whether the one Host header names this machine's loopback; of any port, which may be forwarded."""
+    found = _HOST.fullmatch(hosts[0].strip()) if len(hosts) == 1 else None
+    if found is None:
+        return False
+    name = found["name"].strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _accepts_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header names gzip without refusing it (``gzip;q=0``)."""
+    for part in header.lower().split(","):
+        name, _, options = part.partition(";")
+        if name.strip() in ("gzip", "x-gzip"):
+            return re.fullmatch(r"\s*q=0(\.0*)?\s*", options) is None
+    return False

@@ -1,0 +1,93 @@
+"""What reports draw of a run that asked each question several times, built by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.reports.build import view_of
+from assay.reports.console import draw_summary, plain_summary
+from assay.reports.markdown import MarkdownReporter
+from assay.runs.repeats import aggregate_answers
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    binary: bool = True
+
+
+METRICS = (Named("match"), Named("bird_ex"))
+
+
+def answer(name: str, repeat: int, *, right: bool) -> Evidence:
+    one = float(right)
+    return Evidence(
+        case=Case(id=name, question=f"question {name}?", golds=("SELECT 1",)),
+        prediction=Prediction(case_id=name, query="SELECT 1", repeat=repeat),
+        verdict=Verdict(outcome="correct" if right else "incorrect", reason="because"),
+        # The two disagree now in the one direction, now in the other.
+        scores=(Score(metric="match", value=one), Score(metric="bird_ex", value=1 - one)),
+    )
+
+
+def run_of(repeats: int) -> Run:
+    evidence = tuple(answer(name, n, right=n % (place + 1) == 0) for place, name in enumerate("abc")
+                     for n in range(repeats))  # fmt: skip
+    return Run(
+        settings=RunSettings(
+            cases="dev.jsonl",
+            predictions="command:ask",
+            database="sqlite:///a.sqlite",
+            metrics=("match", "bird_ex"),
+            limits=Limits(),
+            repeats=repeats,
+        ),
+        provenance=Provenance(assay_version="0.1.0", python_version="3.11", platform="linux"),
+        evidence=evidence,
+        aggregates=aggregate_answers(evidence, METRICS, repeats=repeats),
+    )
+
+
+def test_of_many_answers_a_few_k_are_shown_and_the_last() -> None:
+    for asked, shown in ((3, [1, 2, 3]), (10, list(range(1, 11))), (12, [1, 2, 3, 5, 10, 12])):
+        view = view_of(run_of(asked), detailed=())
+        assert view.repeats is not None
+        assert [row.k for row in view.repeats.rows] == shown
+
+
+def test_a_question_on_which_metrics_differ_both_ways_is_named_twice_and_counted_once() -> None:
+    view = view_of(run_of(4), detailed=())
+    row = next(row for row in view.disagreements if {row.first, row.second} == {"match", "bird_ex"})
+    assert [link.id for link in row.only_first] == ["a", "b", "c"]
+    assert [link.id for link in row.only_second] == ["b", "c"]
+    assert row.count == 3
+
+
+def test_links_of_a_case_lead_to_its_first_answer_and_each_answer_has_its_own_place() -> None:
+    run = run_of(3)
+    view = view_of(run)
+    assert [(case.anchor, case.answer) for case in view.cases[3:6]] == [
+        ("b", "answer 1 of 3"),
+        ("b~2", "answer 2 of 3"),
+        ("b~3", "answer 3 of 3"),
+    ]
+    assert view.repeats is not None
+    flaky = next(row for row in view.repeats.steadiness if row.name == "flaky")
+    assert [(link.id, link.anchor, link.answer) for link in flaky.cases] == [("b", "b", ""), ("c", "c", "")]
+
+
+def test_a_comment_shows_one_wrong_answer_a_question() -> None:
+    text = MarkdownReporter().render(run_of(4)).decode()
+    assert text.count("<summary>b, answer") == 1
+    assert text.count("<summary>c, answer") == 1
+    assert "2 more are in the HTML and JSON reports." in text
+
+
+def test_the_terminal_has_the_table_at_any_width() -> None:
+    run = run_of(3)
+    for width in (50, 80, 140):
+        drawn = draw_summary(run, width=width)
+        assert "pass^k" in drawn
+        assert all(len(line) <= width for line in drawn.splitlines())
+    assert "asked 3 times each: 1 stable right, 0 stable wrong, 2 flaky" in plain_summary(view_of(run, detailed=()))
