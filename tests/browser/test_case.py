@@ -217,5 +217,14 @@ def test_values_of_a_column_too_many_are_shown(look: Look, tmp_path: Path) -> No
     opened.open_case()
     assert opened.page.locator(".aligned thead th.extra").inner_text().split() == ["+", "city"]
     rows = opened.page.locator(".aligned tbody tr").all()
-    assert [row.locator("td").all_inner_texts()[1:] for row in rows] == [["NULL", "York"], ["Bo", "York"]]
+    assert [row.locator("td").all_inner_texts()[1:] for row in rows] == [["'NULL'", "York"], ["Bo", "York"]]
     assert opened.page.locator(".aligned td.hollow").count() == 0
+
+
+def test_an_opened_case_is_what_is_printed(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-02")
+    opened.open_case()
+    opened.page.emulate_media(media="print")
+    assert opened.page.locator("#case-body .aligned").is_visible()
+    assert not opened.page.locator("#cases").is_visible()
+    assert not opened.page.locator("h1").is_visible()

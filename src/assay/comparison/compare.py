@@ -290,13 +290,16 @@ class _Difference:
             return (
                 f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
             )
-        if missing == 0 and extra == 0 and self.answer.ordered:
-            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
         if missing == 0 and extra == 0 and None in mapping:
             # All rows are alike as far as columns find a counterpart: what is wrong is those that find none.
             lone = mapping.count(None)
             have = "has" if lone == 1 else "have"
             return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
+        if missing == 0 and extra == 0 and self.answer.ordered:
+            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
+        if missing == len(gold.rows):
+            which = "gold's row is not" if missing == 1 else f"none of gold's {missing:,} rows is"
+            return f"{which} found in the prediction{hint}"
         return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"
 
 

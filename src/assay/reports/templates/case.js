@@ -74,8 +74,8 @@ const caseView = (() => {
     if (!difference) return null;
     const rows = difference.rows || [];
     const left = [];
-    if (difference.left) left.push(`${count(difference.left)} more rows`);
-    if (difference.leftColumns) left.push(`${count(difference.leftColumns)} more columns`);
+    if (difference.left) left.push(page.plural(difference.left, "more row"));
+    if (difference.leftColumns) left.push(page.plural(difference.leftColumns, "more column"));
     const parts = [make("p", { class: "quiet" }, difference.summary),
       rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Aligned rows${of}` },
         make("table", { class: "aligned" },
