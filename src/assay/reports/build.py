@@ -179,7 +179,8 @@ class _Builder:
             counted = sum(item.outcome == "incorrect" and is_unanswered(item) for item in self.run.evidence)
             # One whose gold is broken, too, is in no rate.
             which = " and" if counted == none else f", of which {counted:,}"
-            yield f"{plural(none, self.asking)} got no answer{which} {_counts(counted)} as incorrect."
+            said = f"{which} {_counts(counted)} as incorrect" if counted else ""
+            yield f"{plural(none, self.asking)} got no answer{said}."
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")
