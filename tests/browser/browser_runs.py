@@ -221,7 +221,7 @@ def _hostile(text: str, id_: str, metrics: Sequence[_Named]) -> Evidence:
                 AlignedRow(state="missing", gold=(text, 1)),
                 AlignedRow(state="extra", predicted=(text.upper(), text)),
             ),
-            near_misses=(NearMiss(kind="scaled", detail=text),),
+            near_misses=(NearMiss(kind="scaled", detail=f"{text} nearly"),),
         ),
         gold_executions=(ran, ran),
         predicted_execution=Execution(query=text, status="error", failure=failure, wall_time_s=0.5),

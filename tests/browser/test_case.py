@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import browser_runs as runs
+import pytest
 from browser_window import Look
+
+from assay.reports.html import HtmlReporter
 
 COPIES = ("clipboard-read", "clipboard-write")
 
@@ -127,3 +130,101 @@ def test_a_question_that_the_browser_holds_as_long_text_is_read_whole(look: Look
     opened.settle()
     opened.page.locator("#cases-rows .row").last.click()
     assert "more characters" in opened.open_case()
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "clauses"),
+    [
+        (
+            "WITH a AS (SELECT x FROM t) SELECT x FROM a",
+            "SELECT x FROM t",
+            "-WITH =SELECT ≠FROM",
+        ),
+        (
+            "SELECT a FROM t UNION SELECT b FROM u",
+            "SELECT a FROM t",
+            "=SELECT =FROM -UNION -SELECT -FROM",
+        ),
+        (
+            "(SELECT a FROM t) MINUS (SELECT b FROM u)",
+            "(SELECT a FROM t) MINUS (SELECT c FROM u)",
+            "=SELECT =FROM =MINUS ≠SELECT =FROM",
+        ),
+        (
+            "SELECT a FROM t WHERE a IS NOT DISTINCT FROM b",
+            "SELECT a FROM t WHERE a IS DISTINCT FROM b",
+            "=SELECT =FROM ≠WHERE",
+        ),
+        (
+            "SELECT LISTAGG(x) WITHIN GROUP (ORDER BY y) FROM t",
+            "SELECT LISTAGG(x) FROM t",
+            "≠SELECT =FROM",
+        ),
+        (
+            "SELECT RANK() OVER (PARTITION BY a ORDER BY b) FROM t",
+            "SELECT RANK() OVER (ORDER BY b) FROM t",
+            "≠SELECT =FROM",
+        ),
+        (
+            "SELECT t.order, t.group AS limit FROM t",
+            "SELECT t.order FROM t",
+            "≠SELECT =FROM",
+        ),
+        (
+            "SELECT a FROM t WHERE a IN (SELECT b FROM u ORDER BY b)",
+            "SELECT a FROM t WHERE a IN (SELECT b FROM u)",
+            "=SELECT =FROM ≠WHERE",
+        ),
+        (
+            'SELECT "Order" FROM t WHERE c = "France"',
+            "SELECT `order` FROM t /* , u */ WHERE c = 'France' -- x",
+            "=SELECT =FROM =WHERE",
+        ),
+        (
+            "SELECT a FROM t WHERE c = 'france'",
+            "SELECT a FROM t WHERE c = 'France'",
+            "=SELECT =FROM ≠WHERE",
+        ),
+    ],
+)
+def test_clauses_are_told_apart_whatever_stands_in_them(
+    gold: str, predicted: str, clauses: str, look: Look, report: Path
+) -> None:
+    told = look(report).page.evaluate(
+        "([gold, predicted]) => sql.compare(gold, predicted).clauses.filter((one) => one.name)"
+        ".map((one) => ({ same: '=', differs: '≠', gold: '-', predicted: '+' })[one.state] + one.name).join(' ')",
+        [gold, predicted],
+    )
+    assert told == clauses
+
+
+def test_how_sure_the_verdict_is_and_its_flags_are_told_in_words(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-06")
+    opened.open_case()
+    assert opened.page.inner_text("#case .strength").startswith(
+        "Strength: refuted: the results differ on this database"
+    )
+    opened = look(report, "#case=c-09")
+    opened.open_case()
+    assert "Flag: vacuous: both results are empty" in opened.page.inner_text("#case-body")
+
+
+def test_values_of_a_column_too_many_are_shown(look: Look, tmp_path: Path) -> None:
+    answers = runs.ANSWERS | {"c-01": "SELECT city, name FROM client WHERE city = 'York'"}
+    page = tmp_path / "report.html"
+    page.write_bytes(HtmlReporter().render(runs.real_run(tmp_path, answers, "more")))
+    opened = look(page, "#case=c-01")
+    opened.open_case()
+    assert opened.page.locator(".aligned thead th.extra").inner_text().split() == ["+", "city"]
+    rows = opened.page.locator(".aligned tbody tr").all()
+    assert [row.locator("td").all_inner_texts()[1:] for row in rows] == [["'NULL'", "York"], ["Bo", "York"]]
+    assert opened.page.locator(".aligned td.hollow").count() == 0
+
+
+def test_an_opened_case_is_what_is_printed(look: Look, report: Path) -> None:
+    opened = look(report, "#case=c-02")
+    opened.open_case()
+    opened.page.emulate_media(media="print")
+    assert opened.page.locator("#case-body .aligned").is_visible()
+    assert not opened.page.locator("#cases").is_visible()
+    assert not opened.page.locator("h1").is_visible()

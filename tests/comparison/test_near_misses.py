@@ -45,6 +45,20 @@ def test_the_near_miss_is_named(kind: str, gold: Rows, predicted: Rows) -> None:
 
 
 @pytest.mark.parametrize(
+    ("gold", "predicted", "detail"),
+    [
+        ([(1,)], [(1, 2)], "gold's column is there, and 1 more"),
+        (GOLD, [(9, 1, "a"), (9, 2, "b"), (9, 3, "c")], "gold's 2 columns are there, and 1 more"),
+        (GOLD, [("a",), ("b",), ("c",)], "1 of gold's 2 columns absent, the others right"),
+        ([(1,)], [(1,), (2,), (3,)], "gold's row is there, and 2 more"),
+        (GOLD, [*GOLD, (4, "d")], "gold's 3 rows are there, and 1 more"),
+    ],
+)
+def test_a_near_miss_counts_in_plain_words(gold: Rows, predicted: Rows, detail: str) -> None:
+    assert [near.detail for near in compare(Result.of(predicted), Result.of(gold)).near_misses] == [detail]
+
+
+@pytest.mark.parametrize(
     ("gold", "predicted"),
     [
         ([(1, "a"), (2, "b")], [(1, "b"), (2, "a")]),

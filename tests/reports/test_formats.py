@@ -184,6 +184,19 @@ def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     assert "1 prediction fits no case: zz." in notes
 
 
+def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
+    build_run: Callable[..., Run], wrong_case: Evidence
+) -> None:
+    unanswered = replace(_gold_failure(), stage="predict", kind="unanswered", blame="system")
+    silent = replace(wrong_case.prediction, query=None, failure=unanswered)
+    counted = replace(wrong_case, prediction=silent)
+    unscored = replace(counted, verdict=replace(counted.verdict, outcome="unscored", failure=_gold_failure()))
+    unscored = replace(unscored, case=replace(unscored.case, id="other"), prediction=replace(silent, case_id="other"))
+    notes = view_of(build_run([counted, unscored])).notes
+    assert "2 cases got no answer, of which 1 counts as incorrect." in notes
+    assert "1 case got no answer." in view_of(build_run([unscored])).notes
+
+
 def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     failure = replace(wrong_case.gold_executions[1], status="error", failure=_gold_failure())
     case = replace(wrong_case, gold_executions=(wrong_case.gold_executions[0], failure))

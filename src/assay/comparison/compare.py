@@ -249,14 +249,24 @@ class _Difference:
         if not pairs:
             missing_places, extra_places = list(range(len(gold))), list(range(len(predicted)))
             matched_places: list[int] = []
+            our_rows, their_rows = [], []
         else:
             our_rows = key_rows([ours[column] for column, _ in pairs])
             their_rows = key_rows([theirs[option] for _, option in pairs])
             missing_places, matched_places = _left_over(our_rows, Counter(their_rows))
             extra_places, _ = _left_over(their_rows, Counter(our_rows))
         limit = self.options.sample_rows
+        sampled = matched_places[: min(_MATCHED_SAMPLE, limit)]
+        partners: Sequence[int | None] = [None] * len(sampled)
+        if len(pairs) < len(theirs):  # else a matched row's predicted side is gold's once more
+            partners = _partners([our_rows[place] for place in sampled], their_rows)
         aligned = [
-            AlignedRow(state="matched", gold=gold[place]) for place in matched_places[: min(_MATCHED_SAMPLE, limit)]
+            AlignedRow(
+                state="matched",
+                gold=gold[place],
+                predicted=None if partner is None else self._mapped(predicted[partner], mapping),
+            )
+            for place, partner in zip(sampled, partners, strict=True)
         ]
         aligned += [AlignedRow(state="missing", gold=gold[place]) for place in missing_places[:limit]]
         aligned += [
@@ -280,18 +290,37 @@ class _Difference:
             return (
                 f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
             )
-        if missing == 0 and extra == 0 and self.answer.ordered:
-            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
         if missing == 0 and extra == 0 and None in mapping:
             # All rows are alike as far as columns find a counterpart: what is wrong is those that find none.
             lone = mapping.count(None)
             have = "has" if lone == 1 else "have"
             return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
+        if missing == 0 and extra == 0 and self.answer.ordered:
+            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
+        if missing == len(gold.rows):
+            which = "gold's row is not" if missing == 1 else f"none of gold's {missing:,} rows is"
+            return f"{which} found in the prediction{hint}"
         return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _partners(wanted: Sequence[tuple[object, ...]], rows: Sequence[tuple[object, ...]]) -> list[int | None]:
+    """For each wanted row the place of an equal one that none before it took; one pass over the rows at most."""
+    found: list[int | None] = [None] * len(wanted)
+    open_places: dict[tuple[object, ...], list[int]] = {}
+    for place, row in enumerate(wanted):
+        open_places.setdefault(row, []).append(place)
+    for place, row in enumerate(rows):
+        if not open_places:
+            break
+        if row in open_places:
+            found[open_places[row].pop(0)] = place
+            if not open_places[row]:
+                del open_places[row]
+    return found
 
 
 def _left_over(rows: Sequence[tuple[object, ...]], others: Counter[tuple[object, ...]]) -> tuple[list[int], list[int]]:

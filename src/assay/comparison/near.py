@@ -119,13 +119,20 @@ def _columns(pair: _Pair) -> Iterator[NearMiss]:
         return
     ours, theirs = len(pair.gold), len(pair.predicted)
     if theirs > ours and _equal_bags(pair.gold, pair.predicted, pair.rows[0], pair.options):
-        yield NearMiss(kind="superset_columns", detail=f"{theirs - ours} column(s) more than gold's {ours}")
+        yield NearMiss(kind="superset_columns", detail=_and_more(ours, "column", theirs - ours))
     elif 0 < theirs < ours and _equal_bags(pair.predicted, pair.gold, pair.rows[0], pair.options):
-        yield NearMiss(kind="subset_columns", detail=f"{ours - theirs} of gold's {ours} columns absent")
+        yield NearMiss(
+            kind="subset_columns", detail=f"{ours - theirs:,} of gold's {ours:,} columns absent, the others right"
+        )
     elif ours == theirs and pair.options.columns == "strict":
         free = find_mapping(_bag(pair.gold, pair.rows[0]), _bag(pair.predicted, pair.rows[1]), budget=_BUDGET)
         if free is not None and free != tuple(range(ours)):
             yield NearMiss(kind="column_order_only", detail=f"gold's columns are the predicted {_numbered(free)}")
+
+
+def _and_more(number: int, noun: str, more: int) -> str:
+    there = f"gold's {noun} is" if number == 1 else f"gold's {number:,} {noun}s are"
+    return f"{there} there, and {more:,} more"
 
 
 def _numbered(mapping: Mapping) -> str:
@@ -154,7 +161,7 @@ def _row_sets(pair: _Pair) -> Iterator[NearMiss]:
     if lack > 0 and find_contained_mapping(ours_side, theirs_side, budget=_BUDGET) is not None:
         yield NearMiss(kind="missing_rows", detail=f"{lack:,} of gold's {pair.rows[0]:,} rows absent, the others right")
     elif lack < 0 and find_contained_mapping(theirs_side, ours_side, budget=_BUDGET) is not None:
-        yield NearMiss(kind="extra_rows", detail=f"{-lack:,} row(s) more than gold's {pair.rows[0]:,}")
+        yield NearMiss(kind="extra_rows", detail=_and_more(pair.rows[0], "row", -lack))
 
 
 def _alike_after(pair: _Pair, kind: NearMissKind, change: Callable[[Key], Key], detail: str) -> Iterator[NearMiss]:

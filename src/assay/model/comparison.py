@@ -54,8 +54,9 @@ RowState = Literal["matched", "missing", "extra"]
 class AlignedRow:
     """One line of the aligned difference: gold's row beside the predicted one.
 
-    ``predicted`` has its columns in gold's order, by the comparison's column mapping. ``missing``
-    has no predicted row, ``extra`` no gold row.
+    ``predicted`` has its columns in gold's order, by the comparison's column mapping, those that stand for none of
+    gold's behind them. ``missing`` has no predicted row, ``extra`` no gold row; ``matched`` has the predicted one only
+    where the prediction has columns that gold has not, as the others hold the same.
     """
 
     state: RowState

@@ -7,15 +7,16 @@ row shows which of its cells differ. That is a reading aid: it counts nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from assay.model import AlignedRow, Cell, Comparison, Evidence
+from assay.model.comparison import RowState
 from assay.reports.text import CellText, cell_text, one_line
 
-_ROWS = {"matched": 5, "missing": 20, "extra": 20}
+_ROWS: Mapping[RowState, int] = {"matched": 5, "missing": 20, "extra": 20}
 _COLUMNS = 30
 _NEAR = 0.5
 """A pair of rows is near from this mean likeness of its cells on."""
@@ -35,7 +36,8 @@ class AlignedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedRowView:
-    """One line. A cell is None where that side has no such row or column, or where only gold's is kept (``matched``).
+    """One line. A cell is None where that side has no such row or column, or where it holds what gold's does
+    (``matched``).
 
     ``differs`` are places of columns in which the two cells of a ``near`` row are not the same.
     """
@@ -60,14 +62,9 @@ def alignment(item: Evidence) -> AlignmentView | None:
     comparison = item.comparison
     if comparison is None or not comparison.aligned:
         return None
-    names = _columns(item, comparison)
+    names, lines = _spread_rows(item, comparison, sample(comparison.aligned, _ROWS))
     width = len(names)
     shown = min(width, _COLUMNS)
-    gold_width = max(
-        [len(comparison.column_mapping)] + [len(row.gold) for row in comparison.aligned if row.gold is not None]
-    )
-    kept = _sample(comparison.aligned)
-    lines = [_Line.of(row, gold_width, width, comparison) for row in kept]
     both = tuple(
         place for place, column in enumerate(names) if column.gold is not None and column.predicted is not None
     )
@@ -84,6 +81,41 @@ def alignment(item: Evidence) -> AlignmentView | None:
         _shown(line.state, line.gold, line.predicted, shown) for line in (*missing, *extra) if id(line) not in taken
     ]
     return AlignmentView(columns=names[:shown], rows=tuple(rows), columns_left_out=width - shown)
+
+
+def merged(
+    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
+) -> tuple[tuple[AlignedColumn, ...], list[tuple[CellText | None, ...]]]:
+    """All columns of both sides, and each row on one line: gold's cell, else the predicted one, None for neither."""
+    names, lines = _spread_rows(item, comparison, rows)
+    return names, [
+        tuple(
+            None if cell is _ABSENT else cell_text(cell)
+            for cell in (
+                theirs if ours is _ABSENT else ours for ours, theirs in zip(line.gold, line.predicted, strict=True)
+            )
+        )
+        for line in lines
+    ]
+
+
+def sample(aligned: Sequence[AlignedRow], room: Mapping[RowState, int]) -> list[AlignedRow]:
+    """As many rows of each state as there is room for, in the comparison's order."""
+    left = dict(room)
+    kept = []
+    for row in aligned:
+        if left[row.state]:
+            left[row.state] -= 1
+            kept.append(row)
+    return kept
+
+
+def _spread_rows(
+    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
+) -> tuple[tuple[AlignedColumn, ...], list[_Line]]:
+    names = _columns(item, comparison)
+    gold_width = max([len(comparison.column_mapping), *(len(row.gold) for row in comparison.aligned if row.gold)])
+    return names, [_Line.of(row, gold_width, len(names), comparison) for row in rows]
 
 
 _ABSENT = object()
@@ -143,16 +175,6 @@ def _columns(item: Evidence, comparison: Comparison) -> tuple[AlignedColumn, ...
 
 def _name(names: Sequence[str], place: int) -> str:
     return one_line(names[place], limit=60) if place < len(names) else ""
-
-
-def _sample(aligned: Sequence[AlignedRow]) -> list[AlignedRow]:
-    room = dict(_ROWS)
-    kept = []
-    for row in aligned:
-        if room[row.state]:
-            room[row.state] -= 1
-            kept.append(row)
-    return kept
 
 
 def _near_rows(missing: Sequence[_Line], extra: Sequence[_Line], both: Sequence[int]) -> list[tuple[_Line, _Line]]:

@@ -27,6 +27,7 @@ from assay.reports.view import (
     RunView,
     SlowRow,
 )
+from assay.runs.aggregate import is_unanswered
 from assay.runs.headline import QUERY_HEADLINE
 
 HEADLINE_METRIC = QUERY_HEADLINE
@@ -175,7 +176,11 @@ class _Builder:
         yield from selection_build.notes(self.run)
         if numbers.unanswered:
             none = numbers.unanswered
-            yield f"{plural(none, self.asking)} got no answer and {_counts(none)} as incorrect."
+            counted = sum(item.outcome == "incorrect" and is_unanswered(item) for item in self.run.evidence)
+            # One whose gold is broken, too, is in no rate.
+            which = " and" if counted == none else f", of which {counted:,}"
+            said = f"{which} {_counts(counted)} as incorrect" if counted else ""
+            yield f"{plural(none, self.asking)} got no answer{said}."
         vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")

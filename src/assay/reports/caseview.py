@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from assay.model import AlignedRow, Comparison, Evidence, Execution, Failure, Prediction, Score
-from assay.reports.text import CellText, cell_text, clipped, number, one_line, plural, seconds, visible, words
+from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
+from assay.model.comparison import RowState
+from assay.reports.alignment import AlignedColumn, merged, sample
+from assay.reports.text import clipped, number, one_line, plural, seconds, words
 from assay.reports.view import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
 
 _QUERY_LENGTH = 6000
 _MESSAGE_LENGTH = 1000
-_MATCHED_ROWS = 3
-_DIFFERING_ROWS = 6
-"""Of missing and of extra rows, each."""
+_ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
 _COLUMNS = 12
 
 
@@ -137,17 +137,23 @@ def _difference(item: Evidence) -> DifferenceView | None:
     comparison = item.comparison
     if comparison is None:
         return None
-    rows = _sample(comparison.aligned)
-    width = max((len(_cells(row)) for row in rows), default=0)
-    shown = min(width, _COLUMNS)
+    rows = sample(comparison.aligned, _ROWS)
+    columns, cells = merged(item, comparison, rows) if rows else ((), [])
     counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
     return DifferenceView(
         summary=_difference_summary(comparison),
-        columns=_columns(item, comparison, width)[:shown],
-        rows=tuple(RowView(state=row.state, cells=_cell_texts(row, shown)) for row in rows),
+        columns=tuple(map(_heading, columns[:_COLUMNS])),
+        rows=tuple(RowView(state=row.state, cells=line[:_COLUMNS]) for row, line in zip(rows, cells, strict=True)),
         rows_left_out=max(0, counted - len(rows)),
-        columns_left_out=width - shown,
+        columns_left_out=max(0, len(columns) - _COLUMNS),
     )
+
+
+def _heading(column: AlignedColumn) -> str:
+    """Gold's name; a column of one side alone has the sign that its rows would have."""
+    name = column.predicted if column.gold is None else column.gold
+    sign = "+ " if column.gold is None else "- " if column.predicted is None else ""
+    return one_line(f"{sign}{name}", limit=40)
 
 
 def _difference_summary(comparison: Comparison) -> str:
@@ -164,34 +170,3 @@ def _difference_summary(comparison: Comparison) -> str:
         if count
     ]
     return " · ".join([*parts, *(["row order counts"] if comparison.ordered else [])])
-
-
-def _sample(aligned: Sequence[AlignedRow]) -> list[AlignedRow]:
-    """A few rows of each state, in the comparison's order."""
-    room = {"matched": _MATCHED_ROWS, "missing": _DIFFERING_ROWS, "extra": _DIFFERING_ROWS}
-    kept = []
-    for row in aligned:
-        if room[row.state]:
-            room[row.state] -= 1
-            kept.append(row)
-    return kept
-
-
-def _cells(row: AlignedRow) -> tuple[object, ...]:
-    """Gold's row where there is one: matched rows differ in nothing that counts."""
-    return (row.predicted if row.gold is None else row.gold) or ()
-
-
-def _cell_texts(row: AlignedRow, shown: int) -> tuple[CellText, ...]:
-    return tuple(map(cell_text, _cells(row)[:shown]))
-
-
-def _columns(item: Evidence, comparison: Comparison, width: int) -> tuple[str, ...]:
-    """Gold's column names, then those of predicted columns that stand for none of gold's; '' where unknown."""
-    index = item.verdict.gold_index or 0
-    gold = item.gold_executions[index].columns if index < len(item.gold_executions) else ()
-    predicted = item.predicted_execution.columns if item.predicted_execution else ()
-    used = set(comparison.column_mapping)
-    names = [*gold, *(name for place, name in enumerate(predicted) if place not in used)]
-    names += [""] * (width - len(names))
-    return tuple(one_line(visible(name), limit=40) for name in names[:width])

@@ -89,7 +89,10 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
         "link": distinct(ids),
         "answer": [],
         "question": [one_line(change.question, limit=_QUESTION) for change in changes],
-        "reason": [one_line(change.candidate.reason, limit=_REASON) for change in changes],
+        "reason": [
+            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=_REASON)
+            for change, (_, _, _, after) in zip(changes, pairs, strict=True)
+        ],
         "facets": list(_facets(pairs)),
         "metrics": [
             {

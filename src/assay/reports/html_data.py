@@ -10,11 +10,12 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.model import Evidence, Run
 from assay.reports.alignment import AlignmentView, alignment
+from assay.reports.meanings import FLAGS, STRENGTHS
 from assay.reports.repeats import STEADY
 from assay.reports.selection_build import blamed
 from assay.reports.selection_view import DimensionView, TermList, TurnView
@@ -59,7 +60,8 @@ def run_index(run: Run, view: RunView) -> dict[str, Any]:
         "link": [case.anchor for case in cases],
         "answer": [case.answer for case in cases] if view.repeats else [],
         "question": [one_line(case.question, limit=_QUESTION) for case in cases],
-        "reason": [one_line(case.reason, limit=_REASON) for case in cases],
+        # Why it is right, nobody asks of a row; the opened case says it.
+        "reason": ["" if case.outcome == "correct" else one_line(case.reason, limit=_REASON) for case in cases],
         "facets": list(_facets(evidence, view)),
         "metrics": list(_metrics(view)),
         "time": [_answer_time(item) for item in evidence],
@@ -162,10 +164,10 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "name": case.name,
         "outcome": case.outcome,
         "reason": case.reason,
-        "strength": words(item.verdict.strength) if item.verdict.strength != "none" else None,
+        "strength": _meant(item.verdict.strength, STRENGTHS) if item.verdict.strength != "none" else None,
         "cause": case.cause,
-        "flags": case.flags,
-        "near": case.near_misses,
+        "flags": [_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)],
+        "near": [_unsaid(miss, case.reason) for miss in case.near_misses],
         "database": case.database,
         "difficulty": case.difficulty,
         "tags": case.tags,
@@ -181,6 +183,18 @@ def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
         "turns": [_turn(turn) for turn in case.turns],
     }
     return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
+
+
+def _meant(name: str, meanings: Mapping[str, str]) -> list[str]:
+    """A name in words, with its meaning where that is known."""
+    meaning = meanings.get(name)
+    return [words(name), meaning] if meaning else [words(name)]
+
+
+def _unsaid(miss: str, reason: str) -> str:
+    """A near miss without its detail where the reason above it has just said that."""
+    name, _, said = miss.partition(": ")
+    return name if said and said in reason else miss
 
 
 def _query(query: QueryView, original: str | None) -> dict[str, Any]:

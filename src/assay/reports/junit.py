@@ -219,7 +219,7 @@ def _difference(difference: DifferenceView) -> str:
     lines = [f"Difference (- gold only, + predicted only): {difference.summary}"]
     if any(difference.columns):
         lines.append("  " + " | ".join(difference.columns))
-    lines += (f"{signs[row.state]} {' | '.join(cell.whole for cell in row.cells)}" for row in difference.rows)
+    lines += (f"{signs[row.state]} {' | '.join(row.texts)}" for row in difference.rows)
     if difference.rows_left_out:
         lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from assay.reports.build import view_of
 from assay.reports.markdown_blocks import cell_code, code, fenced, grid, html, plain, section
 from assay.reports.repeats import pass_cells
 from assay.reports.selection_markdown import selection_numbers, selection_turn
-from assay.reports.text import CellText
+from assay.reports.text import plural
 from assay.reports.times import TITLE, time_cells, usage_cells
 from assay.reports.view import (
     CaseView,
@@ -258,17 +258,15 @@ def _query(query: QueryView) -> Iterable[str]:
 
 
 def _difference(difference: DifferenceView) -> Iterable[str]:
-    lines = ["  " + " | ".join(difference.columns), *map(_row, ((row.state, row.cells) for row in difference.rows))]
+    lines = [
+        "  " + " | ".join(difference.columns),
+        *(f"{_SIGNS[row.state]} {' | '.join(row.texts)}" for row in difference.rows),
+    ]
     if difference.rows_left_out:
-        lines.append(f"  … {difference.rows_left_out:,} more rows")
+        lines.append(f"  … {plural(difference.rows_left_out, 'more row')}")
     yield f"{difference.summary}; `-` only gold has, `+` only the prediction:"
     yield ""
     yield from fenced("diff", "\n".join(lines))
-
-
-def _row(row: tuple[str, Sequence[CellText]]) -> str:
-    state, cells = row
-    return f"{_SIGNS[state]} " + " | ".join(cell.whole for cell in cells)
 
 
 def _first_line(text: str) -> str:

@@ -57,6 +57,14 @@ FLAGS: Mapping[str, str] = {
     "strict_order": "gold's ties could not be seen, so its row order was taken as it came",
 }
 
+STRENGTHS: Mapping[str, str] = {
+    "matched_on_one_database": "the results are the same on this database; on other data they may not be",
+    "refuted": "the results differ on this database, which one difference is enough to settle",
+    "survived": "no other data was found on which the results differ",
+    "proved": "the queries give the same results on any data",
+}
+"""How sure a verdict is."""
+
 BLAMES: Mapping[str, str] = {
     "gold": "the gold query is broken: the system is not to blame",
     "setup": "something about how the run was set up",

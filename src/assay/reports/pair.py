@@ -77,7 +77,7 @@ def _head(execution: Execution) -> str:
 
 
 def _difference(view: DifferenceView) -> str:
-    rows = [[cell.whole for cell in row.cells] for row in view.rows]
+    rows = [row.texts for row in view.rows]
     signs = [_SIGNS[row.state] for row in view.rows]
     lines = [*_grid(view.columns, rows, signs), *_left_out(view.rows_left_out, view.columns_left_out)]
     title = f"difference (- only gold, + only the prediction): {view.summary}"

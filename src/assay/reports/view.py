@@ -184,12 +184,19 @@ class RowView:
     """One line of the difference: a row of both (``matched``), of gold only, or of the prediction only."""
 
     state: RowState
-    cells: tuple[CellText, ...]
+    cells: tuple[CellText | None, ...]
+    """None where the side that has the row has no such column."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple("" if cell is None else cell.whole for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceView:
-    """A sample of the aligned rows. Columns are gold's; a column that only the prediction has follows them."""
+    """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column that
+    only the prediction has follows them as ``+ name``.
+    """
 
     summary: str
     columns: tuple[str, ...]

@@ -183,7 +183,8 @@ const browser = (() => {
       make("span", { role: "gridcell", class: "id", title: index.id[place] }, index.id[place]),
       make("span", { role: "gridcell", class: "question" }, make("bdi", { dir: "auto" }, index.question[place])),
       make("span", { role: "gridcell", class: "badges" }, named.slice(0, 2).map(([kind, text]) => make("span", { class: `pill ${kind}` }, text)),
-        named.length > 2 && make("span", { class: "more" }, `+${named.length - 2}`)),
+        named.length > 2 && make("span", { class: "more" }, `+${named.length - 2}`),
+        named.length === 0 && index.reason[place] && make("span", { class: "why", title: index.reason[place] }, index.reason[place])),
       make("span", { role: "gridcell", class: "group" }, [answerOf(place), ...facetText("difficulty", place), ...facetText("database", place)].filter(Boolean).join(" · ")),
       make("span", { role: "gridcell", class: "value" }, metric ? (value === null ? "n/a" : formatted(metric, value)) : ""));
     };
@@ -339,6 +340,10 @@ const browser = (() => {
       if (link && link.hash.includes("=") && !link.hash.startsWith("#case=")) requestAnimationFrame(() => document.getElementById("cases").scrollIntoView());
     });
 
+    // Columns take no room for what no case has.
+    const longest = index.id.reduce((most, id) => Math.max(most, id.length), 0);
+    nodes.table.style.setProperty("--id", `${Math.max(3, Math.min(13, longest * .62))}rem`);
+    nodes.table.classList.toggle("without-group", !index.answer.some(Boolean) && !index.facets.some((one) => one.name === "difficulty" || one.name === "database"));
     nodes.controls.hidden = false;
     nodes.table.hidden = false;
     fromAddress();

@@ -8,8 +8,6 @@ const caseView = (() => {
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), children);
   const more = (title, text) => text ? make("details", {}, make("summary", {}, title), make("pre", { tabindex: "0" }, text)) : null;
   const pills = (detail) => [
-    ...(detail.flags || []).map((flag) => make("span", { class: "pill flag" }, flag)),
-    detail.strength && make("span", { class: "pill" }, detail.strength),
     detail.difficulty && make("span", { class: "pill" }, detail.difficulty),
     detail.database && make("span", { class: "pill" }, detail.database),
     ...(detail.tags || []).map((tag) => make("span", { class: "pill" }, tag)),
@@ -76,8 +74,8 @@ const caseView = (() => {
     if (!difference) return null;
     const rows = difference.rows || [];
     const left = [];
-    if (difference.left) left.push(`${count(difference.left)} more rows`);
-    if (difference.leftColumns) left.push(`${count(difference.leftColumns)} more columns`);
+    if (difference.left) left.push(page.plural(difference.left, "more row"));
+    if (difference.leftColumns) left.push(page.plural(difference.leftColumns, "more column"));
     const parts = [make("p", { class: "quiet" }, difference.summary),
       rows.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Aligned rows${of}` },
         make("table", { class: "aligned" },
@@ -126,10 +124,13 @@ const caseView = (() => {
     more("What the system said of its query", detail.explanation),
     more("The answer as it came", detail.raw),
   ];
+  const meant = ([name, meaning]) => [name, meaning ? make("span", { class: "quiet" }, `: ${meaning}`) : null];
   const whatAndWhy = (detail, told) => [
     make("p", { class: "reason" }, make("span", { class: `pill ${detail.outcome}` }, `${told ? `${told.mark} ` : ""}${detail.outcome}`), " ", detail.reason),
     detail.cause ? make("p", { class: "cause" }, make("b", {}, "Cause: "), detail.cause) : null,
     detail.near ? make("ul", { class: "near" }, detail.near.map((text) => make("li", {}, make("b", {}, "Near miss: "), text))) : null,
+    detail.flags ? make("ul", { class: "near" }, detail.flags.map((flag) => make("li", {}, make("b", {}, "Flag: "), meant(flag)))) : null,
+    detail.strength ? make("p", { class: "strength" }, make("b", {}, "Strength: "), meant(detail.strength)) : null,
   ];
   const drawRun = (detail, told) => [
     whatAndWhy(detail, told), queries(detail), results(detail.difference), (detail.turns || []).map(turn), known(detail),

@@ -12,8 +12,11 @@ const sql = (() => {
   const CLAUSES = new Map([
     ["WITH", "WITH"], ["SELECT", "SELECT"], ["FROM", "FROM"], ["WHERE", "WHERE"], ["GROUP", "GROUP BY"],
     ["HAVING", "HAVING"], ["WINDOW", "WINDOW"], ["QUALIFY", "QUALIFY"], ["ORDER", "ORDER BY"], ["LIMIT", "LIMIT"],
-    ["OFFSET", "OFFSET"], ["FETCH", "FETCH"], ["UNION", "UNION"], ["INTERSECT", "INTERSECT"], ["EXCEPT", "EXCEPT"],
+    ["OFFSET", "OFFSET"], ["FETCH", "FETCH"], ["UNION", "UNION"], ["INTERSECT", "INTERSECT"], ["EXCEPT", "EXCEPT"], ["MINUS", "MINUS"],
   ]);
+  const SETS = new Set(["UNION", "INTERSECT", "EXCEPT", "MINUS"]);
+  /** Words that begin a clause only before this one: WITHIN GROUP (ORDER BY x) is none. */
+  const FOLLOWED = new Map([["GROUP", "BY"], ["ORDER", "BY"]]);
   /** Beyond so many tokens on a side their difference is not looked for. */
   const MOST = 1500;
 
@@ -22,7 +25,9 @@ const sql = (() => {
 
   const tokens = (text) => {
     const found = [];
+    const open = []; // of each open parenthesis, whether a clause in it is a part of a clause around it
     let depth = 0;
+    let starts = true; // whether a query may start here: (SELECT …) UNION (SELECT …) is two, not none
     for (const match of text.slice(0, LONGEST).matchAll(TOKEN)) {
       const kind = KINDS[match.slice(1).findIndex((part) => part !== undefined)];
       const token = { text: match[0], kind, clause: null, differs: false };
@@ -30,12 +35,33 @@ const sql = (() => {
         const upper = match[0].toUpperCase();
         if (KEYWORDS.has(upper)) token.kind = "keyword";
         if (depth === 0 && CLAUSES.has(upper)) token.clause = CLAUSES.get(upper);
-      } else if (match[0] === "(") depth += 1;
-      else if (match[0] === ")") depth = Math.max(0, depth - 1);
+        starts = depth === 0 && (SETS.has(upper) || (starts && (upper === "ALL" || upper === "DISTINCT")));
+      } else if (match[0] === "(") {
+        open.push(!starts);
+        if (!starts) depth += 1;
+      } else if (match[0] === ")") {
+        if (open.pop()) depth -= 1;
+      } else if (meaningful(token)) starts = false;
       found.push(token);
     }
+    settle(found);
     if (text.length > LONGEST) found.push({ text: text.slice(LONGEST), kind: "word", clause: null, differs: false });
     return found;
+  };
+  /** Take back the clauses that are none, now that the words beside them are known. */
+  const settle = (list) => {
+    const words = list.filter((token) => token.kind !== "space" && token.kind !== "comment");
+    const upper = (place) => place < 0 || place >= words.length ? "" : words[place].text.toUpperCase();
+    words.forEach((token, place) => {
+      if (token.clause === null) return;
+      const [before, word, after] = [upper(place - 1), upper(place), upper(place + 1)];
+      const isName = before === "." || after === "." || before === "AS" && word !== "SELECT" && word !== "WITH";
+      const begun = FOLLOWED.has(word) && after !== FOLLOWED.get(word);
+      const distinctFrom = word === "FROM" && before === "DISTINCT" && ["IS", "NOT"].includes(upper(place - 2));
+      const trailing = word === "WITH" && (after === "TIES" || after === "ORDINALITY" || after === "TIME");
+      if (isName || begun || distinctFrom || trailing) token.clause = null;
+      if (isName) token.kind = "word";
+    });
   };
   const meaningful = (token) => token.kind !== "space" && token.kind !== "comment" && token.text !== ";";
   /** What a token is for a comparison: words in one letter case, a quoted name as its plain word. */
@@ -43,6 +69,12 @@ const sql = (() => {
     if (token.kind === "string" || token.kind === "number" || token.kind === "sign") return token.text === "!=" ? "<>" : token.text;
     const bare = token.kind === "name" ? token.text.slice(1, -1) : token.text;
     return bare.toLowerCase();
+  };
+  /** The keys of one side's tokens. SQLite and MySQL take "France" for a text: so it is where the other side writes 'France'. */
+  const keys = (list, others) => {
+    const texts = new Set(others.filter((token) => token.kind === "string").map((token) => token.text.slice(1, -1)));
+    return list.map((token) => token.kind === "name" && token.text[0] === '"' && texts.has(token.text.slice(1, -1))
+      ? `'${token.text.slice(1, -1)}'` : key(token));
   };
   /** The clauses in their order, each with its tokens; what stands before the first one is a clause without a name. */
   const clauses = (list) => {
@@ -110,7 +142,7 @@ const sql = (() => {
   const markTokens = (ours, theirs) => {
     const left = ours.filter(meaningful);
     const right = theirs.filter(meaningful);
-    const pairs = common(left.map(key), right.map(key));
+    const pairs = common(keys(left, right), keys(right, left));
     const keptLeft = new Set(pairs.map((pair) => pair[0]));
     const keptRight = new Set(pairs.map((pair) => pair[1]));
     left.forEach((token, place) => { token.differs = !keptLeft.has(place); });
