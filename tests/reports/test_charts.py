@@ -185,7 +185,8 @@ def test_a_histogram_has_a_column_for_each_bin_and_says_itself_in_words(small_ru
     root = drawn(chart)
     assert root.get("role") == "img"
     assert root.get("aria-label") == (
-        "Histogram of the time of 4 gold queries: median 2.1 ms, 90 % within 29 ms, longest 40 ms, mean 11 ms."
+        "Histogram of the time of 4 different gold queries: "
+        "median 2.1 ms, 90 % within 29 ms, longest 40 ms, mean 11 ms."
     )
     assert [title.text for title in root.iter("title")] == ["1 ms to 2 ms: 2", "2 ms to 5 ms: 1", "20 ms to 50 ms: 1"]
     texts = [text.text for text in root.iter("text")]

@@ -19,7 +19,7 @@ class TimeRow:
     name: str
     """``Answer``, ``Gold query``."""
     counted: str
-    """Of what these are the times: ``1,034 answers``."""
+    """Of what these are the times: ``1,034 answers``, ``564 different gold queries``."""
     median: str
     p90: str
     max: str
@@ -43,7 +43,7 @@ def time_rows(numbers: Aggregates) -> tuple[TimeRow, ...]:
         TimeRow(
             spread=spread,
             name=spread.name.capitalize(),
-            counted=plural(spread.n, spread.name, f"{spread.name[:-1]}ies" if spread.name.endswith("y") else None),
+            counted=_counted(spread),
             median=seconds(spread.median_s),
             p90=seconds(spread.p90_s),
             max=seconds(spread.max_s),
@@ -51,6 +51,14 @@ def time_rows(numbers: Aggregates) -> tuple[TimeRow, ...]:
         )
         for spread in numbers.times
     )
+
+
+def _counted(spread: TimeSpread) -> str:
+    """``1,034 answers``, ``564 different gold queries``: a query that several cases share is run, and counted, once."""
+    if not spread.name.endswith("y"):
+        return plural(spread.n, spread.name)
+    different = "different " if spread.n != 1 else ""
+    return plural(spread.n, f"{different}{spread.name}", f"{different}{spread.name[:-1]}ies")
 
 
 def usage_rows(numbers: Aggregates, answers: int) -> tuple[UsageRow, ...]:
