@@ -75,7 +75,7 @@ def test_a_gate_that_is_just_reached_gives_0_and_one_that_is_not_gives_1(
     told = capsys.readouterr()
     assert told.err.splitlines()[-1] == "gates: 1 of 2 passed; missed: min match=0.81"
     assert "  missed  min match=0.81   wanted at least 81.0 %  found 80.0 % [37.6, 96.4], 4 of 5; missed by" in told.out
-    assert "missed by 1.0 points, 1 case: q4" in told.out
+    assert "missed by 1.0 points (1 case short); not as wanted: q4" in told.out
 
 
 def test_a_missed_gate_comes_after_the_run_is_kept_and_every_report_written(
@@ -96,7 +96,7 @@ def test_a_missed_gate_comes_after_the_run_is_kept_and_every_report_written(
     assert "### Gates: 0 of 2 passed" in markdown
     properties = {one.get("name"): one.get("value") for one in ElementTree.parse("junit.out").iter("property")}
     assert properties["gate.must-pass difficulty:hard"] == (
-        "missed: wanted the case right; found 0 of 1 case right, 1 wrong; missed by 1 of 1 case: q4"
+        "missed: wanted the case right; found 0 of 1 case right, 1 wrong; missed by 1 of 1 case; not as wanted: q4"
     )
     from python_calamine import CalamineWorkbook
 

@@ -136,7 +136,7 @@ def test_one_case_short_misses_and_says_by_how_much_and_which() -> None:
     assert not result.passed
     assert (result.gate, result.wanted) == ("min match=0.8", "at least 80.0 %")
     assert result.found == "60.0 % [23.1, 88.2], 3 of 5, 1 unscored"
-    assert result.missed_by == "20.0 points, 1 case"
+    assert result.missed_by == "20.0 points (1 case short)"
     assert result.case_ids == ("q3", "q4")
 
 
@@ -144,7 +144,7 @@ def test_what_is_missed_by_a_hair_never_looks_like_what_was_wanted() -> None:
     result = only(evaluate_gates(Gates(minimum=(("match", 0.8),)), right_and_wrong(7999, 2001)))
     assert not result.passed
     assert result.found.startswith("79.99 % [")
-    assert result.missed_by == "0.01 points, 1 case"
+    assert result.missed_by == "0.01 points (1 case short)"
 
 
 def test_what_was_wanted_is_shown_with_all_its_digits() -> None:

@@ -51,11 +51,11 @@ def plain_cells(rows: Sequence[GateRow]) -> list[tuple[str, ...]]:
 
 
 def missed(row: GateRow) -> str:
-    """``missed by 3.8 points: q17, q21, +12``; empty where the gate passed."""
+    """``missed by 3.8 points; not as wanted: q17, q21, +12``; empty where the gate passed."""
     if row.passed:
         return ""
     said = f"missed by {row.missed_by}" if row.missed_by else "missed"
-    return f"{said}: {named_ids(row.cases)}" if row.cases else said
+    return f"{said}; not as wanted: {named_ids(row.cases)}" if row.cases else said
 
 
 def drawn_gates(rows: Sequence[GateRow], width: int) -> Table:

@@ -58,7 +58,7 @@ def _minimum(run: Run, metric: str, least: float) -> GateResult:
     missing = _size(metric, least - rate.value)
     if set(values.values()) <= {0.0, 1.0, None}:
         cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
-        missing += f", {_cases(cases)}"
+        missing += f" ({_cases(cases)} short)"
     return GateResult(
         gate=gate,
         passed=False,
