@@ -7,6 +7,7 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
 SQLITE_GAPS = {
-    "decimals_are_exact": Gap(whose="never", why="SQLite has no exact decimals: DECIMAL is kept as a double"),
-    "dates_are_dates": Gap(whose="never", why="SQLite has no dates: they are text"),
-    "timestamps_are_datetimes": Gap(whose="never", why="SQLite has no timestamps: they are text"),
+    "decimals_are_exact": Gap(
+        whose="never", why="SQLite has no exact decimals: DECIMAL is kept as a double", shows="found [12345678901.2345,"
+    ),
+    "dates_are_dates": Gap(whose="never", why="SQLite has no dates: they are text", shows="found ['2024-02-29',"),
+    "timestamps_are_datetimes": Gap(
+        whose="never", why="SQLite has no timestamps: they are text", shows="found ['2024-02-29 12:34:56',"
+    ),
 }
 
 SQLALCHEMY_GAPS = {
@@ -221,3 +226,14 @@ def test_a_gap_that_is_none_fails(tmp_path: Path) -> None:
     assert conform(adapter, check) is None
     with pytest.raises(AssertionError, match="the gap is closed"):
         conform(boasting, check)
+
+
+def test_a_check_that_fails_otherwise_than_its_gap_says_fails(tmp_path: Path) -> None:
+    adapter = sqlite_adapter(tmp_path)
+    prepare(adapter)
+    check = next(check for check in CHECKS if check.name == "dates_are_dates")
+    known = replace(adapter, gaps={check.name: SQLITE_GAPS[check.name]})
+    assert conform(known, check) == SQLITE_GAPS[check.name]
+    other = replace(adapter, gaps={check.name: replace(SQLITE_GAPS[check.name], shows="found [None,")})
+    with pytest.raises(AssertionError, match="found \\['2024-02-29'"):
+        conform(other, check)
