@@ -225,4 +225,4 @@ def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], me
     unfinished = sum(1 for point in points if point.status == "running")
     if unfinished:
         is_, it_goes = ("is", "it goes") if unfinished == 1 else ("are", "they go")
-        yield f"{plural(unfinished, 'run')} {is_} not finished: run the same command again, and {it_goes} on."
+        yield f"{plural(unfinished, 'run')} {is_} not finished: run the command that made it again, and {it_goes} on."

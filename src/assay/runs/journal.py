@@ -113,8 +113,8 @@ def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes
 def damaged(path: Path, number: int) -> RunError:
     """What to say of a line that cannot be read."""
     return RunError(
-        f"{path}, line {number}: damaged; remove that line and run the same command again, which judges its case anew, "
-        "or choose another -o"
+        f"{path}, line {number}: damaged; remove that line and run the command that made this run again, which "
+        "judges that line's case anew, or make the run in another folder (-o)"
     )
 
 

@@ -217,7 +217,7 @@ def read_finished(folder: Path) -> FinishedRunFile:
     """Read run.json of a finished run. Raises as `load_run` does, and reads no case."""
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
-        raise RunError(f"{folder} is not finished: run the same command again, and it goes on from there")
+        raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
     return FinishedRunFile(
         settings=stored.settings, provenance=stored.provenance, order=stored.order, aggregates=stored.aggregates
     )
@@ -230,7 +230,9 @@ def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes
     """
     path = folder / journal.NAME
     if not path.exists():
-        raise RunError(f"{path} is absent: the run is damaged; run the same command again, which judges its cases anew")
+        raise RunError(
+            f"{path} is absent: the run is damaged; run the command that made it again, which judges its cases anew"
+        )
     # The cases may have lines of earlier predictions, too.
     wanted = set(stored.order)
     kept: dict[str, _Kept] = {}
@@ -245,7 +247,7 @@ def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes
     if missing:
         raise RunError(
             f"{path}: {missing} of {len(stored.order)} cases of the run are absent; "
-            "run the same command again, which judges them anew"
+            "run the command that made it again, which judges them anew"
         )
     return [kept[digest] for digest in stored.order]
 
