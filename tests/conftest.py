@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,55 @@ import pytest
 pytest_plugins = ["pytester"]  # pytest takes this in no conftest but the topmost
 
 _ROOT = Path(__file__).resolve().parents[1]
+_SERVERS = ("postgres", "mariadb", "chromium")
+"""Fixtures that start a server. All tests of one run in the same process, so that it starts once."""
+_NOT_RUN = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests belong in one process: those of a server, and those of a module that share what is dear."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is not None:
+            continue
+        scopes = {name: found[-1].scope for name, found in _fixtures(item).items()}
+        server = next((name for name in _SERVERS if name in scopes), None)
+        if server is not None:
+            item.add_marker(pytest.mark.xdist_group(server))
+        elif {"module", "package"} & set(scopes.values()):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
+    """The fixtures that a test asks for, by name, as far as they are defined under this folder."""
+    known = getattr(item, "_fixtureinfo", None)
+    named = known.name2fixturedefs if known is not None else {}
+    return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_deselected(items: list[pytest.Item]) -> Iterator[None]:
+    config = items[0].config
+    config.stash[_NOT_RUN] = config.stash.get(_NOT_RUN, 0) + sum("slow" in item.keywords for item in items)
+    return (yield)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (told := getattr(session.config, "workeroutput", None)) is not None:
+        told["not_run"] = session.config.stash.get(_NOT_RUN, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Each process of a parallel run leaves out the same tests: one of them is believed."""
+    node.config.stash[_NOT_RUN] = getattr(node, "workeroutput", {}).get("not_run", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """What was not even tried, and how to try it."""
+    if count := config.stash.get(_NOT_RUN, 0):
+        terminalreporter.section("left out")
+        terminalreporter.write_line(f"{count} tests that are slow by nature: python -m pytest -m slow runs them")
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +109,7 @@ def mariadb() -> Iterator[Any]:
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
     pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'assay[sqlalchemy]')")
     with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
         patch.syspath_prepend(str(Path(__file__).parent / "engines"))
         from mariadb_server import MariadbServer, Unavailable
     try:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from keeper import Keeper
+
 
 class NoServer(Exception):
     """Why there is no server to test with."""
@@ -85,19 +87,21 @@ def postgres_server() -> Iterator[PostgresServer]:
         return
     programs = _programs()
     folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir="/tmp"))
+    keeper = Keeper(folder)
     try:
-        server = _initialise(folder, programs)
-        server.start()
+        try:
+            server = _initialise(folder, programs)
+            server.start()
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr or error.output or "").strip().splitlines()
+            raise NoServer(f"PostgreSQL does not start: {said[-1] if said else error}") from error
         try:
             yield server
         finally:
             with suppress(subprocess.CalledProcessError):
                 server.stop()
-    except subprocess.CalledProcessError as error:
-        said = (error.stderr or error.stdout or "").strip().splitlines()
-        raise NoServer(f"PostgreSQL does not start: {said[-1] if said else error}") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        keeper.close()
 
 
 def _programs() -> Path:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pymysql
 
+from keeper import Keeper
+
 _START_S = 60.0
 _SBIN = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec")
 
@@ -39,6 +41,7 @@ class MariadbServer:
         if self._user is not None:
             os.chown(self._folder, pwd.getpwnam(self._user).pw_uid, pwd.getpwnam(self._user).pw_gid)
         self._process: subprocess.Popen[bytes] | None = None
+        self._keeper = Keeper(self._folder)
         try:
             self._run([install, *self._options(), "--auth-root-authentication-method=normal", "--skip-test-db"])
             self.start()
@@ -90,7 +93,7 @@ class MariadbServer:
             except subprocess.TimeoutExpired:
                 self.kill()
             self._process = None
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._keeper.close()
 
     @property
     def folder(self) -> Path:

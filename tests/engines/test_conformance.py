@@ -163,11 +163,11 @@ def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
         "sqlite",
         "duckdb",
         "sqlite+pysqlite",
-        "mysql",
-        "mariadb",
+        pytest.param("mysql", marks=pytest.mark.xdist_group("mariadb")),
+        pytest.param("mariadb", marks=pytest.mark.xdist_group("mariadb")),
         "mysql-by-url",
-        "postgresql",
-        "postgresql+psycopg2",
+        pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
+        pytest.param("postgresql+psycopg2", marks=pytest.mark.xdist_group("postgres")),
     ],
 )
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,6 @@ for _place in _PLACES:
 
 
 @pytest.fixture(scope="session")
-def mariadb() -> Any:
-    """A MariaDB server of the tests' own, started once."""
-    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
-    pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'assay[sqlalchemy]')")
-    from mariadb_server import MariadbServer, Unavailable
-
-    try:
-        server = MariadbServer()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="session")
 def sqlite_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield from _used(lambda arenas: arenas.FileArena("sqlite", tmp_path_factory.mktemp("sqlite")))
 
@@ -41,11 +27,11 @@ def duckdb_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def postgresql_arena(postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = tmp_path_factory.mktemp("postgresql")
-    for parent in (folder.parent, folder.parent.parent):
-        parent.chmod(0o755)  # the server is somebody else
-    yield from _used(lambda arenas: arenas.PostgresArena(postgres, folder))
+def postgresql_arena(postgres: Any) -> Iterator[Any]:
+    # Not below pytest's own folder: the server is somebody else, whom each session of pytest shuts out of there.
+    with tempfile.TemporaryDirectory(prefix="assay-arena-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield from _used(lambda arenas: arenas.PostgresArena(postgres, Path(folder)))
 
 
 @pytest.fixture(scope="session")

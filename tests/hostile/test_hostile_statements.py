@@ -28,11 +28,14 @@ from postgres_statements import GAPS, POSTGRES
 from sqlite_statements import SQLITE
 
 STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRES, "mariadb": MARIADB}
+# One process each: their database, and their server, is made once.
+GROUPS = {"sqlite": "hostile sqlite", "duckdb": "hostile duckdb", "postgresql": "postgres", "mariadb": "mariadb"}
+pytestmark = pytest.mark.slow
 
 
 def _cases() -> list[Any]:
     return [
-        pytest.param(engine, hostile, id=f"{engine}: {hostile.name}")
+        pytest.param(engine, hostile, id=f"{engine}: {hostile.name}", marks=pytest.mark.xdist_group(GROUPS[engine]))
         for engine, table in STATEMENTS.items()
         for hostile in table
     ]
