@@ -59,10 +59,34 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """What was not even tried, and how to try it."""
+    """What the hostile statements did, what was not even tried, and how to try it."""
+    _hostile_figures(terminalreporter)
     if count := config.stash.get(_NOT_RUN, 0):
         terminalreporter.section("left out")
         terminalreporter.write_line(f"{count} tests that are slow by nature: python -m pytest -m slow runs them")
+
+
+def _hostile_figures(terminalreporter: Any) -> None:
+    """How many statements each engine was asked, and how many harmed something or ended otherwise than stated."""
+    counts: dict[str, dict[str, int]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            for name, engine in getattr(report, "user_properties", ()):
+                if name in ("hostile", "known_gap"):
+                    key = outcome if name == "hostile" else "gap"
+                    count = counts.setdefault(engine, {})
+                    count[key] = count.get(key, 0) + 1
+    if not counts:
+        return
+    terminalreporter.section("hostile statements")
+    terminalreporter.write_line(
+        f"{'engine':<12}{'tried':>8}{'survived':>10}{'harmed':>8}{'known gaps':>12}{'skipped':>9}"
+    )
+    for engine, count in sorted(counts.items()):
+        survived, harmed = count.get("passed", 0), count.get("failed", 0) + count.get("error", 0)
+        gaps, skipped = count.get("gap", 0), count.get("skipped", 0)
+        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}"
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -45,26 +45,3 @@ def _used(make: Callable[[Any], Any]) -> Iterator[Any]:
     arena = make(arenas)
     yield arena
     arena.close()
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many statements each engine was asked, and how many harmed something or ended otherwise than stated."""
-    counts: dict[str, dict[str, int]] = {}
-    for outcome in ("passed", "failed", "error", "skipped"):
-        for report in terminalreporter.stats.get(outcome, ()):
-            for name, engine in getattr(report, "user_properties", ()):
-                if name in ("hostile", "known_gap"):
-                    key = outcome if name == "hostile" else "gap"
-                    count = counts.setdefault(engine, {})
-                    count[key] = count.get(key, 0) + 1
-    if not counts:
-        return
-    terminalreporter.section("hostile statements")
-    terminalreporter.write_line(
-        f"{'engine':<12}{'tried':>8}{'survived':>10}{'harmed':>8}{'known gaps':>12}{'skipped':>9}"
-    )
-    for engine, count in sorted(counts.items()):
-        survived, harmed = count.get("passed", 0), count.get("failed", 0) + count.get("error", 0)
-        gaps, skipped = count.get("gap", 0), count.get("skipped", 0)
-        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}"
-        terminalreporter.write_line(line)
