@@ -82,6 +82,7 @@ def shell(text: str, folder: Path, tools: Path, env: Mapping[str, str] | None = 
         cwd=folder,
         env={
             **os.environ,
+            "PYTEST_ADDOPTS": "-p no:randomly",
             "PYTHONPATH": modules,
             "PATH": path,
             **given,
@@ -91,7 +92,7 @@ def shell(text: str, folder: Path, tools: Path, env: Mapping[str, str] | None = 
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=280,
         check=False,
         stdin=subprocess.DEVNULL,
     )

@@ -77,6 +77,7 @@ def _environment() -> dict[str, str]:
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
+    plain["PYTEST_ADDOPTS"] = "-p no:randomly"  # what a document shows stands in the order of its files
     return {**os.environ, **plain, "PYTHONPATH": path, "PATH": tools}
 
 
@@ -90,7 +91,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=280,
         check=False,
         stdin=subprocess.DEVNULL,
     )

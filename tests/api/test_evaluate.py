@@ -133,6 +133,62 @@ def test_a_metric_of_ones_own_scores_beside_the_named_ones_and_its_bug_costs_one
     assert "RuntimeError: a bug" in values[1].failure.message
 
 
+_ANSWERED = {name: ANSWERS[name] for name in ("right", "wrong")}
+
+
+class Giving:
+    """A metric of the caller's that gives what it is told to, whatever it says of itself."""
+
+    name = "giving"
+    label = "Giving"
+
+    def __init__(self, given: object, *, binary: bool) -> None:
+        self.given = given
+        self.binary = binary
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        if isinstance(self.given, Exception):
+            raise self.given
+        return ()
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Any:
+        return Score(metric=self.name, value=self.given) if isinstance(self.given, float) else self.given
+
+
+@pytest.mark.parametrize(
+    ("given", "binary", "said"),
+    [
+        *((value, True, f"gave {value}, and says that its values are 0 and 1 only") for value in (0.5, 0.999, 2.0)),
+        (-1.0, True, "gave -1.0, and says that its values are 0 and 1 only"),
+        (Score(metric="match", value=1.0), True, "gave a score under the name 'match'"),
+        ([], True, "gave [] where an assay.Score belongs"),
+        (LookupError("a bug"), False, "failed with LookupError when asked what to execute: a bug"),
+    ],
+)
+def test_a_metric_that_does_not_do_what_it_says_scores_nothing_and_is_told_so(
+    database: str, given: object, binary: bool, said: str
+) -> None:
+    run = assay.evaluate(CASES[:2], _ANSWERED, databases=database, metrics=["match", Giving(given, binary=binary)])
+    assert _outcomes(run) == {"right": "correct", "wrong": "incorrect"}
+    for evidence in run.evidence:
+        score = evidence.score("giving")
+        assert score is not None
+        assert score.failure is not None
+        assert (score.value, score.failure.blame) == (None, "judge")
+        assert said in score.failure.message
+    rate = run.rate("giving")
+    assert rate is not None
+    assert (rate.n, rate.unscored) == (0, 2)
+
+
+@pytest.mark.parametrize(("given", "binary"), [(0.0, True), (1.0, True), (0.5, False), (2.0, False), (-1.0, False)])
+def test_a_metric_that_does_what_it_says_scores(database: str, given: float, binary: bool) -> None:
+    run = assay.evaluate(CASES[:2], _ANSWERED, databases=database, metrics=["match", Giving(given, binary=binary)])
+    rate = run.rate("giving")
+    assert rate is not None
+    assert (rate.value, rate.n, rate.unscored) == (given, 2, 0)
+
+
 def test_databases_by_template_and_by_mapping(make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
     for name, value in (("one", 1), ("two", 2)):
         make_sqlite(f"CREATE TABLE t(a); INSERT INTO t VALUES ({value});", f"{name}.sqlite")

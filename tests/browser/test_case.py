@@ -10,6 +10,9 @@ from browser_window import Look
 
 from assay.reports.html import HtmlReporter
 
+pytestmark = pytest.mark.slow
+
+
 COPIES = ("clipboard-read", "clipboard-write")
 
 

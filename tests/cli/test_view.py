@@ -68,7 +68,7 @@ class Viewer:
         self, method: str = "GET", path: str = "/", *, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """One request on a connection of its own."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.request(method, path, body=body or None, headers=dict(headers or {}))
             response = connection.getresponse()
             return response, response.read()
@@ -76,7 +76,7 @@ class Viewer:
     def end(self) -> tuple[int, str]:
         """Press Ctrl-C; give the exit status and what was said."""
         self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=20)
+        _, said = self.process.communicate(timeout=60)
         return self.process.returncode, said
 
 
@@ -182,7 +182,7 @@ def test_names_of_the_loopback_are_served(viewer: Viewer, host: str) -> None:
     ],
 )
 def test_requests_that_are_none_harm_nobody(viewer: Viewer, sent: bytes, status: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", viewer.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=60) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         with connection.makefile("rb") as answer:
@@ -192,7 +192,7 @@ def test_requests_that_are_none_harm_nobody(viewer: Viewer, sent: bytes, status:
 
 def test_many_at_once_and_one_that_says_nothing(viewer: Viewer) -> None:
     statuses: list[int] = []
-    with socket.create_connection(("127.0.0.1", viewer.port), timeout=20):
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=60):
         threads = [threading.Thread(target=lambda: statuses.append(viewer.ask()[0].status)) for _ in range(12)]
         for one in threads:
             one.start()
@@ -262,7 +262,7 @@ def test_it_ends_when_nobody_asks_any_more(run: Path) -> None:
     while time.monotonic() < end:
         assert viewer.ask()[0].status == 200, "it ends although it is used"
         time.sleep(0.3)
-    _, said = viewer.process.communicate(timeout=20)
+    _, said = viewer.process.communicate(timeout=60)
     assert viewer.process.returncode == 0
     assert "1.5 s without a request" in said
 
@@ -271,7 +271,7 @@ def test_it_opens_the_address_in_a_browser(run: Path, tmp_path: Path) -> None:
     script = tmp_path / "browser.py"
     script.write_text(f"import sys, pathlib; pathlib.Path({str(tmp_path / 'opened')!r}).write_text(sys.argv[1])")
     viewer = Viewer(run, "--idle", "3", env={"BROWSER": f"{sys.executable} {script} %s"})
-    viewer.process.communicate(timeout=20)
+    viewer.process.communicate(timeout=60)
     assert (tmp_path / "opened").read_text() == f"http://127.0.0.1:{viewer.port}/"
 
 

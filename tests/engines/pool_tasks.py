@@ -51,6 +51,9 @@ def _act(argument: object, payload: Any) -> object:
             os.kill(os.getpid(), signal.SIGKILL)
         case "nap":
             time.sleep(value)
+        case "wait for":
+            while not os.path.exists(value):
+                time.sleep(0.01)
         case "bomb":
             return len(bytearray(value))
         case "print":

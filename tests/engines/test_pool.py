@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,11 +67,11 @@ def test_a_batch_stays_in_one_worker_and_in_order(pool: WorkerPool) -> None:
     assert all(ids == sorted(ids) for ids in seen.values())
 
 
-def test_outcomes_stream_while_the_rest_of_the_batch_runs(pool: WorkerPool) -> None:
-    started = time.monotonic()
-    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 0.8))]])
+def test_outcomes_stream_while_the_rest_of_the_batch_runs(pool: WorkerPool, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("wait for", str(seen)))]])
     assert next(outcomes).task_id == 0
-    assert time.monotonic() - started < 0.6
+    seen.touch()
     assert [outcome.task_id for outcome in outcomes] == [1]
 
 
@@ -134,23 +133,21 @@ def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool) -> None:
     assert pool.restarts == 1
 
 
-def test_a_worker_that_dies_idle_costs_no_task(pool: WorkerPool, wait_for_exit: Callable[[int, float], bool]) -> None:
+def test_a_worker_that_dies_idle_costs_no_task(pool: WorkerPool, wait_for_exit: Callable[[int], bool]) -> None:
     run(pool, [("echo", 1)])
     for pid in pool.pids:
         os.kill(pid, signal.SIGKILL)
-        assert wait_for_exit(pid, 2.0)
+        assert wait_for_exit(pid)
     outcomes = run(pool, [("echo", 1)], [("echo", 2)], [("echo", 3)])
     assert all(isinstance(outcome, TaskDone) for outcome in outcomes.values())
 
 
 @pytest.mark.parametrize(("what", "kind"), [("hang", "timeout"), ("abort", "crashed")])
 def test_what_was_lost_under_a_label_is_known_to_the_next_worker(pool: WorkerPool, what: str, kind: str) -> None:
-    started = time.monotonic()
     outcomes = run(pool, [("echo", 0), ("labelled", (LABEL, what)), ("echo", 2)])
     loss = value(outcomes[1])
     assert isinstance(loss, Loss)
     assert loss.kind == kind
-    assert time.monotonic() - started < 2
     again = run(pool, [("labelled", (LABEL, what))], [("labelled", (LABEL, what))])
     assert [value(outcome) for outcome in again.values()] == [loss, loss]
     assert pool.restarts == 1
@@ -209,14 +206,12 @@ def test_wrong_arguments_are_said_to_be_wrong() -> None:
         pool.start()
 
 
-def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: Callable[[int, float], bool]) -> None:
+def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: Callable[[int], bool]) -> None:
     pids = pool.pids
     outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]])
     next(outcomes)
-    started = time.monotonic()
     outcomes.close()  # type: ignore[attr-defined]
-    assert all(wait_for_exit(pid, 1.0) for pid in pids)
-    assert time.monotonic() - started < 1.5
+    assert all(wait_for_exit(pid) for pid in pids)
 
 
 PARENT = """
@@ -253,19 +248,19 @@ def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Callable[[int, float], bool]) -> None:
+def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Callable[[int], bool]) -> None:
     parent, pids = start_parent("time.sleep(0)")
     parent.send_signal(number)
-    parent.wait(timeout=5)
+    parent.wait(timeout=60)
     assert parent.stdout is not None
     parent.stdout.close()
-    assert all(wait_for_exit(pid, 2.0) for pid in pids)
+    assert all(wait_for_exit(pid) for pid in pids)
 
 
-def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int, float], bool]) -> None:
+def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int], bool]) -> None:
     parent, pids = start_parent("sys.exit(0)")
-    parent.wait(timeout=5)
+    parent.wait(timeout=60)
     assert parent.stdout is not None
     parent.stdout.close()
     assert parent.returncode == 0
-    assert all(wait_for_exit(pid, 2.0) for pid in pids)
+    assert all(wait_for_exit(pid) for pid in pids)

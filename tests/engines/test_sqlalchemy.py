@@ -8,8 +8,9 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,8 @@ from assay.registry import engine_class, engine_references
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
-TIMEOUT_S = 0.8
-LIMITS = Limits(
-    timeout_s=TIMEOUT_S, max_rows=50_000, max_result_bytes=32 * 1024 * 1024, max_memory_bytes=64 * 1024 * 1024
-)
+LIMITS = Limits(timeout_s=30.0, max_rows=50_000, max_result_bytes=32 * 1024 * 1024, max_memory_bytes=64 * 1024 * 1024)
+HASTY = replace(LIMITS, timeout_s=0.8)
 SCHEMA = (
     "CREATE TABLE t (a int PRIMARY KEY, b varchar(20))",
     "INSERT INTO t VALUES (1, 'one'), (2, 'two')",
@@ -112,7 +111,7 @@ def running(server: MariadbServer) -> int:
 
 
 def wait_until_idle(server: MariadbServer) -> None:
-    end = time.monotonic() + 3
+    end = time.monotonic() + 60
     while running(server) and time.monotonic() < end:
         time.sleep(0.05)
     assert running(server) == 0
@@ -172,25 +171,24 @@ class Unlimited(MysqlEngine):
         return "SET NAMES utf8mb4"
 
 
-def test_a_second_connection_kills_what_the_server_does_not_end(database: str, mariadb: MariadbServer) -> None:
-    engine = Unlimited.open(DatabaseUrl.parse(database), LIMITS)
-    assert engine.execute("SELECT 1").status == "rows"
+def test_a_second_connection_kills_what_the_server_does_not_end(
+    database: str, mariadb: MariadbServer, settled: Callable[..., Any]
+) -> None:
+    engine = Unlimited.open(DatabaseUrl.parse(database), HASTY)
+    assert settled(engine, "SELECT 1").status == "rows"
     for _ in range(2):
-        started = time.monotonic()
         execution = engine.execute("SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l")
-        assert (execution.status, time.monotonic() - started < TIMEOUT_S + 1) == ("timeout", True)
-        assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
+        assert execution.status == "timeout"
+        assert rows_of(settled(engine, "SELECT COUNT(*) FROM t")) == ((2,),)
     engine.close()
     wait_until_idle(mariadb)
 
 
 def test_a_cut_result_is_not_read_to_its_end_and_leaves_no_query_behind(database: str, mariadb: MariadbServer) -> None:
-    engine = open_engine(database, Limits(timeout_s=20, max_rows=10))
-    started = time.monotonic()
+    engine = open_engine(database, Limits(timeout_s=60, max_rows=10))
     for _ in range(3):
         execution = engine.execute("SELECT seq FROM seq_1_to_1000000000")
         assert (execution.status, execution.row_count) == ("truncated", 10)
-    assert time.monotonic() - started < 5
     assert rows_of(engine.execute("SELECT seq FROM seq_1_to_10")) == tuple((n,) for n in range(1, 11))
     engine.close()
     wait_until_idle(mariadb)
@@ -213,15 +211,13 @@ def test_the_text_is_read_by_the_sessions_own_rules_for_quotes(
     old = as_admin(mariadb, "SELECT @@GLOBAL.sql_mode")[0][0]
     as_admin(mariadb, f"SET GLOBAL sql_mode = '{mode}'")
     try:
-        engine = open_engine(database)
+        engine = open_engine(database, replace(LIMITS, timeout_s=8))  # less than what would sleep
         for query in (
             "SELECT 'a\\' INTO OUTFILE '/tmp/evil' -- '",
             'SELECT "a\\" , sleep(9) , "b" FROM t -- "',
             "SELECT 'a\\', sleep(9), '",
         ):
-            started = time.monotonic()
             execution = engine.execute(query)
-            assert time.monotonic() - started < TIMEOUT_S
             assert kind_of(execution) in ("rows", "error", "refused", "writes"), (mode, query)
         assert engine._backslash_escapes == ("NO_BACKSLASH_ESCAPES" not in mode)
         assert engine.execute("SELECT 1").status == "rows"
@@ -263,17 +259,19 @@ def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: M
         assert rows_of(executor.execute(url, "SELECT COUNT(*) FROM t")) == ((2,),)
 
 
-def test_a_server_that_falls_silent_costs_the_time_limit(engine: MysqlEngine, mariadb: MariadbServer) -> None:
-    assert engine.execute("SELECT 1").status == "rows"
+def test_a_server_that_falls_silent_costs_the_time_limit(
+    database: str, mariadb: MariadbServer, settled: Callable[..., Any]
+) -> None:
+    engine = open_engine(database, HASTY)
+    assert settled(engine, "SELECT 1").status == "rows"
     mariadb.signal(signal.SIGSTOP)
     try:
-        started = time.monotonic()
         silent = engine.execute("SELECT 2")
-        took = time.monotonic() - started
     finally:
         mariadb.signal(signal.SIGCONT)
-    assert (silent.status, took < TIMEOUT_S + 1) == ("timeout", True), silent.failure
-    assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
+    assert silent.status == "timeout", silent.failure
+    assert rows_of(settled(engine, "SELECT COUNT(*) FROM t")) == ((2,),)
+    engine.close()
 
 
 def test_the_password_is_never_shown(database: str, mariadb: MariadbServer) -> None:

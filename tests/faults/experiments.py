@@ -187,7 +187,7 @@ def two_runs(folder: Path) -> Figures:
 
 
 def _refused(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=240, check=False)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr

@@ -79,7 +79,7 @@ class Job:
             capture_output=True,
             stdin=subprocess.DEVNULL,
             text=True,
-            timeout=120,
+            timeout=280,
             check=False,
             **options,
         )
@@ -92,9 +92,9 @@ class Job:
 
     def wait_for(self, process: subprocess.Popen[str], count: int) -> None:
         """Wait until so many cases are finished, or the run is."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while len(self.lines()) < count and process.poll() is None:
-            assert time.monotonic() < until, f"{count} cases were not finished within 60 s"
+            assert time.monotonic() < until, f"{count} cases were not finished within 240 s"
             time.sleep(0.005)
 
     def figures(
@@ -161,7 +161,7 @@ def disturb(
         for count in at:
             job.wait_for(process, count)
             strike(process)
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=280)
     finally:
         if process.poll() is None:
             process.kill()

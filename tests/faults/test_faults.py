@@ -12,6 +12,9 @@ import pytest
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
+pytestmark = pytest.mark.slow
+
+
 _HERE = Path(__file__).parent
 
 if sys.platform == "win32":

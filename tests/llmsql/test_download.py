@@ -50,7 +50,7 @@ def _assay(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=280,
         check=False,
     )
 

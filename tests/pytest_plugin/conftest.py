@@ -51,8 +51,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.syspathinsert(pytester.path / "site")
     with closing(sqlite3.connect(pytester.path / "city.sqlite")) as connection:
         connection.executescript(TABLE)
-    # The plugin of hypothesis would load hypothesis anew for each inner session.
-    options = "--strict-markers --strict-config -p no:cacheprovider -p no:hypothesispytest"
+    # The plugin of hypothesis would load hypothesis anew for each inner session; an order at random has no say here.
+    options = "--strict-markers --strict-config -p no:cacheprovider -p no:hypothesispytest -p no:randomly"
     pytester.makeini(f"[pytest]\naddopts = {options}\nfilterwarnings = error\n")
     return pytester
 

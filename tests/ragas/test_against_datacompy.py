@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from typing import Any
 
 import pytest
@@ -48,6 +49,9 @@ KINDS = {
 }
 ABSENT = st.sampled_from(["", "", "NULL", "nan", "None", "N/A", "<NA>"])
 NAMES = ["a", "b", "C", "d"]
+MISREAD = re.compile(r"\r[ \t]")
+"""A line that ends in CR alone before one that begins with a blank: pandas gives the header as a row, or an error. That
+is a fault of its reader and says nothing of how tables are compared."""
 
 
 @st.composite
@@ -74,7 +78,8 @@ def texts(draw: st.DrawFn, *, large: bool = True) -> tuple[str, str]:
             if size and draw(st.integers(0, 2)) == 0:
                 own[name] = draw(columns(size, kinds))
         spelt = [name.swapcase() if draw(st.integers(0, 3)) == 0 else name for name in names]
-        found.append(_text(spelt, own.values(), size, draw(st.sampled_from(["\n", "\r\n", "\r"]))))
+        text = _text(spelt, own.values(), size, draw(st.sampled_from(["\n", "\r\n", "\r"])))
+        found.append(_text(spelt, own.values(), size, "\n") if MISREAD.search(text) else text)
     return found[0], found[1]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.errors import InputError, UsageError
 from assay.model import (
@@ -138,6 +140,57 @@ def test_one_case_short_misses_and_says_by_how_much_and_which() -> None:
     assert result.found == "60.0 % [23.1, 88.2], 3 of 5, 1 unscored"
     assert result.missed_by == "20.0 points (1 case short)"
     assert result.case_ids == ("q3", "q4")
+
+
+@given(
+    st.lists(st.sampled_from([1.0, 0.0, None]), min_size=1, max_size=60),
+    st.one_of(st.floats(0, 1), st.fractions(0, 1, max_denominator=60).map(float)),
+)
+def test_every_count_in_what_a_minimum_and_a_selector_say_is_counted(values: list[float | None], least: float) -> None:
+    run = run_of(*(answer(f"q{place}", value) for place, value in enumerate(values)))
+    right, wrong, unscored = values.count(1.0), values.count(0.0), values.count(None)
+    scored = right + wrong
+    minimum, must = evaluate_gates(Gates(minimum=(("match", least),), must_pass=("difficulty:easy",)), run)
+    of_all = f"{len(values)} case{'' if len(values) == 1 else 's'}"
+    parts = [f"{right} of {of_all} right"] + [f"{wrong} wrong"] * (wrong > 0)
+    parts += [f"{unscored} unscored (gold is broken)"] * (unscored > 0)
+    assert must.found == ", ".join(parts)
+    assert must.passed == (right == len(values))
+    assert must.missed_by == (None if must.passed else f"{wrong + unscored} of {of_all}")
+    assert must.case_ids == tuple(f"q{place}" for place, value in enumerate(values) if value != 1.0)
+    if not scored:
+        assert minimum.found == f"no scored case, {unscored} unscored"
+        return
+    assert minimum.found.endswith(f", {right} of {scored}" + (f", {unscored} unscored" if unscored else ""))
+    short = next(more for more in range(scored + 1) if (right + more) / scored >= least - 1e-9)
+    assert minimum.passed == (short == 0)
+    if short:
+        assert minimum.missed_by is not None
+        assert minimum.missed_by.endswith(f" ({short} case{'' if short == 1 else 's'} short)")
+        assert minimum.case_ids == tuple(f"q{place}" for place, value in enumerate(values) if value == 0.0)
+
+
+def test_every_count_in_what_a_comparison_says_is_its_own() -> None:
+    """All numbers differ, so that none can stand where another belongs."""
+    run = right_and_wrong(8, 2)
+    found = replace(
+        compared(-0.1, n=12_345, p_value=0.2), unscored=1_678, gained=2_901, lost=3_456, clusters=78, detectable=0.0912
+    )
+    diff = diff_of(run, found, replace(found, metric="bird_ex", n=0, difference=None))
+    gates = Gates(max_drop=(("match", 0.01),), fail_on_regression=("match",))
+    drop, regression = evaluate_gates(gates, run, diff=diff)
+    said = "70.0 % after 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
+    assert drop.found == f"{said}, 1,678 unscored"
+    assert regression.found == (f"{said}, 1,678 unscored; p = 0.2; so many cases show differences from 9.1 points up")
+
+
+def test_cases_in_common_of_which_none_is_scored_are_counted() -> None:
+    run = right_and_wrong(8, 2)
+    diff = diff_of(run, compared(0.0, n=0))
+    for paired, said in ((1, "none of 1 case in common"), (2_345, "none of 2,345 cases in common")):
+        known = replace(diff, matching=replace(diff.matching, paired=paired))
+        result = only(evaluate_gates(Gates(max_drop=(("match", 0.5),)), run, diff=known))
+        assert result.found == f"{said} is scored on both sides"
 
 
 def test_what_is_missed_by_a_hair_never_looks_like_what_was_wanted() -> None:

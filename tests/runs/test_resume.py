@@ -57,9 +57,9 @@ def _lines(job: dict[str, Path]) -> list[bytes]:
 
 
 def _wait_for_lines(job: dict[str, Path], count: int) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while len(_lines(job)) < count:
-        assert time.monotonic() < until, "the run wrote nothing for 30 s"
+        assert time.monotonic() < until, "the run wrote nothing for 120 s"
         time.sleep(0.01)
 
 
@@ -103,11 +103,11 @@ def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(job: dict[s
     _wait_for_lines(job, 2)
     children = _children(process.pid)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 3, errors
     assert "same command" in errors
     assert "Traceback" not in errors
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while any(_is_alive(child) for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(_is_alive(child) for child in children)

@@ -88,7 +88,7 @@ def test_hostile_xml_harms_nothing(tmp_path: Path) -> None:
         path.write_text(f"<!DOCTYPE x [{subset}]>{whole.replace('>Mexico<', f'>{entity}<')}", "utf-8")
         start = time.process_time()
         message = failure(path)
-        assert time.process_time() - start < 2
+        assert time.process_time() - start < 10
         assert "KEEP-THIS" not in message
 
 

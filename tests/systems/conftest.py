@@ -24,7 +24,7 @@ def quick() -> Callable[..., SystemOptions]:
     """Options with short waits."""
 
     def make(**given: object) -> SystemOptions:
-        return SystemOptions(**{"timeout_s": 5.0, "retries": 2, "retry_wait_s": 0.01, **given})  # type: ignore[arg-type]
+        return SystemOptions(**{"timeout_s": 30.0, "retries": 2, "retry_wait_s": 0.01, **given})  # type: ignore[arg-type]
 
     return make
 

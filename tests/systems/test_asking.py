@@ -42,11 +42,9 @@ def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> Non
         threads.add(threading.get_ident())
         got.append(prediction)
 
-    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="slow", seconds=0.2)]) as server:
+    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="slow", seconds=0.4)]) as server:
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
-        started = time.monotonic()
         ask_all(system, cases, concurrency=8, on_answer=keep)
-        took = time.monotonic() - started
         system.close()
         assert set(server.asked.values()) == {1}
         assert server.peak_concurrency == 8
@@ -55,13 +53,12 @@ def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> Non
     }
     assert len(got) == len(cases)
     assert threads == {threading.get_ident()}
-    assert took < 24 * 0.2 / 2
 
 
 def test_answers_come_as_they_arrive(quick: Quick) -> None:
     cases = _cases(4)
     got: list[str] = []
-    slow = Fault(kind="slow", seconds=0.6, question="question 0")
+    slow = Fault(kind="slow", seconds=2, question="question 0")
     with DenodoEmulator(answers=_answers(cases), faults=[slow]) as server:
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
         ask_all(system, cases, concurrency=2, on_answer=lambda prediction: got.append(prediction.case_id))
@@ -183,7 +180,7 @@ def test_no_case_and_no_concurrency() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a POSIX signal")
 def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
     script = """
-        import sys
+        import threading, time
         from assay.testing import DenodoEmulator, Fault
         from assay.systems.denodo import DenodoSystem
         from assay.systems.options import SystemOptions
@@ -197,7 +194,12 @@ def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
             got = []
             def keep(prediction):
                 got.append(prediction)
-                print(len(got), flush=True)
+                if len(got) == 5:
+                    threading.Thread(target=tell, daemon=True).start()
+            def tell():
+                while sum(server.asked.values()) < 9:
+                    time.sleep(0.01)
+                print("9 are asked", flush=True)
             try:
                 ask_all(system, cases, concurrency=4, on_answer=keep)
             except KeyboardInterrupt:
@@ -208,12 +210,8 @@ def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
         [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        while process.stdout.readline() != "5\n":
-            assert process.poll() is None
-        time.sleep(0.3)
-        started = time.monotonic()
+        assert process.stdout.readline() == "9 are asked\n"
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=20)
-    assert time.monotonic() - started < 3
+        out, errors = process.communicate(timeout=50)  # less than what the answers would take
     assert out == "interrupted 5 9\n", errors
     assert process.returncode == 0, errors

@@ -197,19 +197,17 @@ def test_trouble_that_stays_is_a_failure_of_the_question(ask: Ask, fault: Fault,
 
 
 def test_retry_after_is_honoured_up_to_the_bound(ask: Ask) -> None:
-    for header, bound, least, most in (("0.4", 30.0, 0.4, 3.0), ("3600", 0.2, 0.2, 3.0)):
+    for header, bound, least in (("0.4", 30.0, 0.4), ("3600", 0.2, 0.2)):
         fault = Fault(kind="busy", retry_after=header, times=1)
         with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
             started = time.monotonic()
             assert ask(server, max_wait_s=bound).query == SQL
-            assert least <= time.monotonic() - started < most
+            assert time.monotonic() - started >= least
 
 
 def test_a_slow_answer_is_given_up_and_not_asked_again(ask: Ask) -> None:
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="slow", seconds=20)]) as server:
-        started = time.monotonic()
         assert "no answer within 0.3 s" in _failure(ask(server, timeout_s=0.3))
-        assert time.monotonic() - started < 3
         assert server.asked[QUESTION] == 1
 
 
@@ -244,9 +242,7 @@ def test_an_answer_that_trickles_without_end_is_given_up(ask: Ask) -> None:
             time.sleep(0.05)
 
     with _raw_server(trickle) as url:
-        started = time.monotonic()
         assert "not whole within 0.4 s" in _failure(ask(None, path=url, timeout_s=0.4))
-        assert time.monotonic() - started < 3
 
 
 def test_a_server_that_speaks_no_http_is_a_failure(ask: Ask) -> None:
@@ -283,10 +279,8 @@ def test_a_server_that_is_down_ends_the_run(ask: Ask) -> None:
 
 
 def test_a_server_that_is_down_says_so_within_the_timeout(ask: Ask) -> None:
-    started = time.monotonic()
     with pytest.raises(SystemUnusable, match="nobody answers"):
-        ask(None, path=f"http://127.0.0.1:{_free_port()}/", retries=50, retry_wait_s=0.1, timeout_s=0.5)
-    assert time.monotonic() - started < 2
+        ask(None, path=f"http://127.0.0.1:{_free_port()}/", retries=10_000, retry_wait_s=0.1, timeout_s=0.5)
 
 
 def test_a_host_that_does_not_exist_ends_the_run(ask: Ask) -> None:
@@ -375,10 +369,8 @@ def test_a_certificate_that_cannot_be_verified_says_so(ask: Ask, tmp_path: Path)
     )
     pem.write_text(pem.read_text() + (tmp_path / "cert.pem").read_text())
     with DenodoEmulator(answers={QUESTION: SQL}, certificate=pem) as server:
-        started = time.monotonic()
         with pytest.raises(SystemUnusable, match="certificate that cannot be verified"):
-            ask(server, retry_wait_s=5)
-        assert time.monotonic() - started < 3
+            ask(server, retry_wait_s=600)  # which nothing is worth here
         assert ask(server, verify_ssl=False).query == SQL
 
 

@@ -94,7 +94,7 @@ def test_the_command_serves_the_example_and_says_what_to_try(tmp_path: Path) -> 
         prediction = system.answer(Case(id="1", question=example.questions()[0]["question"]))
         system.close()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=60)
     assert prediction.query == "SELECT COUNT(client_id) AS client_count FROM client"
     assert f"assay denodo --input '{tmp_path}/my trial/sample_input.xlsx'" in text
     assert (process.returncode, errors) == (0, "")

@@ -26,6 +26,12 @@ _CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _JOIN_HINTS = frozenset({"HASH", "NESTED", "MERGE", "PARALLEL", "ORDERED", "REVERSEORDER"})
 _JOIN_TYPES = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"})
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_BEFORE_NAME = frozenset(
+    {TokenType.ALIAS, TokenType.DOT, TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT, TokenType.FROM}
+    | {TokenType.JOIN, TokenType.ON, TokenType.WHERE, TokenType.HAVING, TokenType.AND, TokenType.OR, TokenType.NOT}
+    | {TokenType.GROUP_BY, TokenType.ORDER_BY}
+)
+"""After these stands a name, whatever word it is: no query is complete before it."""
 _BEGINS_QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 _WRITE_WORDS = frozenset(
     {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "REFRESH"}
@@ -183,7 +189,7 @@ def _clause_end(found: Sequence[Token], index: int) -> int:
     token = found[index]
     if token.token_type is not TokenType.VAR or index == 0:
         return 0
-    if found[index - 1].token_type in (TokenType.ALIAS, TokenType.DOT, TokenType.COMMA, TokenType.SELECT):
+    if found[index - 1].token_type in _BEFORE_NAME:
         return 0
     name = token.text.upper()
     end = index + 1
