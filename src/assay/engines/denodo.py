@@ -41,6 +41,8 @@ class DenodoHttpEngine:
     name: ClassVar[str] = "denodo+http"
     dialect: ClassVar[str] = "denodo"
     has_boolean_type: ClassVar[bool] = True
+    stands_between: ClassVar[bool] = True
+    """The catalog reports its own trouble with the server behind it as the query's error."""
 
     __slots__ = ("_connection", "_endpoint", "_limits")
 
@@ -116,14 +118,15 @@ class DenodoHttpEngine:
         except DeadlinePassed:
             return outcomes.timed_out(query, limits, time.perf_counter() - started)
         except Unreachable as error:
-            return self._unreadable(query, str(error))
+            return self._unreadable(query, str(error), ran=error.sent)
         wall_time_s = time.perf_counter() - started
         if reply.status != 200:
             return self._refused_by_server(query, reply, wall_time_s)
         try:
             columns, rows, undecodable = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
         except MalformedAnswer as error:
-            return self._unreadable(query, f"its answer {self._endpoint.scrubbed(str(error))}: is the address right?")
+            why = f"its answer {self._endpoint.scrubbed(str(error))}: is the address right?"
+            return self._unreadable(query, why, ran=True)
         cap: outcomes.Cap | None = "bytes" if reply.cut else None
         if len(rows) > limits.max_rows:
             del rows[limits.max_rows :]
@@ -142,7 +145,8 @@ class DenodoHttpEngine:
                 who = "the token" if self._endpoint.token is not None else f"user {self._endpoint.user!r}"
                 if self._endpoint.user is None and self._endpoint.token is None:
                     return self._unreadable(query, f"it wants a user and password, and none are given ({told})")
-                return self._unreadable(query, f"it refuses {who} ({told}): check user, password and privileges")
+                why = f"it refuses {who} ({told}): check user, password and privileges"
+                return self._unreadable(query, why, ran=reply.status == 403)
             case 504:
                 return outcomes.failed(
                     query, "timeout", "timeout", f"a gateway gave up waiting ({told})", wall_time_s=wall_time_s
@@ -153,11 +157,15 @@ class DenodoHttpEngine:
                 leads = f" and leads to {reply.location}" if reply.location else ""
                 return self._unreadable(query, f"it answered {told}{leads}: is the address right?")
             case status if said is None and status < 500:
-                return self._unreadable(query, f"it answered {told} without a reason: is the address right?")
+                return self._unreadable(query, f"it answered {told} without a reason: is the address right?", ran=True)
         return outcomes.failed(query, "error", "error", said or f"the server failed ({told})", wall_time_s=wall_time_s)
 
-    def _unreadable(self, query: str, why: str) -> Execution:
-        return outcomes.failed(query, "error", "unreadable_database", f"{self._named} cannot be used: {why}")
+    def _unreadable(self, query: str, why: str, *, ran: bool = False) -> Execution:
+        """``ran``: the query itself may be why, should a plain one be answered."""
+        message = f"{self._named} cannot be used: {why}"
+        if ran:
+            return outcomes.server_lost(query, message)
+        return outcomes.failed(query, "error", "unreadable_database", message)
 
 
 class DenodoHttpsEngine(DenodoHttpEngine):

@@ -20,6 +20,11 @@ _ERROR_BYTES = 64 * 1024
 class Unreachable(Exception):
     """No whole answer came, for a reason that is not the query's. The text says which, free of credentials."""
 
+    def __init__(self, message: str, *, sent: bool) -> None:
+        self.sent = sent
+        """Whether the query had reached the server."""
+        super().__init__(message)
+
 
 class DeadlinePassed(Exception):
     """No whole answer came in time."""
@@ -85,7 +90,8 @@ class CatalogConnection:
                     if self._watchdog.fired or time.monotonic() >= end:
                         raise DeadlinePassed from error
                     if self._connected_now or not isinstance(error, self._httpx.RemoteProtocolError | OSError):
-                        raise Unreachable(self._endpoint.scrubbed(self._explain(error))) from error
+                        sent = not isinstance(error, self._httpx.ConnectError | self._httpx.ProxyError)
+                        raise Unreachable(self._endpoint.scrubbed(self._explain(error)), sent=sent) from error
                     # A kept connection that the server had closed meanwhile: once more, on a new one.
         finally:
             self._watchdog.stop()

@@ -216,9 +216,10 @@ class DuckdbEngine:
             return outcomes.failed(query, "refused", "writes", "refused: it writes")
         if isinstance(error, duckdb.TransactionException) and "read-only" in message:
             return outcomes.failed(query, "refused", "writes", "refused: it writes")
-        kind: FailureKind = "error"
-        if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.InternalException):
-            kind = "unreadable_database" if isinstance(error, duckdb.IOException) else "crashed"
+        if isinstance(error, duckdb.IOException):  # of its file, or of a function that the query calls
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
+        fatal = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+        kind: FailureKind = "crashed" if fatal else "error"
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)
 
 

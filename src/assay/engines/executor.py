@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
 from marshal import dumps
@@ -14,7 +16,7 @@ from typing import Any
 from assay.engines import heartbeat, outcomes
 from assay.engines.heartbeat import Loss
 from assay.errors import DatabaseError, PluginError, UsageError
-from assay.model import DatabaseUrl, Execution, Limits
+from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import Engine, EngineClass
 
 ANY_SCHEME = "*"
@@ -25,6 +27,17 @@ _ROW_BYTES = 56
 _CELL_BYTES = 40
 _ENTRY_BYTES = 600
 """What an execution takes beside its rows."""
+_DOUBTFUL = frozenset({"unreadable_database", "timeout"})
+"""Kinds of failure at which the server may be at fault, and not the query."""
+_PLAIN_QUERY = "SELECT 1"
+"""Whoever answers it, be it with an error (Oracle wants FROM dual), is there."""
+_PLAIN_S = 5.0
+_CONNECT_S = 2.5
+"""What a driver may take beyond a time limit to see that nobody takes its connection."""
+_PATIENCE_S = 10.0
+_PAUSE_S = 0.1
+_REST = 4.0
+"""For how many times as long as the last look took, a server that was waited for in vain is left alone."""
 
 
 class Executor:
@@ -33,10 +46,22 @@ class Executor:
     ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and
     `ANY_SCHEME` to the ``module:function`` that is asked for any other. Results are
     kept up to about ``cache_bytes``; beyond that the ones that went longest without use are
-    dropped, and would run again: ``reruns`` counts those. Used by one thread.
+    dropped, and would run again: ``reruns`` counts those. What cost an earlier worker its life is not run
+    again by an executor of the same ``attempt``. Used by one thread.
+
+    A query that ran out of time, or lost its connection, is not to blame before a plain query on a fresh connection
+    has shown that the server is there. A server that is away is waited for once, for a little.
     """
 
-    def __init__(self, *, engines: Mapping[str, str], limits: Limits, cache_bytes: int = 256 * 1024 * 1024) -> None:
+    def __init__(
+        self,
+        *,
+        engines: Mapping[str, str],
+        limits: Limits,
+        cache_bytes: int = 256 * 1024 * 1024,
+        attempt: int = 0,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         self.runs = 0
         """Queries that an engine executed."""
         self.reruns = 0
@@ -50,6 +75,9 @@ class Executor:
         self._classes: dict[str, EngineClass] = {}
         self._open: OrderedDict[str, Engine] = OrderedDict()
         self._unreadable: dict[str, str] = {}
+        self._attempt = attempt
+        self._patience_s = patience_s
+        self._away: dict[str, _Away] = {}
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         """What the database makes of the query. Never raises for what the query or the database does.
@@ -61,17 +89,14 @@ class Executor:
         if found := self._cache.get(key):
             self._cache.move_to_end(key)
             return found[0]
-        label = label_of(url, query)
-        loss = heartbeat.lost(label)
-        execution = explain_loss(query, loss, self._limits) if loss is not None else self._execute(url, query, label)
+        label = label_of(url, query, self._attempt)
+        execution = self._execute(url, query, label)
         self._keep(key, label, execution)
         return execution
 
     def execute_anew(self, url: DatabaseUrl, query: str) -> Execution:
         """As `execute`, but always run by the engine and not kept: for measuring its time."""
-        label = label_of(url, query)
-        loss = heartbeat.lost(label)
-        return explain_loss(query, loss, self._limits) if loss is not None else self._execute(url, query, label)
+        return self._execute(url, query, label_of(url, query, self._attempt))
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
         """The other databases of the same schema beside this one, sorted.
@@ -97,13 +122,91 @@ class Executor:
         self._cached_bytes = 0
 
     def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
+        away = self._away.get(url.text)
+        if away is not None and time.monotonic() < away.until:  # asked a moment ago, and that took its time
+            return outcomes.server_lost(query, away.why)
+        loss = heartbeat.lost(label)
+        execution = self._run(url, query, label) if loss is None else explain_loss(query, loss, self._limits)
+        if url.text in self._unreadable:
+            return execution
+        if _is_doubtful(execution) or (_kind(execution) == "error" and self._stands_between(url)):
+            return self._find_out(url, query, label, execution)
+        return execution
+
+    def _stands_between(self, url: DatabaseUrl) -> bool:
+        """Whether the errors of that engine may be those of a server behind the one that it speaks to."""
+        return getattr(self._class(url), "stands_between", False)
+
+    def _find_out(self, url: DatabaseUrl, query: str, label: bytes, execution: Execution) -> Execution:
+        """Whether it was the query that failed, or the server. What the server's trouble ended is run once more."""
+        why = self._trouble(url, execution)
+        if why is None and _kind(execution) != "unreadable_database":
+            return execution
+        if why is not None and not self._comes_back(url, execution, why):
+            return outcomes.server_lost(query, f"{_said(execution)}; {why}")
+        self._close(url)
+        again = self._run(url, query, label)
+        if not (_is_doubtful(again) or (_kind(again) == "error" and self._stands_between(url))):
+            return again
+        why = self._trouble(url, again)
+        if why is not None:
+            return outcomes.server_lost(query, f"{_said(again)}; {why}")
+        # The engine's blame says that the query ran: it was lost with its connection, or in the engine's own work.
+        ran = again.failure is not None and again.failure.blame == "engine"
+        if _kind(again) != "unreadable_database" or not ran:
+            return again
+        return outcomes.broke(query, _said(again), again.wall_time_s)
+
+    def _trouble(self, url: DatabaseUrl, failed: Execution) -> str | None:
+        """Why a plain query on a fresh connection fails; None where somebody answers it, be it with an error."""
+        label = label_of(url, f"\0{_PLAIN_QUERY}", self._attempt)
+        if heartbeat.lost(label) is not None:
+            return f"{_PLAIN_QUERY} does not end either"
+        limits = replace(self._limits, timeout_s=min(self._limits.timeout_s, _PLAIN_S))
+        heartbeat.begin(label, limits.timeout_s + _CONNECT_S)
+        try:
+            engine = self._class(url).open(url, limits)
+            try:
+                execution = engine.execute(_PLAIN_QUERY)
+            finally:
+                engine.close()
+        except DatabaseError as error:
+            return f"{_PLAIN_QUERY} fails, too: {error}"
+        except MemoryError:
+            return None
+        finally:
+            heartbeat.end()
+        same = _kind(execution) == _kind(failed) == "error" and _said(execution) == _said(failed)
+        if not _is_doubtful(execution) and not same:
+            self._away.pop(url.text, None)
+            return None
+        return f"{_PLAIN_QUERY} on a new connection fails, too: {_said(execution)}"
+
+    def _comes_back(self, url: DatabaseUrl, failed: Execution, why: str) -> bool:
+        """Wait for a server that is away; one that was waited for in vain is asked only now and then."""
+        away = self._away.get(url.text)
+        end = time.monotonic() + (self._patience_s if away is None else 0.0)
+        looked_s = 0.0
+        while (started := time.monotonic()) < end:
+            time.sleep(_PAUSE_S)
+            found = self._trouble(url, failed)
+            if found is None:
+                return True
+            why, looked_s = found, time.monotonic() - started - _PAUSE_S
+        self._away[url.text] = _Away(until=time.monotonic() + _REST * looked_s, why=why)
+        return False
+
+    def _run(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
         # Opening may hang or crash as well, so it stands under the same label.
         heartbeat.begin(label, self._limits.timeout_s)
         try:
             engine = self._engine(url)
             self.runs += 1
             self.reruns += label in self._dropped
-            return engine.execute(query)
+            execution = engine.execute(query)
+            if _kind(execution) == "crashed":  # what broke once serves nobody else
+                self._close(url)
+            return execution
         except DatabaseError as error:
             return outcomes.failed(query, "error", "unreadable_database", str(error))
         except MemoryError:
@@ -111,8 +214,13 @@ class Executor:
         finally:
             heartbeat.end()
 
+    def _close(self, url: DatabaseUrl) -> None:
+        engine = self._open.pop(url.text, None)
+        if engine is not None:
+            engine.close()
+
     def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
-        if execution.failure is not None and execution.failure.kind == "unreadable_database":
+        if _kind(execution) == "unreadable_database":
             return  # a server that was away may be back for the next case
         size = _estimate(execution)
         if size > self._cache_bytes:
@@ -123,7 +231,7 @@ class Executor:
         while self._cached_bytes > self._cache_bytes:
             (text, query), (_, dropped_size) = self._cache.popitem(last=False)
             self._cached_bytes -= dropped_size
-            self._dropped.add(label_of(DatabaseUrl(text=text), query))
+            self._dropped.add(label_of(DatabaseUrl(text=text), query, self._attempt))
 
     def _engine(self, url: DatabaseUrl) -> Engine:
         text = url.text
@@ -157,9 +265,30 @@ class Executor:
         return engine_class
 
 
-def label_of(url: DatabaseUrl, query: str) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Away:
+    """A server that was waited for in vain."""
+
+    until: float
+    """The reading of the monotonic clock before which it is not asked again."""
+    why: str
+
+
+def _kind(execution: Execution) -> FailureKind | None:
+    return None if execution.failure is None else execution.failure.kind
+
+
+def _said(execution: Execution) -> str:
+    return "" if execution.failure is None else execution.failure.message
+
+
+def _is_doubtful(execution: Execution) -> bool:
+    return _kind(execution) in _DOUBTFUL
+
+
+def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
     """The heartbeat label of a query on a database: 16 bytes."""
-    text = f"{url.text}\0{query}"
+    text = f"{url.text}\0{query}" + (f"\0{attempt}" if attempt else "")
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
 
 

@@ -74,6 +74,20 @@ def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Exec
     )
 
 
+def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
+    """The server, or the connection to it, was lost while the query ran, or something in the engine broke.
+
+    Whose fault that was shows when it runs again, beside a plain query: see `assay.engines.executor`.
+    """
+    return failed(query, "error", "unreadable_database", message, wall_time_s=wall_time_s, blame="engine")
+
+
+def broke(query: str, message: str, wall_time_s: float | None) -> Execution:
+    """The server answers others, and this query ended its connection, or the engine's work, each time it ran."""
+    told = f"each time it ran, it failed so ({message}), while a plain query beside it succeeds"
+    return failed(query, "error", "crashed", told, wall_time_s=wall_time_s)
+
+
 def no_query(query: str) -> Execution:
     """There is no statement in the text."""
     what = "the text is empty" if not query.strip() else "the text holds no statement, only comments or semicolons"

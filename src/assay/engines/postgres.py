@@ -37,6 +37,7 @@ _KINDS: dict[str, FailureKind] = {
     "53200": "out_of_memory",
     "53400": "out_of_memory",  # the limit for temporary files
     "55P03": "timeout",
+    "53100": "unreadable_database",  # its disk is full
     "58030": "unreadable_database",
     "XX001": "unreadable_database",
     "XX002": "unreadable_database",
@@ -131,9 +132,7 @@ class PostgresEngine:
         if done is not None:
             return done
         message = f"the connection to {self._url} was lost while the query ran, twice"
-        return outcomes.failed(
-            query, "error", "unreadable_database", message, wall_time_s=time.perf_counter() - started
-        )
+        return outcomes.server_lost(query, message, wall_time_s=time.perf_counter() - started)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """None: the other databases of a server have schemas of their own."""
@@ -213,6 +212,8 @@ class PostgresEngine:
             return outcomes.several_statements(query)
         kind = _KINDS.get(state, "error")
         status = "timeout" if kind == "timeout" else "error"
+        if kind == "unreadable_database":
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
         return outcomes.failed(query, status, kind, message, wall_time_s=wall_time_s)  # type: ignore[arg-type]
 
     def _connected(self, started: float) -> Session:

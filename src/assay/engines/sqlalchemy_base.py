@@ -178,7 +178,7 @@ class SqlAlchemyBase:
             try:
                 self._connect()
             except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
-                failed = self._failed(query, error, "unreadable_database", started)
+                failed = self._failed(query, error, "unreadable_database", started, ran=False)
                 self._drop()
                 return failed
             if refused := self._refusal(query):
@@ -237,7 +237,9 @@ class SqlAlchemyBase:
         if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
             raise TimeoutError("interrupted")
 
-    def _failed(self, query: str, error: BaseException, kind: FailureKind, started: float) -> Execution:
+    def _failed(
+        self, query: str, error: BaseException, kind: FailureKind, started: float, *, ran: bool = True
+    ) -> Execution:
         wall_time_s = time.perf_counter() - started
         if self._watchdog.fired:
             return outcomes.timed_out(query, self._limits, wall_time_s)
@@ -255,7 +257,7 @@ class SqlAlchemyBase:
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
         if kind in ("writes", "refused"):
             return outcomes.failed(query, "refused", kind, message)
-        blame: Blame = "engine" if kind == "unreadable_database" else "system"
+        blame: Blame = "engine" if kind == "unreadable_database" and ran else "system"
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s, blame=blame)
 
     def _scrubbed(self, text: str) -> str:

@@ -23,7 +23,7 @@ _RESET_COMMAND = 0x1F
 """COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
 
 _TIMEOUTS = frozenset({1205, 1969, 3024, 1907})
-_AWAY = frozenset({1040, 1053, 1152, 1158, 1159, 1160, 1161, 1927, 2002, 2003, 2006, 2013, 2055, 4031})
+_AWAY = frozenset({1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 2002, 2003, 2006, 2013, 2055, 4031})
 _MEMORY = frozenset({1037, 1038, 1041, 1135, 3015, 4082})
 _DENIED = frozenset({1044, 1227, 1290, 1370, 1419})
 _READ_ONLY = 1792

@@ -262,7 +262,7 @@ class SqliteEngine:
             message = f"a text, a value or the query itself is larger than its limit ({message})"
             return outcomes.failed(query, "error", "out_of_memory", message, wall_time_s=wall_time_s)
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-            return outcomes.failed(query, "error", "unreadable_database", message, wall_time_s=wall_time_s)
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
         return outcomes.failed(query, "error", "error", message, wall_time_s=wall_time_s)
 
 

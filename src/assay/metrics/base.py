@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Result, Score
+from assay.model.blame import blamed, ruling
 from assay.ports import Executions, QueryRequest
 
 
@@ -15,7 +16,8 @@ class ResultMetric(ABC):
     """A metric over the two results alone.
 
     Of several golds the best score counts. An answer that fails, or that is absent, scores 0: that is
-    what the system gave. A gold that fails gives no score, since nobody's answer could be right.
+    what the system gave. A gold that fails gives no score, since nobody's answer could be right; nor does an answer
+    whose query was kept from running (`assay.model.blame`).
     """
 
     name: ClassVar[str]
@@ -30,7 +32,7 @@ class ResultMetric(ABC):
     def score(
         self,
         case: Case,
-        prediction: Prediction,  # noqa: ARG002 - the port's
+        prediction: Prediction,
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
@@ -43,14 +45,19 @@ class ResultMetric(ABC):
         if not golds:
             return unscored(self.name, gold_failure(executions.golds))
         predicted = executions.predicted
-        if predicted is None or predicted.result is None:
-            return Score(metric=self.name, value=self.of_failed(case, predicted, [gold for _, gold in golds]))
-        if predicted.status == "truncated":
-            return unscored(self.name, predicted.failure)
+        if predicted is None or not predicted.succeeded:
+            return self._of_failure(case, prediction, predicted, [gold for _, gold in golds])
         best = 0.0
         for index, gold in golds:
             best = max(best, self.of_results(case, index, gold, predicted))
         return Score(metric=self.name, value=best)
+
+    def _of_failure(
+        self, case: Case, prediction: Prediction, predicted: Execution | None, golds: Sequence[Result]
+    ) -> Score:
+        if failure := befallen(prediction, predicted):
+            return unscored(self.name, failure)
+        return Score(metric=self.name, value=self.of_failed(case, predicted, golds))
 
     def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:  # noqa: ARG002
         """The score of an answer without a result."""
@@ -76,7 +83,18 @@ def runs_as_empty(execution: Execution) -> bool:
 def gold_failure(golds: Sequence[Execution]) -> Failure:
     """Why no gold gave a result."""
     failure = next((gold.failure for gold in golds if gold.failure is not None), None)
-    return failure or Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+    if failure is None:
+        return Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+    return blamed(failure, "gold")
+
+
+def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | None:
+    """What befell the answer or its query without being its fault: then there is no score."""
+    failure = prediction.failure if predicted is None else predicted.failure
+    if failure is None:
+        return None
+    rule = ruling(failure, "predicted")
+    return blamed(failure, "predicted") if rule.outcome == "unscored" else None
 
 
 def unscored(metric: str, failure: Failure | None) -> Score:

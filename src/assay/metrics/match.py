@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from assay.metrics.base import gold_failure, unscored
+from assay.metrics.base import befallen, gold_failure, unscored
 from assay.model import Case, Comparison, Failure, Prediction, Score
 from assay.ports import Executions, QueryRequest
 
@@ -13,7 +13,7 @@ from assay.ports import Executions, QueryRequest
 class Match:
     """Execution accuracy by the sound comparison of docs/verdict.md: 1 correct, 0 incorrect.
 
-    None where gold fails, or where the comparison could not decide.
+    None where gold fails, where something kept the query from running, or where the comparison could not decide.
     """
 
     name: ClassVar[str] = "match"
@@ -28,7 +28,7 @@ class Match:
     def score(
         self,
         case: Case,  # noqa: ARG002 - the port's
-        prediction: Prediction,  # noqa: ARG002 - the port's
+        prediction: Prediction,
         executions: Executions,
         comparison: Comparison | None,
     ) -> Score:
@@ -36,7 +36,8 @@ class Match:
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         if comparison is None:
-            return Score(metric=self.name, value=0.0)
+            failure = befallen(prediction, executions.predicted)
+            return unscored(self.name, failure) if failure else Score(metric=self.name, value=0.0)
         if not comparison.decided:
             return unscored(self.name, undecided(comparison))
         return Score(metric=self.name, value=float(comparison.equal))

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import ClassVar
 
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import gold_failure, runs_as_empty, unscored
+from assay.metrics.base import befallen, gold_failure, runs_as_empty, unscored
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -60,23 +60,27 @@ class SpiderEx:
             return unscored(self.name, gold_failure(executions.golds))
         predicted_query = _rewrite_prediction(prediction)
         if executions.predicted is None or predicted_query is None:
-            return Score(metric=self.name, value=0.0)
+            failure = befallen(prediction, executions.predicted)
+            return unscored(self.name, failure) if failure else Score(metric=self.name, value=0.0)
         predicted = executions.requested[QueryRequest(query=predicted_query, scope="siblings")]
-        if cut := next((execution for execution in predicted if execution.status == "truncated"), None):
-            return unscored(self.name, cut.failure)
-        failure: Failure | None = None
+        if lost := next((failure for one in predicted if (failure := befallen(prediction, one))), None):
+            return unscored(self.name, lost)
+        failure = None
         scores: list[bool] = []
         for gold in case.golds:
             query = _rewrite(gold)
             golds = executions.requested[QueryRequest(query=query, scope="siblings")] if query is not None else ()
             broken = next((execution for execution in golds if not execution.succeeded), None)
             if query is None or broken is not None:
-                failure = failure or (broken.failure if broken else None)
+                failure = failure or (gold_failure([broken]) if broken else None)
                 continue
             ordered = "order by" in query.lower()
             try:
                 scores.append(all(_agree(one, two, ordered) for one, two in zip(golds, predicted, strict=True)))
             except BudgetSpent:
+                if all(_is_found_mirrored(one, ordered) for one in golds):
+                    scores.append(False)  # a right answer would have been found
+                    continue
                 message = "the columns are too symmetric to find a permutation within the budget"
                 failure = Failure(stage="compare", kind="unscorable", blame="judge", message=message)
         if not scores:
@@ -133,6 +137,15 @@ def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noq
     if gold.undecodable_text or predicted.undecodable_text:
         ours, theirs = _decoded(ours), _decoded(theirs)
     return results_equal(ours, theirs, ordered=ordered)
+
+
+def _is_found_mirrored(gold: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private
+    """Whether gold's own rows are found, within the budget, with their columns in reverse."""
+    rows = gold.result.rows if gold.result else ()
+    try:
+        return results_equal(rows, [row[::-1] for row in rows], ordered=ordered)
+    except BudgetSpent:
+        return False
 
 
 def _decoded(rows: Sequence[Row]) -> tuple[Row, ...]:

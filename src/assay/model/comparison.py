@@ -90,4 +90,6 @@ class Comparison:
     """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
     decided: bool = True
     """False where the search for a column permutation ran out of its budget; ``equal`` is then False."""
+    provoked: bool = False
+    """The search ran out on the predicted rows alone: gold's own, in another order of columns, are found."""
     reason: str = ""

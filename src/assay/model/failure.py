@@ -8,12 +8,13 @@ from typing import Literal
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 """Where in the life of a case something failed, in the order in which a case passes them."""
 
-Blame = Literal["system", "gold", "engine", "judge", "setup"]
-"""Who has to act: the system under test, the author of the gold query, the database engine,
-this product's own judging, or whoever set up the run."""
+Blame = Literal["system", "gold", "engine", "network", "judge", "setup"]
+"""Who has to act: the system under test, the author of the gold query, the database engine, whoever runs
+the way to the system under test, this product's own judging, or whoever set up the run."""
 
 FailureKind = Literal[
     "unanswered",
+    "clarification",
     "no_query",
     "several_statements",
     "writes",
@@ -27,6 +28,7 @@ FailureKind = Literal[
     "unreadable_database",
     "unscorable",
     "ask_failed",
+    "unreachable",
     "unreadable_answer",
     "unknown_structure",
 ]

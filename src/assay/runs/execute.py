@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
-from assay.model import Comparison, Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.journal import Journal, JournalLine, damaged
@@ -20,6 +20,7 @@ from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
 from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder, relabel
 from assay.runs.timing import time_pairs
+from assay.runs.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.runs.worker import CaseOutcome, CaseTask
 
 OnProgress: TypeAlias = Callable[[Progress], None]
@@ -89,6 +90,8 @@ class _Judging:
         self.found: dict[int, Evidence] = {}
         self.digests: list[str] = []
         """Only where there is a journal."""
+        self.retried: set[int] = set()
+        """Indices of the cases that were judged a second time."""
         self._resumed = 0
         self._on_progress = on_progress
 
@@ -102,24 +105,47 @@ class _Judging:
         self.digests = [digest_of(work, self.job.bases.get(work.url.text, "")) for work in self.job.works]
         for work, digest in zip(self.job.works, self.digests, strict=True):
             if (line := journal.finished.get(digest)) is not None:
-                self.found[work.index] = _taken_over(journal, line, work)
+                evidence = _taken_over(journal, line, work)
+                if is_last_word(evidence):
+                    self.found[work.index] = evidence
         self._resumed = len(self.found)
 
     def judge(self, journal: Journal | None) -> None:
-        """Judge what remains, and write it into the journal as it comes."""
+        """Judge what remains, and write it into the journal as it comes; at the end, once more what is doubtful."""
         self.tell()
-        for index, line in _judge(self.job, self.remaining, self.pool):
-            if journal is not None:
-                journal.append(self.digests[index], line)
+        doubtful: list[Work] = []
+        timed_out: list[Work] = []
+        stalled = False
+        for work, line, evidence in self._judged(self.remaining, attempt=0):
+            if is_doubtful(evidence):
+                doubtful.append(work)
+                stalled = stalled or not is_last_word(evidence)
+                continue
+            if may_have_stalled(evidence):
+                timed_out.append(work)
+            self._keep(journal, work, line, evidence)
+        for work, line, evidence in self._judged([*doubtful, *(timed_out if stalled else ())], attempt=1):
+            self.retried.add(work.index)
+            self._keep(journal, work, line, evidence)
+
+    def _judged(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, Evidence]]:
+        for index, line in _judge(self.job, works, self.pool, attempt):
             # Decoded while the workers go on with the next cases.
             work = self.job.works[index]
-            self.found[index] = decode_findings(line, work.case, work.prediction)
-            self.tell()
+            yield work, line, decode_findings(line, work.case, work.prediction)
+
+    def _keep(self, journal: Journal | None, work: Work, line: bytes, evidence: Evidence) -> None:
+        if journal is not None:
+            journal.append(self.digests[work.index], line)
+        self.found[work.index] = evidence
+        self.tell()
 
     def time(self, journal: Journal | None) -> None:
         """Time the pairs that efficiency metrics wait for."""
         job = self.job
-        for index, evidence in time_pairs(job.works, self.found, job.metrics, job.settings, self.pool):
+        for index, evidence in time_pairs(
+            job.works, self.found, job.metrics, job.settings, self.pool, retried=self.retried
+        ):
             if journal is not None:
                 journal.append(self.digests[index], encode_evidence(evidence))
             self.found[index] = evidence
@@ -153,11 +179,11 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
     )
 
 
-def _judge(job: Job, works: Sequence[Work], pool: WorkerPool) -> Iterator[tuple[int, bytes]]:
+def _judge(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes]]:
     if not works:
         return
     by_index = {work.index: work for work in works}
-    batches = ([_task(job, work) for work in batch] for batch in plan_batches(works, job.settings.workers))
+    batches = ([_task(job, work, attempt) for work in batch] for batch in plan_batches(works, job.settings.workers))
     for outcome in pool.run(batches):
         work = by_index[outcome.task_id]
         if isinstance(outcome, TaskLost):
@@ -166,7 +192,7 @@ def _judge(job: Job, works: Sequence[Work], pool: WorkerPool) -> Iterator[tuple[
             yield work.index, _evidence_line(job, work, outcome)
 
 
-def _task(job: Job, work: Work) -> Task:
+def _task(job: Job, work: Work, attempt: int) -> Task:
     requests = tuple(request for metric in job.local_metrics for request in _requests(metric, work))
     payload = CaseTask(
         case=work.case,
@@ -174,6 +200,7 @@ def _task(job: Job, work: Work) -> Task:
         url=work.url,
         requests=requests,
         keep_rows=bool(job.local_metrics),
+        attempt=attempt,
     )
     return Task(id=work.index, payload=pack_task(payload))
 
@@ -195,17 +222,19 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     for metric in job.local_metrics:
-        scores[metric.name] = _score(metric, work, executions, evidence.comparison)
+        scores[metric.name] = _score(metric, work, executions, evidence)
     return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
 
 
-def _score(metric: Metric, work: Work, executions: Executions, comparison: Comparison | None) -> Score:
+def _score(metric: Metric, work: Work, executions: Executions, evidence: Evidence) -> Score:
     """A score of a metric of the caller's, if it gives one that can be counted under its name."""
     try:
         metric.requests(work.case, work.prediction)
     except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
         return _no_score(metric, f"failed with {type(error).__name__} when asked what to execute: {error}")
-    score: object = score_one(metric, work.case, work.prediction, executions, comparison)
+    score: object = score_one(
+        metric, work.case, work.prediction, executions, evidence.comparison, verdict=evidence.verdict
+    )
     if not isinstance(score, Score):
         return _no_score(metric, f"gave {score!r} where an assay.Score belongs")
     if score.metric != metric.name:

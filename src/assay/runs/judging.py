@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from assay.comparison import Answer, compare
 from assay.model import (
@@ -18,35 +16,16 @@ from assay.model import (
     Execution,
     Failure,
     Flag,
-    Outcome,
     Prediction,
     Result,
     Score,
-    Strength,
     Verdict,
 )
+from assay.model.blame import befalls
 from assay.ports import Executions, Metric, QueryRequest
+from assay.runs.verdicts import Finding, blame, is_no_query
+from assay.runs.watching import QueryExecutor, WatchedExecutor
 from assay.sql import TieProbe, is_nondeterministic, may_be_cut, read_shape, tie_probe
-
-
-class QueryExecutor(Protocol):
-    """What judging needs of the worker's executor."""
-
-    def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query."""
-        ...
-
-    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        """The databases of the same schema beside this one."""
-        ...
-
-    def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
-        ...
-
-    def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +48,7 @@ class CaseJudge:
     """Judges cases on one executor. Answers of gold queries are worked out once and kept."""
 
     def __init__(self, executor: QueryExecutor, metrics: Sequence[Metric], options: ComparisonOptions) -> None:
-        self._executor = executor
+        self._executor = WatchedExecutor(executor)
         self._metrics = tuple(metrics)
         self._options = options
         self._answers: dict[tuple[str, str], _Gold] = {}
@@ -103,16 +82,19 @@ class CaseJudge:
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
     ) -> Judged:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
-        golds = tuple(_blame_gold(self._executor.execute(url, gold)) for gold in case.golds)
-        predicted = None if prediction.query is None else self._executor.execute(url, prediction.query)
-        if _is_no_query(prediction.query) and not any(map(_is_no_query, case.golds)):
+        golds = tuple(blame(self._executor.execute(url, gold), "gold") for gold in case.golds)
+        predicted = None
+        if prediction.query is not None:
+            predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+        self._executor.look_out()
+        if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
             comparison, index, strict_order = None, None, False
         else:
             comparison, index, strict_order = self._compare(case, url, golds, predicted)
         flags = self._flags(url, golds, predicted, comparison)
         if strict_order:
             flags |= {"strict_order"}
-        verdict = _Finding(prediction, golds, predicted, comparison, index, flags).verdict()
+        verdict = Finding(prediction, golds, predicted, comparison, index, flags, self._executor.trouble).verdict()
         head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
         executions = Executions(
             golds=golds,
@@ -123,7 +105,9 @@ class CaseJudge:
             case=case,
             prediction=prediction,
             verdict=verdict,
-            scores=tuple(score_one(metric, case, prediction, executions, comparison) for metric in self._metrics),
+            scores=tuple(
+                score_one(metric, case, prediction, executions, comparison, verdict=verdict) for metric in self._metrics
+            ),
             comparison=comparison,
             gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
             predicted_execution=predicted.without_rows(head=head) if predicted else None,
@@ -158,12 +142,12 @@ class CaseJudge:
         options = self._options_for(case, url)
         if case.options.ordered is not None:
             answer = Answer.strict(gold) if case.options.ordered else Answer.bag(gold)
-            return compare(predicted, answer, options), False
+            return _compared(predicted, answer, options), False
         if not may_be_cut(execution.query) and predicted.rows == gold.rows:
             # The same rows in the same order, and all of them: whether order counts does not matter.
             return compare(predicted, Answer.bag(gold), options), False
         known = self._gold(url, execution, gold)
-        return compare(predicted, known.answer, options), known.strict_order
+        return _compared(predicted, known.answer, options), known.strict_order
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         key = (case.options.columns or self._options.columns, not self._executor.has_boolean_type(url))
@@ -182,7 +166,9 @@ class CaseJudge:
         key = (url.text, execution.query)
         known = self._answers.get(key)
         if known is None:
-            known = self._answers[key] = self._work_out(url, execution, gold)
+            known = self._work_out(url, execution, gold)
+            if self._executor.trouble is None:  # else the next case may see more
+                self._answers[key] = known
         return known
 
     def _work_out(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
@@ -268,29 +254,14 @@ class CaseJudge:
         for request in (*wanted, *requests):
             if request not in found:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
-                found[request] = tuple(self._executor.execute(each, request.query) for each in urls)
+                # Whose query it was, the metric knows; here it matters only what kept it from running.
+                found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
         return found
 
 
 _HEAD_ROWS = 5
 """Of each result, where a reader will want to see what came back."""
-# Atomic, so that a text of many comments is read once and not in all ways to divide it.
-_BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
-_NO_QUERY = re.compile(rf"{_BLANK}(pragma|explain)\b", re.IGNORECASE | re.DOTALL)
-_BEGINS_LIKE_SQL = re.compile(
-    rf"{_BLANK}(select|with|values|table|from|pivot|unpivot|show|describe|desc|explain|pragma|call|exec"
-    r"|insert|update|delete|replace|merge|upsert|create|alter|drop|truncate|grant|revoke|attach|detach|vacuum|analyze"
-    r"|begin|commit|rollback|savepoint|release|set|reset|use|copy|load|install|import|export|do|declare|prepare"
-    r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
-
-
-def _is_no_query(text: str | None) -> bool:
-    """Whether a text asks about the engine (PRAGMA, EXPLAIN): engines run it, but its rows answer no question."""
-    return text is not None and _NO_QUERY.match(text) is not None
 
 
 def _rows_and_ranks(seen: Result, probe: TieProbe) -> tuple[list[tuple[object, ...]], list[object]]:
@@ -304,89 +275,56 @@ def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
     return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)
 
 
-def _blame_gold(execution: Execution) -> Execution:
-    failure = execution.failure
-    if failure is None:
-        return execution
-    setup = failure.kind in ("unreadable_database", "truncated")
-    return replace(execution, failure=replace(failure, blame="setup" if setup else "gold"))
+def _compared(predicted: Result, answer: Answer, options: ComparisonOptions) -> Comparison:
+    """As `compare`, but no answer gets out of the rate by rows on which the search for an order of columns ends.
 
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What was found out about one case, and the verdict that it comes to."""
-
-    prediction: Prediction
-    golds: Sequence[Execution]
-    predicted: Execution | None
-    comparison: Comparison | None
-    index: int | None
-    flags: frozenset[Flag]
-
-    def verdict(self) -> Verdict:
-        """The verdict, by the first thing that decides it."""
-        if not any(gold.succeeded for gold in self.golds):
-            failure = next((gold.failure for gold in self.golds if gold.failure), None)
-            if failure is None:
-                failure = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
-            return self._of("unscored", f"gold gives no answer: {failure.message}", failure=failure)
-        if self.predicted is None:
-            failure = self.prediction.failure or unanswered()
-            return self._of("incorrect", f"no query to judge: {failure.message}", failure=failure)
-        if self.comparison is None:
-            return self._of_failed(self.predicted)
-        if not self.comparison.decided:
-            failure = Failure(stage="compare", kind="unscorable", blame="judge", message=self.comparison.reason)
-            return self._of("unscored", self.comparison.reason, failure=failure)
-        if self.comparison.equal:
-            return self._of("correct", self.comparison.reason, strength="matched_on_one_database")
-        return self._of("incorrect", self.comparison.reason, strength="refuted")
-
-    def _of_failed(self, predicted: Execution) -> Verdict:
-        failure = predicted.failure
-        if predicted.result is not None and _is_no_query(predicted.query):
-            failure = _prose(predicted.query)
-        elif predicted.status == "truncated" or failure is None:
-            message = "a cap cut the prediction's result before it could be compared: raise the caps"
-            failure = Failure(stage="execute", kind="truncated", blame="setup", message=message)
-            return self._of("unscored", message, failure=failure)
-        if failure.kind == "unreadable_database":
-            return self._of("unscored", failure.message, failure=replace(failure, blame="setup"))
-        if failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
-            failure = _prose(predicted.query)
-        return self._of("incorrect", f"the prediction fails: {failure.message}", failure=failure)
-
-    def _of(
-        self, outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
-    ) -> Verdict:
-        return Verdict(
-            outcome=outcome,
-            reason=reason,
-            flags=self.flags,
-            strength=strength,
-            gold_index=self.index,
-            failure=failure,
-        )
-
-
-def _prose(text: str) -> Failure:
-    opening = " ".join(text.split())[:60]
-    message = f"it is no query: it begins with {opening!r}"
-    return Failure(stage="read", kind="no_query", blame="system", message=message)
-
-
-def unanswered() -> Failure:
-    """The failure of a case that no prediction answers."""
-    return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
+    Gold's own rows with their columns in reverse are as hard to find as any right answer. Where they are found, a
+    right answer would have been; where they are not, gold is what cannot be decided by.
+    """
+    comparison = compare(predicted, answer, options)
+    if comparison.decided:
+        return comparison
+    gold = answer.result
+    mirrored = gold
+    if options.columns == "any":
+        mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
+    if not compare(mirrored, answer, replace(options, near_misses=False, sample_rows=0)).decided:
+        return comparison
+    reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
+    return replace(comparison, decided=True, provoked=True, reason=reason)
 
 
 def score_one(
-    metric: Metric, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None
+    metric: Metric,
+    case: Case,
+    prediction: Prediction,
+    executions: Executions,
+    comparison: Comparison | None,
+    *,
+    verdict: Verdict,
 ) -> Score:
-    """A metric's score; an exception in it becomes a score without a value."""
+    """A metric's score. What left the case unscored leaves it so in every metric, the caller's own among them.
+
+    An exception in a metric becomes a score without a value.
+    """
     try:
+        failure = _unscored_by(verdict) or _lost_request(metric, case, prediction, executions)
+        if failure is not None:
+            return Score(metric=metric.name, value=None, failure=failure)
         return metric.score(case, prediction, executions, comparison)
     except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
         message = f"the metric {metric.name!r} failed with {type(error).__name__}: {error}"
         failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
         return Score(metric=metric.name, value=None, failure=failure)
+
+
+def _unscored_by(verdict: Verdict) -> Failure | None:
+    """What kept the queries from being compared at all. Where the comparison is undecided, other metrics may know."""
+    failure = verdict.failure
+    return failure if verdict.outcome == "unscored" and failure is not None and failure.stage != "compare" else None
+
+
+def _lost_request(metric: Metric, case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
+    """What kept a query of the metric's own from running."""
+    found = (execution for one in metric.requests(case, prediction) for execution in executions.requested.get(one, ()))
+    return next((each.failure for each in found if befalls(each.failure)), None)

@@ -10,10 +10,11 @@ from typing import Any
 
 from assay.engines.executor import Executor
 from assay.errors import PluginError
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, PairTiming, Prediction
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.codec import encode_evidence, unpack_task
 from assay.runs.judging import CaseJudge
+from assay.runs.verdicts import blame
 
 SETUP = "assay.runs.worker:set_up"
 
@@ -46,6 +47,8 @@ class CaseTask:
     """Send the rows back too, for metrics outside the worker."""
     head_rows: int = 0
     """Send the first so many rows of each result back, for whoever shows them."""
+    attempt: int = 0
+    """Each attempt has connections, results and losses of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,15 @@ class TimingTask:
     predicted: str
     url: DatabaseUrl
     iterations: int
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """What timing a pair gave: a time for each iteration, or why there is none."""
+
+    timings: tuple[PairTiming, ...] = ()
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +78,7 @@ class CaseOutcome:
     executions: Executions
 
 
-def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome | tuple[PairTiming, ...]]:
+def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome | Timed]:
     """Set up one worker: its engines open when first needed.
 
     What it returns takes a CaseTask, packed or not, and gives the evidence as a line of JSON, with
@@ -76,35 +88,43 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
     _tame_collector()
     metrics = [load_metric(reference) for reference in settings.metrics]
 
-    def make_executor() -> Executor:
-        return Executor(engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes)
+    def make_executor(attempt: int) -> Executor:
+        return Executor(
+            engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes, attempt=attempt
+        )
 
-    kept_executor = make_executor()
-    kept = CaseJudge(kept_executor, metrics, settings.options)
+    def make_judge(executor: Executor) -> CaseJudge:
+        return CaseJudge(executor, metrics, settings.options)
 
-    def judge_task(packed: object) -> bytes | CaseOutcome | tuple[PairTiming, ...]:
-        if isinstance(packed, TimingTask):
-            return time_pair(kept_executor, packed)
-        task = unpack_task(packed, CaseTask)
+    executors = {0: make_executor(0)}
+    judges = {0: make_judge(executors[0])}
+
+    def judge_task(packed: object) -> bytes | CaseOutcome | Timed:
+        task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
+        if task.attempt not in executors:
+            executors[task.attempt] = make_executor(task.attempt)
+            judges[task.attempt] = make_judge(executors[task.attempt])
+        if isinstance(task, TimingTask):
+            return time_pair(executors[task.attempt], task)
         if settings.remember:
-            return _judge(kept, task)
-        with closing(make_executor()) as executor:
-            return _judge(CaseJudge(executor, metrics, settings.options), task)
+            return _judge(judges[task.attempt], task)
+        with closing(make_executor(task.attempt)) as executor:
+            return _judge(make_judge(executor), task)
 
     return judge_task
 
 
-def time_pair(executor: Executor, task: TimingTask) -> tuple[PairTiming, ...]:
-    """Execute both queries in turn so many times, after one warm-up of each. Nothing where one of them fails."""
+def time_pair(executor: Executor, task: TimingTask) -> Timed:
+    """Execute both queries in turn so many times, after one warm-up of each, or until one of them fails."""
     found: list[PairTiming] = []
     for iteration in range(task.iterations + 1):
-        gold = executor.execute_anew(task.url, task.gold)
-        predicted = executor.execute_anew(task.url, task.predicted) if gold.succeeded else gold
+        gold = blame(executor.execute_anew(task.url, task.gold), "gold")
+        predicted = blame(executor.execute_anew(task.url, task.predicted), "predicted") if gold.succeeded else gold
         if not (gold.wall_time_s and predicted.wall_time_s and predicted.succeeded):
-            return ()
+            return Timed(failure=gold.failure or predicted.failure)
         if iteration:
             found.append(PairTiming(gold_s=gold.wall_time_s, predicted_s=predicted.wall_time_s))
-    return tuple(found)
+    return Timed(timings=tuple(found))
 
 
 def _judge(judge: CaseJudge, task: CaseTask) -> bytes | CaseOutcome:

@@ -1,0 +1,65 @@
+"""Whose fault a failure is, and what follows from that: the one rule that verdicts and all metrics keep to.
+
+A case is the system's failure where its answer is at fault. What befalls the engine, the network, the judge or the
+set-up is never 0 and never gold's fault: it is tried again, then unscored in every metric, and done again by the same
+command. docs/verdict.md says the same as a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from assay.model.failure import Blame, Failure
+
+Side = Literal["predicted", "gold"]
+"""Whose query, or answer, it was that failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What a failure comes to."""
+
+    blame: Blame
+    outcome: Literal["incorrect", "unscored"]
+    final: bool
+    """False: it is tried again once before the run ends, is not remembered, and the same command does it again."""
+
+
+_SURROUNDINGS: dict[str, Blame] = {"unreadable_database": "setup", "unreachable": "network"}
+"""Kinds of failure that nobody's query or answer brings about."""
+
+
+def ruling(failure: Failure, side: Side) -> Ruling:
+    """Who is to blame for a failure on that side, whether it counts, and whether that is the last word."""
+    kind = failure.kind
+    if kind in _SURROUNDINGS:
+        # An engine says where it had the database, and lost it.
+        blame = failure.blame if failure.blame == "engine" else _SURROUNDINGS[kind]
+        return Ruling(blame=blame, outcome="unscored", final=False)
+    if failure.stage in ("compare", "score"):
+        # What cannot be decided stays so; a worker that was lost while it judged may do better next time.
+        return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")
+    if side == "gold":
+        if kind == "crashed":
+            return Ruling(blame="engine", outcome="unscored", final=False)
+        return Ruling(blame="setup" if kind == "truncated" else "gold", outcome="unscored", final=True)
+    if failure.blame != "system":  # who reads an answer knows where it cannot be read for want of something of ours
+        return Ruling(blame=failure.blame, outcome="unscored", final=True)
+    return Ruling(blame="system", outcome="incorrect", final=kind != "ask_failed")
+
+
+def blamed(failure: Failure, side: Side) -> Failure:
+    """The failure with who is to blame for it on that side."""
+    blame = ruling(failure, side).blame
+    return failure if failure.blame == blame else replace(failure, blame=blame)
+
+
+def is_final(failure: Failure | None) -> bool:
+    """Whether a failure that was `blamed` is the last word; no failure is."""
+    return failure is None or ruling(failure, "predicted" if failure.blame == "system" else "gold").final
+
+
+def befalls(failure: Failure | None) -> bool:
+    """Whether a failure says nothing of any answer or gold query, but of what surrounds them."""
+    return failure is not None and failure.stage not in ("compare", "score") and failure.blame not in ("system", "gold")

@@ -1,0 +1,153 @@
+"""From what was found out about one case to its verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.model import Comparison, Evidence, Execution, Failure, Flag, Outcome, Prediction, Strength, Verdict
+from assay.model.blame import Side, befalls, blamed, is_final, ruling
+
+# Atomic, so that a text of many comments is read once and not in all ways to divide it.
+_BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
+_NO_QUERY = re.compile(rf"{_BLANK}(pragma|explain)\b", re.IGNORECASE | re.DOTALL)
+_BEGINS_LIKE_SQL = re.compile(
+    rf"{_BLANK}(select|with|values|table|from|pivot|unpivot|show|describe|desc|explain|pragma|call|exec"
+    r"|insert|update|delete|replace|merge|upsert|create|alter|drop|truncate|grant|revoke|attach|detach|vacuum|analyze"
+    r"|begin|commit|rollback|savepoint|release|set|reset|use|copy|load|install|import|export|do|declare|prepare"
+    r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found out about one case, and the verdict that it comes to."""
+
+    prediction: Prediction
+    golds: Sequence[Execution]
+    predicted: Execution | None
+    comparison: Comparison | None
+    index: int | None
+    flags: frozenset[Flag]
+    trouble: Failure | None = None
+    """What kept a query from running that shows gold's ties."""
+
+    def verdict(self) -> Verdict:
+        """The verdict, by the first thing that decides it."""
+        comparison = self.comparison
+        if comparison is not None and comparison.equal:
+            return self._of("correct", comparison.reason, strength="matched_on_one_database")
+        # A gold query that was kept from running might have been met: of it nothing is known.
+        kept = next((gold.failure for gold in self.golds if befalls(gold.failure)), None)
+        if not any(gold.succeeded for gold in self.golds):
+            return self._of_no_gold(kept)
+        if comparison is None:
+            return self._of_failed()
+        if kept is not None:
+            return self._of("unscored", f"a gold query could not be executed: {kept.message}", failure=kept)
+        if self.trouble is not None:
+            trouble = blamed(self.trouble, "gold")
+            return self._of("unscored", f"gold's order could not be seen: {trouble.message}", failure=trouble)
+        if not comparison.decided:
+            failure = Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
+            return self._of("unscored", comparison.reason, failure=failure)
+        return self._of("incorrect", comparison.reason, strength="none" if comparison.provoked else "refuted")
+
+    def _of_no_gold(self, kept: Failure | None) -> Verdict:
+        if kept is not None:
+            return self._of("unscored", f"gold could not be executed: {kept.message}", failure=kept)
+        failure = next((gold.failure for gold in self.golds if gold.failure), None)
+        if failure is None:
+            failure = no_gold()
+            return self._of("unscored", failure.message, failure=failure)
+        return self._of("unscored", f"gold gives no answer: {failure.message}", failure=failure)
+
+    def _of_failed(self) -> Verdict:
+        """Of an answer whose rows could not be compared, or that has none."""
+        predicted = self.predicted
+        if predicted is None:
+            failure, words = self.prediction.failure or unanswered(), "no query to judge"
+        elif predicted.result is not None and is_no_query(predicted.query):
+            failure, words = _prose(predicted.query), "the prediction fails"
+        else:
+            failure, words = predicted.failure or _cut_short(), "the prediction fails"
+            if failure.kind == "error" and not _BEGINS_LIKE_SQL.match(predicted.query):
+                failure = _prose(predicted.query)
+        failure = blamed(failure, "predicted")
+        rule = ruling(failure, "predicted")
+        reason = f"{words}: {failure.message}" if rule.outcome == "incorrect" else failure.message
+        return self._of(rule.outcome, reason, failure=failure)
+
+    def _of(
+        self, outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
+    ) -> Verdict:
+        return Verdict(
+            outcome=outcome,
+            reason=reason,
+            flags=self.flags,
+            strength=strength,
+            gold_index=self.index,
+            failure=failure,
+        )
+
+
+def is_no_query(text: str | None) -> bool:
+    """Whether a text asks about the engine (PRAGMA, EXPLAIN): engines run it, but its rows answer no question."""
+    return text is not None and _NO_QUERY.match(text) is not None
+
+
+def blame(execution: Execution, side: Side) -> Execution:
+    """The execution of one side, with who is to blame where it failed."""
+    failure = execution.failure
+    return execution if failure is None else replace(execution, failure=blamed(failure, side))
+
+
+def _cut_short() -> Failure:
+    message = "a cap cut the prediction's result before it could be compared, and gold's is within the caps"
+    return Failure(stage="execute", kind="truncated", blame="system", message=message)
+
+
+def no_gold() -> Failure:
+    """The failure of a case without any gold query."""
+    return Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
+
+
+def _prose(text: str) -> Failure:
+    opening = " ".join(text.split())[:60]
+    message = f"it is no query: it begins with {opening!r}"
+    return Failure(stage="read", kind="no_query", blame="system", message=message)
+
+
+def unanswered() -> Failure:
+    """The failure of a case that no prediction answers."""
+    return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
+
+
+def is_last_word(evidence: Evidence) -> bool:
+    """Whether a case was judged by its answer and its gold alone: then it is remembered. Else it is judged anew.
+
+    Of what befell the asking the answers' own journal knows: the question is asked again, whatever was judged.
+    """
+    failures = (evidence.verdict.failure, *(score.failure for score in evidence.scores))
+    return all(is_final(failure) or (failure is not None and failure.stage == "ask") for failure in failures)
+
+
+def is_doubtful(evidence: Evidence) -> bool:
+    """Whether a case deserves a second attempt before the run ends, on a fresh connection.
+
+    Beside what is not the last word: a gold query that ran out of time, since a server may have stalled, and an answer
+    whose query broke its connection or its process, since somebody else may have.
+    """
+    failure = evidence.verdict.failure
+    broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
+    gold_timed_out = failure is not None and failure.kind == "timeout" and failure.blame == "gold"
+    return broke or gold_timed_out or not is_last_word(evidence)
+
+
+def may_have_stalled(evidence: Evidence) -> bool:
+    """Whether an answer ran out of time: by its own fault, unless the run saw a server stall."""
+    failure = evidence.verdict.failure
+    return failure is not None and failure.kind == "timeout" and failure.blame == "system"
