@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from assay.comparison import Answer, compare
 from assay.model import (
@@ -26,27 +25,8 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.sql import TieProbe, is_nondeterministic, may_be_cut, read_shape, tie_probe
-
-
-class QueryExecutor(Protocol):
-    """What judging needs of the worker's executor."""
-
-    def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query."""
-        ...
-
-    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        """The databases of the same schema beside this one."""
-        ...
-
-    def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
-        ...
-
-    def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
-        ...
+from assay.runs.gold_answers import GoldAnswers, QueryExecutor
+from assay.sql import is_nondeterministic, may_be_cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +37,6 @@ class Judged:
     executions: Executions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Gold:
-    """What one gold query says the answer is."""
-
-    answer: Answer
-    strict_order: bool = False
-
-
 class CaseJudge:
     """Judges cases on one executor. Answers of gold queries are worked out once and kept."""
 
@@ -72,7 +44,7 @@ class CaseJudge:
         self._executor = executor
         self._metrics = tuple(metrics)
         self._options = options
-        self._answers: dict[tuple[str, str], _Gold] = {}
+        self._answers = GoldAnswers(executor)
         self._variants: dict[tuple[ColumnRule, bool], ComparisonOptions] = {}
         self._beside: dict[str, tuple[DatabaseUrl, ...]] = {}
         self._judged: dict[object, Evidence] = {}
@@ -162,7 +134,7 @@ class CaseJudge:
         if not may_be_cut(execution.query) and predicted.rows == gold.rows:
             # The same rows in the same order, and all of them: whether order counts does not matter.
             return compare(predicted, Answer.bag(gold), options), False
-        known = self._gold(url, execution, gold)
+        known = self._answers.of(url, execution, gold)
         return compare(predicted, known.answer, options), known.strict_order
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
@@ -178,48 +150,6 @@ class CaseJudge:
             known = self._beside[url.text] = self._executor.siblings(url)
         return known
 
-    def _gold(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
-        key = (url.text, execution.query)
-        known = self._answers.get(key)
-        if known is None:
-            known = self._answers[key] = self._work_out(url, execution, gold)
-        return known
-
-    def _work_out(self, url: DatabaseUrl, execution: Execution, gold: Result) -> _Gold:
-        dialect = self._executor.dialect(url)
-        shape = read_shape(execution.query, dialect)
-        if not shape.ordered and not shape.limited:
-            return _Gold(answer=Answer.bag(gold))
-        if shape.parsed and not (shape.limited and not gold.rows):
-            answer = self._answer_with_ties(url, execution, gold, ordered=shape.ordered, limited=shape.limited)
-            if answer is not None:
-                return _Gold(answer=answer)
-        if not shape.ordered:
-            return _Gold(answer=Answer.bag(gold))
-        return _Gold(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
-
-    def _answer_with_ties(
-        self, url: DatabaseUrl, execution: Execution, gold: Result, *, ordered: bool, limited: bool
-    ) -> Answer | None:
-        """Gold's answer with its ties seen; None where they cannot be, or where what is seen is not to be trusted."""
-        probe = tie_probe(execution.query, self._executor.dialect(url))
-        if probe is None:
-            return None
-        end = probe.offset + len(gold.rows)
-        # Under a LIMIT, one row past the cut usually shows that nothing ties there.
-        for short in (True, False) if limited else (False,):
-            seen = self._executor.execute(url, probe.first(end + 1) if short else probe.query).result
-            if seen is None:
-                return None
-            rows, ranks = _rows_and_ranks(seen, probe)
-            if short and len(rows) > end and ranks[end] == ranks[end - 1]:
-                continue  # the cut falls into a tie: see all of it
-            answer = Answer.ranked(gold, rows, ranks, offset=probe.offset, ordered=ordered)
-            # The probe must allow what gold itself returned, or it says nothing.
-            trusted = answer is not None and compare(gold, answer, _CHECK).equal
-            return answer if trusted else None
-        return None
-
     def _flags(
         self,
         url: DatabaseUrl,
@@ -230,7 +160,7 @@ class CaseJudge:
         flags: set[Flag] = set()
         if comparison is not None and comparison.vacuous:
             flags.add("vacuous")
-        if comparison.ambiguous if comparison is not None else self._any_ambiguous(url, golds):
+        if comparison.ambiguous if comparison is not None else self._answers.any_ambiguous(url, golds):
             flags.add("ambiguous_gold")
         dialect = self._executor.dialect(url)
         executions = [*golds, *([predicted] if predicted else [])]
@@ -241,17 +171,6 @@ class CaseJudge:
         if any(execution.status == "timeout" for execution in executions):
             flags.add("timeout")
         return frozenset(flags)
-
-    def _any_ambiguous(self, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
-        """Whether gold is ambiguous is a fact of the case, also where the answer could not be compared."""
-        dialect = self._executor.dialect(url)
-        return any(
-            gold.succeeded
-            and gold.result is not None
-            and read_shape(gold.query, dialect).limited
-            and self._gold(url, gold, gold.result).answer.ambiguous
-            for gold in golds
-        )
 
     def _requested(
         self,
@@ -285,18 +204,11 @@ _BEGINS_LIKE_SQL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
-_CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
 
 
 def _is_no_query(text: str | None) -> bool:
     """Whether a text asks about the engine (PRAGMA, EXPLAIN): engines run it, but its rows answer no question."""
     return text is not None and _NO_QUERY.match(text) is not None
-
-
-def _rows_and_ranks(seen: Result, probe: TieProbe) -> tuple[list[tuple[object, ...]], list[object]]:
-    if probe.ranked:
-        return [row[:-1] for row in seen.rows], [row[-1] for row in seen.rows]
-    return list(seen.rows), [tuple(row[column] for column in probe.key_columns) for row in seen.rows]
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
