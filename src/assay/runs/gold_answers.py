@@ -4,31 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from assay.comparison import Answer, compare
-from assay.model import ComparisonOptions, DatabaseUrl, Execution, Result
-from assay.sql import TieProbe, read_shape, tie_probe
-
-
-class QueryExecutor(Protocol):
-    """What judging needs of the worker's executor."""
-
-    def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query."""
-        ...
-
-    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        """The databases of the same schema beside this one."""
-        ...
-
-    def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
-        ...
-
-    def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
-        ...
+from assay.comparison import Answer
+from assay.model import DatabaseUrl, Execution, Result
+from assay.runs.tie_seeing import QueryExecutor, answer_with_ties
+from assay.sql import read_shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,39 +35,16 @@ class GoldAnswers:
         return known
 
     def _work_out(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
-        dialect = self._executor.dialect(url)
-        shape = read_shape(execution.query, dialect)
+        shape = read_shape(execution.query, self._executor.dialect(url))
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
-            answer = self._answer_with_ties(url, execution, gold, ordered=shape.ordered, limited=shape.limited)
+            answer = answer_with_ties(self._executor, url, execution.query, gold, limited=shape.limited)
             if answer is not None:
                 return GoldAnswer(answer=answer)
         if not shape.ordered:
             return GoldAnswer(answer=Answer.bag(gold))
         return GoldAnswer(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
-
-    def _answer_with_ties(
-        self, url: DatabaseUrl, execution: Execution, gold: Result, *, ordered: bool, limited: bool
-    ) -> Answer | None:
-        """Gold's answer with its ties seen; None where they cannot be, or where what is seen is not to be trusted."""
-        probe = tie_probe(execution.query, self._executor.dialect(url))
-        if probe is None:
-            return None
-        end = probe.offset + len(gold.rows)
-        # Under a LIMIT, one row past the cut usually shows that nothing ties there.
-        for short in (True, False) if limited else (False,):
-            seen = self._executor.execute(url, probe.first(end + 1) if short else probe.query).result
-            if seen is None:
-                return None
-            rows, ranks = _rows_and_ranks(seen, probe)
-            if short and len(rows) > end and ranks[end] == ranks[end - 1]:
-                continue  # the cut falls into a tie: see all of it
-            answer = Answer.ranked(gold, rows, ranks, offset=probe.offset, ordered=ordered)
-            # The probe must allow what gold itself returned, or it says nothing.
-            trusted = answer is not None and compare(gold, answer, _CHECK).equal
-            return answer if trusted else None
-        return None
 
     def any_ambiguous(self, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
         """Whether gold is ambiguous is a fact of the case, also where the answer could not be compared."""
@@ -99,12 +56,3 @@ class GoldAnswers:
             and self.of(url, gold, gold.result).answer.ambiguous
             for gold in golds
         )
-
-
-_CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
-
-
-def _rows_and_ranks(seen: Result, probe: TieProbe) -> tuple[list[tuple[object, ...]], list[object]]:
-    if probe.ranked:
-        return [row[:-1] for row in seen.rows], [row[-1] for row in seen.rows]
-    return list(seen.rows), [tuple(row[column] for column in probe.key_columns) for row in seen.rows]

@@ -25,7 +25,8 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.gold_answers import GoldAnswers, QueryExecutor
+from assay.runs.gold_answers import GoldAnswers
+from assay.runs.tie_seeing import QueryExecutor
 from assay.sql import is_nondeterministic, may_be_cut
 
 

@@ -5,7 +5,7 @@ from assay.sql.contents import QueryContents, StatementKind, read_contents
 from assay.sql.mysql import read_mysql
 from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
 from assay.sql.statement import StatementReading, read_statement
-from assay.sql.ties import TieProbe, tie_probe
+from assay.sql.ties import TieProbe, tie_probes
 
 __all__ = [
     "QueryContents",
@@ -19,7 +19,7 @@ __all__ = [
     "read_mysql",
     "read_shape",
     "read_statement",
-    "tie_probe",
+    "tie_probes",
     "warm_up",
     "without_comments",
 ]

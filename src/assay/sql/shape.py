@@ -114,7 +114,7 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     top = outermost(parsed.tree)
     return QueryShape(
         ordered=bool(steady_keys(top)),
-        limited=any(top.args.get(cut) for cut in ("limit", "offset")),
+        limited=bool(cutting(parsed.tree)),
     )
 
 
@@ -158,13 +158,30 @@ def parse_query(query: str, dialect: str) -> ParsedQuery | None:
 
 
 def outermost(tree: exp.Query) -> exp.Query:
-    """The query whose ORDER BY and LIMIT are those of the whole: parentheses round everything are looked through."""
+    """The query whose ORDER BY is that of the whole: parentheses round everything are looked through.
+
+    A LIMIT behind such parentheses cuts the same rows: `(SELECT … ORDER BY x) LIMIT 1`.
+    """
     from sqlglot import exp
 
-    while isinstance(tree, exp.Subquery) and not any(tree.args.get(part) for part in ("order", "limit", "offset")):
+    while isinstance(tree, exp.Subquery) and not tree.args.get("order"):
         inner: exp.Query = tree.this
         tree = inner
     return tree
+
+
+def cutting(tree: exp.Query) -> list[exp.Query]:
+    """The levels of the outermost query that have LIMIT, OFFSET, FETCH or TOP: several where parentheses part them."""
+    from sqlglot import exp
+
+    found: list[exp.Query] = []
+    while True:
+        if tree.args.get("limit") or tree.args.get("offset"):
+            found.append(tree)
+        if not isinstance(tree, exp.Subquery) or tree.args.get("order"):
+            return found
+        inner: exp.Query = tree.this
+        tree = inner
 
 
 def steady_keys(tree: exp.Query) -> list[exp.Expr]:
