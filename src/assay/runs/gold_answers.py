@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from assay.comparison import Answer
-from assay.model import DatabaseUrl, Execution, Result
+from assay.comparison import Answer, compare
+from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
+from assay.runs.inner_ties import different, inner_choices
 from assay.runs.tie_seeing import QueryExecutor, answer_with_ties
-from assay.sql import read_shape
+from assay.sql import may_be_cut, read_shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,21 @@ class GoldAnswer:
     """What one gold query says the answer is."""
 
     answer: Answer
+    others: tuple[Answer, ...] = ()
+    """As right as ``answer``: what gold gives where it chooses other rows that tie inside of it."""
     strict_order: bool = False
+    ambiguity: Ambiguity | None = None
+
+    def compare(self, predicted: Result, options: ComparisonOptions) -> Comparison:
+        """The comparison with the answer that the prediction matches, else with the one that gold itself gave."""
+        comparison = compare(predicted, self.answer, options)
+        briefly = replace(options, near_misses=False)
+        for other in self.others:
+            if comparison.equal:
+                break
+            found = compare(predicted, other, briefly)
+            comparison = found if found.equal else comparison
+        return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
 
 
 class GoldAnswers:
@@ -31,28 +46,41 @@ class GoldAnswers:
         key = (url.text, execution.query)
         known = self._answers.get(key)
         if known is None:
-            known = self._answers[key] = self._work_out(url, execution, gold)
+            known = self._answers[key] = self._work_out(url, execution.query, gold)
         return known
 
-    def _work_out(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
-        shape = read_shape(execution.query, self._executor.dialect(url))
+    def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
+        """How far gold is open is a fact of the case, also where the answer could not be compared."""
+        cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
+        found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
+        return next((ambiguity for ambiguity in found if ambiguity is not None), None)
+
+    def _work_out(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        own = self._outermost(url, query, gold)
+        inner = inner_choices(self._executor, url, query, gold) if may_be_cut(query) else None
+        if inner is None:
+            return own
+        answers = [own.answer]
+        for text in inner.queries:
+            result = self._executor.execute(url, text).result
+            if result is not None:
+                answers.append(self._outermost(url, text, result).answer)
+        answers += [Answer.bag(result) for result in inner.results]
+        others = tuple(different(answers))[1:]
+        if not others and (inner.complete or not inner.tied):
+            return own
+        ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
+        return replace(own, others=others, ambiguity=ambiguity)
+
+    def _outermost(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        """The answer as far as the outermost query leaves it open."""
+        shape = read_shape(query, self._executor.dialect(url))
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
-            answer = answer_with_ties(self._executor, url, execution.query, gold, limited=shape.limited)
+            answer = answer_with_ties(self._executor, url, query, gold, limited=shape.limited)
             if answer is not None:
-                return GoldAnswer(answer=answer)
+                return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
         if not shape.ordered:
             return GoldAnswer(answer=Answer.bag(gold))
         return GoldAnswer(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
-
-    def any_ambiguous(self, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
-        """Whether gold is ambiguous is a fact of the case, also where the answer could not be compared."""
-        dialect = self._executor.dialect(url)
-        return any(
-            gold.succeeded
-            and gold.result is not None
-            and read_shape(gold.query, dialect).limited
-            and self.of(url, gold, gold.result).answer.ambiguous
-            for gold in golds
-        )

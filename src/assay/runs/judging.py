@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.comparison import Answer, compare
+from assay.comparison import Answer
 from assay.model import (
+    Ambiguity,
     Case,
     ColumnRule,
     Comparison,
@@ -25,7 +26,8 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.gold_answers import GoldAnswers
+from assay.runs.gold_answers import GoldAnswer, GoldAnswers
+from assay.runs.luck import Luck
 from assay.runs.tie_seeing import QueryExecutor
 from assay.sql import is_nondeterministic, may_be_cut
 
@@ -79,13 +81,18 @@ class CaseJudge:
         golds = tuple(_blame_gold(self._executor.execute(url, gold)) for gold in case.golds)
         predicted = None if prediction.query is None else self._executor.execute(url, prediction.query)
         if _is_no_query(prediction.query) and not any(map(_is_no_query, case.golds)):
-            comparison, index, strict_order = None, None, False
+            comparison, index, known = None, None, None
         else:
-            comparison, index, strict_order = self._compare(case, url, golds, predicted)
+            comparison, index, known = self._compare(case, url, golds, predicted)
+        ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
         flags = self._flags(url, golds, predicted, comparison)
-        if strict_order:
+        if ambiguity is not None:
+            flags |= {"ambiguous_gold"}
+        if known is not None and known.strict_order:
             flags |= {"strict_order"}
-        verdict = _Finding(prediction, golds, predicted, comparison, index, flags).verdict()
+        if comparison is not None and comparison.equal and case.options.ordered is None:
+            flags |= self._luck(url, golds, index, predicted, comparison)
+        verdict = _Finding(prediction, golds, predicted, comparison, index, flags, ambiguity).verdict()
         head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
         executions = Executions(
             golds=golds,
@@ -105,38 +112,38 @@ class CaseJudge:
 
     def _compare(
         self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
-    ) -> tuple[Comparison | None, int | None, bool]:
-        """The comparison with the gold that fits best, its index, and whether order was taken strictly."""
-        best: tuple[Comparison, int, bool] | None = None
+    ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
+        """The comparison with the gold that fits best, its index, and what that gold says the answer is."""
+        best: tuple[Comparison, int, GoldAnswer] | None = None
         if predicted is None or predicted.result is None:
-            return None, None, False
+            return None, None, None
         for index, execution in enumerate(golds):
             if not execution.succeeded or execution.result is None:
                 continue
             if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
                 continue  # what was cut off might have matched
-            comparison, strict_order = self._compare_one(case, url, execution, predicted.result)
+            comparison, known = self._compare_one(case, url, execution, predicted.result)
             if predicted.status == "truncated" and comparison.equal:
                 comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
             if best is None or _closeness(comparison) > _closeness(best[0]):
-                best = (comparison, index, strict_order)
-        return best or (None, None, False)
+                best = (comparison, index, known)
+        return best or (None, None, None)
 
     def _compare_one(
         self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result
-    ) -> tuple[Comparison, bool]:
+    ) -> tuple[Comparison, GoldAnswer]:
         gold = execution.result
         if gold is None:
             raise ValueError("only an execution with a result can be compared with")
         options = self._options_for(case, url)
         if case.options.ordered is not None:
-            answer = Answer.strict(gold) if case.options.ordered else Answer.bag(gold)
-            return compare(predicted, answer, options), False
-        if not may_be_cut(execution.query) and predicted.rows == gold.rows:
+            known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
+        elif not may_be_cut(execution.query) and predicted.rows == gold.rows:
             # The same rows in the same order, and all of them: whether order counts does not matter.
-            return compare(predicted, Answer.bag(gold), options), False
-        known = self._answers.of(url, execution, gold)
-        return compare(predicted, known.answer, options), known.strict_order
+            known = GoldAnswer(answer=Answer.bag(gold))
+        else:
+            known = self._answers.of(url, execution, gold)
+        return known.compare(predicted, options), known
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         key = (case.options.columns or self._options.columns, not self._executor.has_boolean_type(url))
@@ -151,6 +158,24 @@ class CaseJudge:
             known = self._beside[url.text] = self._executor.siblings(url)
         return known
 
+    def _luck(
+        self,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        index: int | None,
+        predicted: Execution | None,
+        comparison: Comparison,
+    ) -> frozenset[Flag]:
+        """The flags that say that a right answer is right by luck."""
+        gold = golds[index].result if index is not None else None
+        if index is None or gold is None or predicted is None or predicted.result is None:
+            return frozenset()
+        luck = Luck(self._executor, url)
+        if not luck.leaves_room(golds[index].query, predicted.query, len(gold.rows)):
+            return frozenset()
+        known = self._answers.of(url, golds[index], gold)
+        return luck.flags(known, comparison, predicted.query, predicted.result)
+
     def _flags(
         self,
         url: DatabaseUrl,
@@ -161,8 +186,6 @@ class CaseJudge:
         flags: set[Flag] = set()
         if comparison is not None and comparison.vacuous:
             flags.add("vacuous")
-        if comparison.ambiguous if comparison is not None else self._answers.any_ambiguous(url, golds):
-            flags.add("ambiguous_gold")
         dialect = self._executor.dialect(url)
         executions = [*golds, *([predicted] if predicted else [])]
         if any(is_nondeterministic(execution.query, dialect) for execution in executions):
@@ -235,6 +258,7 @@ class _Finding:
     comparison: Comparison | None
     index: int | None
     flags: frozenset[Flag]
+    ambiguity: Ambiguity | None
 
     def verdict(self) -> Verdict:
         """The verdict, by the first thing that decides it."""
@@ -278,6 +302,7 @@ class _Finding:
             flags=self.flags,
             strength=strength,
             gold_index=self.index,
+            ambiguity=self.ambiguity,
             failure=failure,
         )
 

@@ -81,6 +81,12 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
     yield TieProbe(query=text.uncut, offset=offset, ordered=False)
 
 
+def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
+    """The output columns that hold the keys of ORDER BY; None where one is hidden, or compares by a collation."""
+    probes = tie_probes(query, dialect)
+    return next((probe.key_columns for probe in probes if probe.key_columns), None)
+
+
 def total_offset(tree: exp.Query) -> int | None:
     """How many rows OFFSET leaves out; None where that is no plain number, or where a LIMIT asks for ties."""
     offsets = [_literal(part.args.get("offset")) for part in cutting(tree)]
