@@ -130,7 +130,7 @@ def _limited(sites: Sequence[_Site]) -> InnerChoices:
 def _numbered(executor: QueryExecutor, url: DatabaseUrl, numbers: RowNumbers, result: Result) -> InnerChoices | None:
     """What ROW_NUMBER may choose else: RANK lets all rows pass that tie with one that passes."""
     possible = executor.execute(url, numbers.ranked).result
-    if possible is None or set(map(repr, possible.rows)) == set(map(repr, result.rows)):
+    if possible is None or _same(possible, result):
         return None
     if numbers.apart is not None:
         apart = [

@@ -39,6 +39,7 @@ class _Seen:
 
     rows: Sequence[Row]
     ranks: Sequence[object]
+    columns: Sequence[str]
 
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
@@ -54,7 +55,10 @@ def answer_with_ties(
     for probe in tie_probes(query, executor.dialect(url), result.column_count):
         end = probe.offset + len(result.rows)
         for seen in _look(executor, url, probe, end if limited else None):
-            answer = Answer.ranked(result, seen.rows, seen.ranks, offset=probe.offset, ordered=probe.ordered)
+            rows = _shown(seen, probe.shown)
+            if rows is None:
+                continue
+            answer = Answer.ranked(result, rows, seen.ranks, offset=probe.offset, ordered=probe.ordered)
             # The probe must allow what was returned, or it says nothing.
             if answer is not None and compare(result, answer, _CHECK).equal:
                 return answer
@@ -66,7 +70,7 @@ def _look(executor: QueryExecutor, url: DatabaseUrl, probe: TieProbe, end: int |
     if probe.mirror is not None:
         up, down = executor.execute(url, probe.query).result, executor.execute(url, probe.mirror).result
         if up is not None and down is not None and (turned := mirrored_ranks(up.rows, down.rows)) is not None:
-            yield _Seen(up.rows, turned)
+            yield _Seen(up.rows, turned, up.columns)
         return
     # Under a LIMIT, one row past the cut usually shows that nothing ties there.
     for short in (True, False) if end is not None else (False,):
@@ -78,8 +82,19 @@ def _look(executor: QueryExecutor, url: DatabaseUrl, probe: TieProbe, end: int |
             return
         if short and end is not None and len(rows) > end and end > 0 and ranks[end] == ranks[end - 1]:
             continue  # the cut falls into a tie: see all of it
-        yield _Seen(rows, ranks)
+        yield _Seen(rows, ranks, result.columns)
         return
+
+
+def _shown(seen: _Seen, names: Sequence[str] | None) -> Sequence[Row] | None:
+    """The rows as the outer query shows them; None where a name is not to be found once."""
+    if names is None:
+        return seen.rows
+    there = [column.lower() for column in seen.columns]
+    if any(there.count(name.lower()) != 1 for name in names):
+        return None
+    places = [there.index(name.lower()) for name in names]
+    return [tuple(row[place] for place in places) for row in seen.rows]
 
 
 def _rows_and_ranks(rows: Sequence[Row], probe: TieProbe) -> tuple[Sequence[Row], Sequence[object]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.sql.inner_order import ordered_inside
 from assay.sql.order_rules import order_rules
-from assay.sql.query_text import QueryText, closing, is_token
+from assay.sql.query_text import QueryText, closing, ctes_before, is_token
 from assay.sql.shape import parse_query, steady_keys
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _inner_limit(text: QueryText, tokens: Sequence[Token], dialect: str) -> Inne
         whole=text.query,
         start=start,
         stop=stop,
-        alone=_ctes_before(text, start) + text.query[start:stop],
+        alone=ctes_before(text, start) + text.query[start:stop],
         uncut=text.query[read.start : _order_place(read) if order else read.end],
         keys=text.query[keys[0][0].start : keys[-1][-1].end + 1] if keys else "",
         cut=text.query[read.end : read.whole_end],
@@ -215,29 +215,3 @@ def _order_place(read: QueryText) -> int:
     first = read.keys[0][0]
     place = next(place for place, token in enumerate(read.tokens) if token is first)
     return read.tokens[place - 1].start
-
-
-def _ctes_before(text: QueryText, position: int) -> str:
-    """The WITH clause of the whole as far as a query at this position may name it."""
-    tokens = text.tokens
-    if not is_token(tokens[0], "WITH"):
-        return ""
-    stop: int | None = None
-    place = 1
-    while place < len(tokens):
-        if is_token(tokens[place], "L_PAREN"):
-            end = closing(tokens, place)
-            if end is None:
-                return ""
-            if tokens[place].start < position <= tokens[end].start:
-                break  # this one holds the inner query
-            if end + 1 < len(tokens) and is_token(tokens[end + 1], "COMMA"):
-                stop, place = end, end + 2
-                continue
-            if end + 1 < len(tokens) and is_token(tokens[end + 1], "ALIAS"):
-                place = end + 1  # a list of columns
-                continue
-            stop = end
-            break
-        place += 1
-    return "" if stop is None else text.query[tokens[0].start : tokens[stop].end + 1] + " "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.sql.query_text import QueryText, closing, is_token
+from assay.sql.query_text import QueryText, at_top, closing, ctes_before, is_token
 from assay.sql.shape import cutting, outermost, parse_query
 
 if TYPE_CHECKING:
@@ -24,28 +24,16 @@ _CHANGES_ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class OrderedInside:
-    """An ordered query, and the plain one round it."""
+    """The ordered query inside a plain one."""
 
-    tree: exp.Query
-    text: QueryText
-    """Of the ordered one; its places are those in the whole query."""
-    outer: QueryText
+    alone: str
+    """As a query of its own, with the CTEs that stand before it."""
     place: tuple[int, int]
-    """Where the ordered one stands in the whole, with its own LIMIT."""
-    stars: bool
-    """The outer one takes all columns as they are."""
-
-    def around(self, inner: str, column: str) -> str:
-        """The outer query, uncut, with another inner one, whose last column is handed out as the last."""
-        outer, (start, stop) = self.outer, self.place
-        if self.stars:
-            return f"{outer.query[outer.start : start]}{inner}{outer.query[stop : outer.end]}"
-        output = outer.outputs[-1][-1].end + 1
-        if start < output:  # a CTE stands before
-            middle = f"{inner}{outer.query[stop:output]}, {column}{outer.query[output : outer.end]}"
-            return f"{outer.query[outer.start : start]}{middle}"
-        middle = f"{outer.query[outer.start : output]}, {column}{outer.query[output:start]}"
-        return f"{middle}{inner}{outer.query[stop : outer.end]}"
+    """Where it stands in the whole."""
+    names: tuple[str, ...] | None
+    """The columns that the outer query takes of it, in its order; None where it takes all as they are."""
+    width: int
+    """How many columns it gives; 0 where that is not known."""
 
 
 def ordered_inside(tree: exp.Query, text: QueryText, dialect: str) -> OrderedInside | None:
@@ -64,16 +52,16 @@ def ordered_inside(tree: exp.Query, text: QueryText, dialect: str) -> OrderedIns
     place = _place(source.this, tree, text.tokens)
     if place is None:
         return None
-    inner = text.query[place[0] : place[1]]
-    parsed = parse_query(inner, dialect)
-    # The tokens of the whole, so that places are those in it.
-    tokens = [token for token in text.tokens if place[0] <= token.start and token.end < place[1]]
-    read = QueryText.read(text.query, tokens) if parsed is not None else None
-    if parsed is None or read is None or not isinstance(outermost(parsed.tree), exp.Select):
+    parsed = parse_query(text.query[place[0] : place[1]], dialect)
+    if parsed is None:
         return None
-    if not outermost(parsed.tree).args.get("order"):
-        return None
-    return OrderedInside(parsed.tree, read, text, place, stars)
+    columns = outermost(parsed.tree).selects
+    return OrderedInside(
+        alone=ctes_before(text, place[0]) + text.query[place[0] : place[1]],
+        place=place,
+        names=None if stars else tuple(output.unalias().name for output in outputs),
+        width=0 if any(column.is_star for column in columns) else len(columns),
+    )
 
 
 def _place(source: exp.Expr, tree: exp.Query, tokens: Sequence[Token]) -> tuple[int, int] | None:
@@ -86,7 +74,7 @@ def _place(source: exp.Expr, tree: exp.Query, tokens: Sequence[Token]) -> tuple[
         opening = next(
             (
                 place + 1
-                for place in _at_depth_0(tokens)
+                for place in at_top(tokens)[:-1]
                 if is_token(tokens[place], "FROM") and is_token(tokens[place + 1], "L_PAREN")
             ),
             None,
@@ -99,12 +87,6 @@ def _place(source: exp.Expr, tree: exp.Query, tokens: Sequence[Token]) -> tuple[
     if opening is None or end is None or end == opening + 1:
         return None
     return tokens[opening + 1].start, tokens[end - 1].end + 1
-
-
-def _at_depth_0(tokens: Sequence[Token]) -> list[int]:
-    from assay.sql.query_text import at_top
-
-    return [place for place in at_top(tokens) if place + 1 < len(tokens)]
 
 
 def _body_of(name: str, tree: exp.Query, tokens: Sequence[Token]) -> int | None:

@@ -43,6 +43,8 @@ class OrderRules:
     """A double-quoted name that is none turns into text, and no error says so."""
     keeps_inner_order: bool = False
     """A query that is nothing but a LIMIT over an ordered one takes its first rows."""
+    nulls_stay: bool = False
+    """NULL stands last whatever the direction, unless the key says where."""
     exact_collation: str = ""
     """What, behind a place, makes texts of different letters differ."""
 
@@ -57,7 +59,7 @@ _RULES = {
         keeps_inner_order=True,
         exact_collation=" COLLATE BINARY",
     ),
-    "duckdb": OrderRules(collated_name=True, twice="last", alias_inside=True, keeps_inner_order=True),
+    "duckdb": OrderRules(collated_name=True, twice="last", alias_inside=True, keeps_inner_order=True, nulls_stay=True),
     "postgres": OrderRules(exact_case=True, keeps_inner_order=True),
     "mysql": OrderRules(signed_number=True, signed_name=True, alias_inside=True),
 }

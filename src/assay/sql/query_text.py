@@ -191,3 +191,29 @@ def split_at_commas(tokens: Sequence[Token], start: int, stop: int) -> tuple[tup
             begin = place + 1
     parts.append(tuple(tokens[begin:stop]))
     return tuple(part for part in parts if part)
+
+
+def ctes_before(text: QueryText, position: int) -> str:
+    """The WITH clause of the whole as far as a query at this position may name it."""
+    tokens = text.tokens
+    if not is_token(tokens[0], "WITH"):
+        return ""
+    stop: int | None = None
+    place = 1
+    while place < len(tokens):
+        if is_token(tokens[place], "L_PAREN"):
+            end = closing(tokens, place)
+            if end is None:
+                return ""
+            if tokens[place].start < position <= tokens[end].start:
+                break  # this one holds the inner query
+            if end + 1 < len(tokens) and is_token(tokens[end + 1], "COMMA"):
+                stop, place = end, end + 2
+                continue
+            if end + 1 < len(tokens) and is_token(tokens[end + 1], "ALIAS"):
+                place = end + 1  # a list of columns
+                continue
+            stop = end
+            break
+        place += 1
+    return "" if stop is None else text.query[tokens[0].start : tokens[stop].end + 1] + " "

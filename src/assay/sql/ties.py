@@ -44,6 +44,8 @@ class TieProbe:
     key_columns: tuple[int, ...] = ()
     mirror: str | None = None
     offset: int = 0
+    shown: tuple[str, ...] | None = None
+    """The columns that the other query takes of these rows, by name; None where it takes all of them."""
     ordered: bool = True
     """The query gives its rows an order; without one all its rows tie."""
 
@@ -77,7 +79,7 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
         return
     inside = ordered_inside(parsed.tree, text, dialect) if rules.keeps_inner_order else None
     if inside is not None:
-        yield from _carried_out(inside, rules, offset)
+        yield from _carried_out(inside, dialect, offset, width)
     yield TieProbe(query=text.uncut, offset=offset, ordered=False)
 
 
@@ -111,7 +113,11 @@ def _of_ordered(
         yield TieProbe(query=text.uncut, key_columns=shown)
     if width and not hidden_from_distinct:
         places = [f"{place}{rules.exact_collation}" for place in range(1, width + 1)]
-        up, down = ", ".join(places), ", ".join(f"{place} DESC" for place in places)
+        first, last = (" NULLS FIRST", " NULLS LAST") if rules.nulls_stay else ("", "")
+        up, down = (
+            ", ".join(f"{place}{first}" for place in places),
+            ", ".join(f"{place} DESC{last}" for place in places),
+        )
         yield TieProbe(query=text.with_keys(len(keys), up), mirror=text.with_keys(len(keys), down))
 
 
@@ -207,14 +213,9 @@ def _ranks(
         yield f"DENSE_RANK() OVER (ORDER BY {', '.join(choice)}) AS {RANK_COLUMN}"
 
 
-def _carried_out(inside: OrderedInside, rules: OrderRules, offset: int) -> Iterator[TieProbe]:
-    """Probes of a query that is nothing but a LIMIT over an ordered one: the inner rank is handed out."""
-    core = outermost(inside.tree)
-    inner_offset = total_offset(inside.tree)
-    keys = steady_keys(core)
-    if inner_offset is None or not keys or len(inside.text.keys) != len(core.args["order"].expressions):
-        return
-    for probe in _of_ordered(core, inside.text, keys, rules, 0):
-        if probe.ranked:
-            query = f"{inside.around(probe.query, RANK_COLUMN)} ORDER BY {RANK_COLUMN}"
-            yield TieProbe(query=query, ranked=True, offset=offset + inner_offset)
+def _carried_out(inside: OrderedInside, dialect: str, offset: int, width: int) -> Iterator[TieProbe]:
+    """Probes of a query that is nothing but a LIMIT over an ordered one: those of the ordered one."""
+    inner_width = width if inside.names is None else inside.width
+    for probe in tie_probes(inside.alone, dialect, inner_width):
+        if probe.ordered:
+            yield replace(probe, offset=probe.offset + offset, shown=inside.names)
