@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 
 import duckdb
 import pytest
 
-from assay.sql import tie_probe
+from assay.sql import TieProbe, tie_probes
 
 SETUP = (
     "CREATE TABLE t(id INTEGER, n TEXT, v DOUBLE, g TEXT)",
@@ -31,6 +32,11 @@ PROBED = [
 ]
 
 
+def tie_probe(query: str, dialect: str) -> TieProbe | None:
+    """The first probe, which is asked before any other."""
+    return next(tie_probes(query, dialect), None)
+
+
 def _run(engine: str, query: str) -> list[tuple[object, ...]]:
     connection = sqlite3.connect(":memory:") if engine == "sqlite" else duckdb.connect(":memory:")
     try:
@@ -41,15 +47,21 @@ def _run(engine: str, query: str) -> list[tuple[object, ...]]:
         connection.close()
 
 
+def _first_understood(query: str, engine: str) -> tuple[TieProbe, list[tuple[object, ...]]]:
+    """The first probe that the engine can run, with what it gives."""
+    for probe in tie_probes(query, engine):
+        with suppress(sqlite3.Error, duckdb.Error):
+            return probe, _run(engine, probe.query)
+    raise AssertionError(f"no probe of {query} runs")
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("query", PROBED)
 def test_the_probe_is_the_query_with_a_rank_beside_it(engine: str, query: str) -> None:
     if engine == "sqlite" and query.startswith("("):
         pytest.skip("SQLite takes no parentheses round a whole query")
-    probe = tie_probe(query, engine)
-    assert probe is not None
+    probe, whole = _first_understood(query, engine)
     assert probe.ranked
-    whole = _run(engine, probe.query)
     ranks = [row[-1] for row in whole]
     assert ranks == sorted(ranks), "the rows come in gold's order"
     rows = [row[:-1] for row in whole]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sql import is_nondeterministic, read_contents, read_shape, tie_probe
+from assay.sql import is_nondeterministic, read_contents, read_shape, tie_probes
 from assay.sql.vql import read_vql
 
 QUERIES = [
@@ -56,7 +56,7 @@ def test_a_text_that_ends_anywhere_is_read(query: str) -> None:
         assert read_vql(text).does in ("query", "write", "refused", "prose"), text
         read_shape(text, "denodo")
         assert read_contents(text, "denodo").kind in ("query", "unreadable", "command"), text
-        tie_probe(text, "denodo")
+        list(tie_probes(text, "denodo"))
 
 
 @pytest.mark.parametrize("name", ["flatten", "FLATTEN", "hash", "nested", "merge", "context", "trace", "parallel"])
@@ -84,17 +84,17 @@ def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:
 
 
 def test_ties_are_probed_without_the_context_clause() -> None:
-    probe = tie_probe("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo")
+    probe = next(tie_probes("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo"), None)
     assert probe is not None
     ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a"
     assert probe.query == ranked
-    unlimited = tie_probe("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo")
+    unlimited = next(tie_probes("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo"), None)
     assert unlimited is not None
     assert unlimited.query == "SELECT a, DENSE_RANK() OVER (ORDER BY b) AS assay_rank FROM t ORDER BY b"
 
 
 def test_hints_stay_in_the_probe() -> None:
-    probe = tie_probe("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo")
+    probe = next(tie_probes("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo"), None)
     assert probe is not None
     assert "t x HASH JOIN s y" in probe.query
 
@@ -157,7 +157,7 @@ def test_no_text_breaks_the_reader(words: list[str]) -> None:
     reading = read_vql(text)
     assert reading.does in ("query", "write", "refused", "several", "none", "prose")
     read_shape(text, "denodo")
-    tie_probe(text, "denodo")
+    next(tie_probes(text, "denodo"), None)
     if reading.does == "query" and read_contents(text, "denodo").kind != "unreadable":
         assert read_contents(text, "denodo").read_only
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 from assay.errors import UsageError
-from assay.model import Result, Row
+from assay.model import Ambiguity, Result, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +21,8 @@ class Segment:
 
     rows: tuple[Row, ...]
     take: int
+    start: int = 0
+    """The place of its first row among all rows before LIMIT and OFFSET."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.take <= len(self.rows):
@@ -36,6 +40,8 @@ class Answer:
     """What gold returned when it ran: one of the allowed answers."""
     segments: tuple[Segment, ...]
     ordered: bool
+    all_seen: bool = False
+    """The segments hold all rows that gold's LIMIT chooses from."""
 
     @classmethod
     def bag(cls, result: Result) -> Answer:
@@ -68,9 +74,9 @@ class Answer:
                 stop += 1
             take = min(stop, end) - max(start, offset)
             if take > 0:
-                segments.append(Segment(rows=tuple(rows[start:stop]), take=take))
+                segments.append(Segment(rows=tuple(rows[start:stop]), take=take, start=start))
             start = stop
-        return cls(result=result, segments=tuple(segments), ordered=ordered)
+        return cls(result=result, segments=tuple(segments), ordered=ordered, all_seen=start == len(rows))
 
     @property
     def ambiguous(self) -> bool:
@@ -78,6 +84,51 @@ class Answer:
 
         A tie among rows that are all equal is no ambiguity: whichever is taken, the answer is the same.
         """
-        return any(
-            segment.take < len(segment.rows) and len(set(map(repr, segment.rows))) > 1 for segment in self.segments
+        return any(map(_open, self.segments))
+
+    @property
+    def ambiguity(self) -> Ambiguity | None:
+        """How far gold leaves its rows open, counted; None where it does not."""
+        cut = [segment for segment in self.segments if _open(segment)]
+        if not cut:
+            return None
+        choices: int | None = 1
+        for segment in cut:
+            more = _choices(segment)
+            choices = None if choices is None or more is None or choices * more > _MOST_CHOICES else choices * more
+        return Ambiguity(
+            taken_rows=sum(segment.take for segment in cut),
+            tied_rows=sum(len(segment.rows) for segment in cut),
+            choices=choices,
+            all_tie=self.all_seen and len(self.segments) == 1 and self.segments[0].start == 0,
         )
+
+
+_MOST_CHOICES = 1_000_000_000
+
+
+def _open(segment: Segment) -> bool:
+    return segment.take < len(segment.rows) and len(set(map(repr, segment.rows))) > 1
+
+
+def _choices(segment: Segment) -> int | None:
+    """How many different bags of ``take`` rows the segment offers; None for more than a billion."""
+    copies = Counter(map(repr, segment.rows)).values()
+    take = segment.take
+    if max(copies) == 1:
+        take = min(take, len(segment.rows) - take)
+        if take > _SURELY_MANY and len(segment.rows) - take > _SURELY_MANY:
+            return None
+        found = comb(len(segment.rows), take)
+        return found if found <= _MOST_CHOICES else None
+    if len(segment.rows) * take > _MOST_COUNTED:
+        return None
+    ways = [1] + [0] * take
+    for count in copies:
+        # Of one row up to ``count`` copies: sums over a window that slides along.
+        ways = [sum(ways[max(0, size - count) : size + 1]) for size in range(take + 1)]
+    return ways[take] if ways[take] <= _MOST_CHOICES else None
+
+
+_SURELY_MANY = 100
+_MOST_COUNTED = 1_000_000

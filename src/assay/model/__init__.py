@@ -76,11 +76,12 @@ if TYPE_CHECKING:
         TurnScore,
     )
     from assay.model.usage import TokenUsage, UsageTotals
-    from assay.model.verdict import Flag, Outcome, Score, Strength, Verdict
+    from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
     "Aggregates",
     "AlignedRow",
+    "Ambiguity",
     "Blame",
     "Case",
     "CaseChange",

@@ -18,12 +18,53 @@ Flag = Literal[
     "truncated",
     "timeout",
     "strict_order",
+    "order_by_chance",
+    "tie_by_chance",
     "noisy_timing",
 ]
 """``strict_order``: gold could not be parsed, or its ties not be seen, so its row order was taken as it came.
+``order_by_chance``: the rows stand as gold's ORDER BY asks, and nothing in the prediction puts them there.
+``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie, and other rows of the tie would be wrong.
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward."""
 
 Strength = Literal["matched_on_one_database", "survived", "proved", "refuted", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ambiguity:
+    """How far gold leaves its answer open: it takes some of the rows that tie."""
+
+    taken_rows: int
+    tied_rows: int
+    choices: int | None
+    """How many different answers that makes; None: more than a billion, or not counted."""
+    all_tie: bool = False
+    """Every row that gold could return ties: a match says almost nothing."""
+    inside: bool = False
+    """The tie is cut in a subquery, a CTE or a window of gold's."""
+    complete: bool = True
+    """False: not every right answer is known, and a valid one may be called incorrect."""
+
+    @property
+    def text(self) -> str:
+        """In words, such as ``1 of 12 tied rows, 12 choices are right``."""
+        return f"{self.rows_text}, {self.choices_text}"
+
+    @property
+    def rows_text(self) -> str:
+        """How many rows are taken out of how many, such as ``1 of 12 tied rows``."""
+        which = "all its rows tie: " if self.all_tie else ""
+        place = " inside gold" if self.inside else ""
+        return f"{which}{self.taken_rows:,} of {self.tied_rows:,} tied rows{place}"
+
+    @property
+    def choices_text(self) -> str:
+        """How many answers are right, and whether all of them are known."""
+        if not self.complete:
+            return "not every right answer is known: a valid one may fail"
+        if self.choices is None:
+            return "more than a billion choices are right"
+        return f"{self.choices:,} choices are right"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +77,8 @@ class Verdict:
     strength: Strength = "none"
     gold_index: int | None = None
     """Zero-based index of the gold query that the answer was judged by: the one it matched, else the closest."""
+    ambiguity: Ambiguity | None = None
+    """How far gold leaves its answer open, where it does: the flag ``ambiguous_gold``."""
     failure: Failure | None = None
     """Why the case is unscored, or why the answer could not be compared."""
 

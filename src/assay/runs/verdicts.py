@@ -6,7 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.model import Comparison, Evidence, Execution, Failure, Flag, Outcome, Prediction, Strength, Verdict
+from assay.model import (
+    Ambiguity,
+    Comparison,
+    Evidence,
+    Execution,
+    Failure,
+    Flag,
+    Outcome,
+    Prediction,
+    Strength,
+    Verdict,
+)
 from assay.model.blame import Side, befalls, blamed, is_final, ruling
 
 # Atomic, so that a text of many comments is read once and not in all ways to divide it.
@@ -32,6 +43,7 @@ class Finding:
     comparison: Comparison | None
     index: int | None
     flags: frozenset[Flag]
+    ambiguity: Ambiguity | None = None
     trouble: Failure | None = None
     """What kept a query from running that shows gold's ties."""
 
@@ -90,6 +102,7 @@ class Finding:
             flags=self.flags,
             strength=strength,
             gold_index=self.index,
+            ambiguity=self.ambiguity,
             failure=failure,
         )
 

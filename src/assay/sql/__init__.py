@@ -2,24 +2,31 @@
 
 from assay.sql.comments import without_comments
 from assay.sql.contents import QueryContents, StatementKind, read_contents
+from assay.sql.inner_limits import InnerLimit, RowNumbers, inner_limits, row_numbers
 from assay.sql.mysql import read_mysql
-from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
+from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, same_text, warm_up
 from assay.sql.statement import StatementReading, read_statement
-from assay.sql.ties import TieProbe, tie_probe
+from assay.sql.ties import TieProbe, tie_probes, visible_keys
 
 __all__ = [
+    "InnerLimit",
     "QueryContents",
     "QueryShape",
+    "RowNumbers",
     "StatementKind",
     "StatementReading",
     "TieProbe",
+    "inner_limits",
     "is_nondeterministic",
     "may_be_cut",
     "read_contents",
     "read_mysql",
     "read_shape",
     "read_statement",
-    "tie_probe",
+    "row_numbers",
+    "same_text",
+    "tie_probes",
+    "visible_keys",
     "warm_up",
     "without_comments",
 ]

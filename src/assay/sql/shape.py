@@ -93,12 +93,16 @@ class QueryShape:
     """The outermost query has ORDER BY, and by more than chance."""
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
+    written: bool = False
+    """It is a VALUES list, whose rows come as they are written."""
+    most_rows: int | None = None
+    """The number in its LIMIT, where there is one that is plain."""
 
 
 def may_be_cut(query: str) -> bool:
-    """Whether a LIMIT, or what other dialects call it, may stand anywhere in the text. Searched, not parsed."""
+    """Whether a LIMIT, or what chooses rows as one does, may stand anywhere in the text. Searched, not parsed."""
     lowered = query.lower()
-    return any(word in lowered for word in _CUT)
+    return any(word in lowered for word in (*_CUT, "row_number"))
 
 
 @lru_cache(maxsize=8192)
@@ -106,7 +110,7 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: what cannot be parsed says so."""
     lowered = query.lower()
     if not any(word in lowered for word in _ORDER_OR_CUT):
-        return QueryShape()
+        return QueryShape(written=lowered.lstrip().startswith("values"))
     parsed = parse_query(query, dialect)
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
@@ -114,7 +118,9 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     top = outermost(parsed.tree)
     return QueryShape(
         ordered=bool(steady_keys(top)),
-        limited=any(top.args.get(cut) for cut in ("limit", "offset")),
+        limited=bool(cutting(parsed.tree)),
+        written=top.key == "values",
+        most_rows=_most_rows(parsed.tree),
     )
 
 
@@ -158,13 +164,56 @@ def parse_query(query: str, dialect: str) -> ParsedQuery | None:
 
 
 def outermost(tree: exp.Query) -> exp.Query:
-    """The query whose ORDER BY and LIMIT are those of the whole: parentheses round everything are looked through."""
+    """The query whose ORDER BY is that of the whole: parentheses round everything are looked through.
+
+    A LIMIT behind such parentheses cuts the same rows: `(SELECT … ORDER BY x) LIMIT 1`.
+    """
     from sqlglot import exp
 
-    while isinstance(tree, exp.Subquery) and not any(tree.args.get(part) for part in ("order", "limit", "offset")):
+    while isinstance(tree, exp.Subquery) and not tree.args.get("order"):
         inner: exp.Query = tree.this
         tree = inner
     return tree
+
+
+def cutting(tree: exp.Query) -> list[exp.Query]:
+    """The levels of the outermost query that have LIMIT, OFFSET, FETCH or TOP: several where parentheses part them."""
+    from sqlglot import exp
+
+    found: list[exp.Query] = []
+    while True:
+        if tree.args.get("limit") or tree.args.get("offset"):
+            found.append(tree)
+        if not isinstance(tree, exp.Subquery) or tree.args.get("order"):
+            return found
+        inner: exp.Query = tree.this
+        tree = inner
+
+
+def _most_rows(tree: exp.Query) -> int | None:
+    limits = [part.args["limit"] for part in cutting(tree) if part.args.get("limit")]
+    plain = [limit.expression for limit in limits if limit.key == "limit" and limit.expression is not None]
+    numbers = [int(value.name) for value in plain if value.is_int]
+    return min(numbers) if numbers and len(numbers) == len(limits) else None
+
+
+def same_text(first: str, second: str, dialect: str) -> bool:
+    """Whether two queries are the same but for blanks, comments, the case of bare words and a closing semicolon."""
+    if first == second:
+        return True
+    if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
+        return False
+    read = [parse_query(query, dialect) for query in (first, second)]
+    words = [
+        [
+            token.text if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower()
+            for token in parsed.tokens
+            if token.token_type.name != "SEMICOLON"
+        ]
+        for parsed in read
+        if parsed is not None
+    ]
+    return len(words) == 2 and words[0] == words[1]
 
 
 def steady_keys(tree: exp.Query) -> list[exp.Expr]:

@@ -1,26 +1,32 @@
 """See which rows of an ordered query tie, and what its LIMIT cut off.
 
-The probe is gold's own text with one column more, `DENSE_RANK() OVER (ORDER BY <gold's keys>)`,
-and without its LIMIT: the engine itself then says which rows tie, whatever the keys' types and
-collations, also where a key is not in the output. Where a rank cannot be added (set operations,
-DISTINCT, keys over windows), the key columns of the output do instead, if all keys are there.
+The first probe is gold's own text with one column more, `DENSE_RANK() OVER (ORDER BY <gold's
+keys>)`, and without its LIMIT: the engine itself then says which rows tie, whatever the keys'
+types and collations, also where a key is not in the output. What a key stands for is read by the
+engine's own rule (`assay.sql.order_rules`). Where a rank cannot be added (set operations, keys
+over windows), the key columns of the output do, and where those do not, two queries that break
+gold's ties by all output columns, one upwards and one downwards: what turns round, ties.
 
-The text is cut and joined at token positions, not generated from the tree: an engine sees what
-gold's author wrote, quirks included.
+No probe is taken at its word: whoever runs it compares its rows with those of gold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from assay.sql.shape import outermost, parse_query, steady_keys
+from assay.sql.inner_order import OrderedInside, ordered_inside
+from assay.sql.order_rules import OrderKey, OrderRules, order_rules, read_key, readings, spelling
+from assay.sql.query_text import QueryText
+from assay.sql.shape import cutting, outermost, parse_query, steady_keys
 
 if TYPE_CHECKING:
-    from sqlglot import Token, exp
+    from sqlglot import exp
 
 RANK_COLUMN = "assay_rank"
+_MOST_RANKS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,45 +36,112 @@ class TieProbe:
     Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie where their
     keys are equal: the last column, an added rank, or the output columns ``key_columns``.
     Without ORDER BY all rows tie, and under one by chance as well: ``key_columns`` is empty and no
-    rank is added.
+    rank is added. Where there is a ``mirror``, ties are what stands the other way round there.
     """
 
     query: str
-    ranked: bool
-    key_columns: tuple[int, ...]
-    offset: int
+    ranked: bool = False
+    key_columns: tuple[int, ...] = ()
+    mirror: str | None = None
+    offset: int = 0
+    shown: tuple[str, ...] | None = None
+    """The columns that the other query takes of these rows, by name; None where it takes all of them."""
+    ordered: bool = True
+    """The query gives its rows an order; without one all its rows tie."""
 
     def first(self, rows: int) -> str:
         """The probe's query for its first so many rows alone."""
         return f"{self.query} LIMIT {rows}"
 
 
-def tie_probe(query: str, dialect: str) -> TieProbe | None:
-    """Build the probe. None where ties cannot be seen this way."""
+def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
+    """The probes that may show the ties, the surest first. None where ties cannot be seen this way.
+
+    ``width`` is how many columns the query gives; without it there is no mirrored probe.
+    """
     from sqlglot import exp
 
     parsed = parse_query(query, dialect)
-    if parsed is None:
-        return None
+    text = QueryText.read(query, parsed.tokens) if parsed is not None else None
+    if parsed is None or text is None:
+        return
     tree = outermost(parsed.tree)
-    offset = _literal(tree.args.get("offset"))
+    offset = total_offset(parsed.tree)
     order = tree.args.get("order")
-    if offset is None or _with_ties(tree) or (order and not isinstance(tree, (exp.Select, exp.SetOperation))):
-        return None
-    text = _Text.read(query, parsed.tokens, cut=bool(tree.args.get("limit") or tree.args.get("offset")))
-    if text is None:
-        return None
+    if offset is None or (order and not isinstance(tree, (exp.Select, exp.SetOperation))):
+        return
+    rules = order_rules(dialect)
     keys = steady_keys(tree)
-    if not keys:
-        return TieProbe(query=text.uncut, ranked=False, key_columns=(), offset=offset)
-    columns = [_output_column(key, tree.selects) for key in keys]
-    rank = _rank(tree, text, keys, columns) if isinstance(tree, exp.Select) else None
-    if rank is not None:
-        return TieProbe(query=text.with_column(rank), ranked=True, key_columns=(), offset=offset)
-    shown = tuple(column for column in columns if column is not None)
-    if len(shown) < len(columns) or any(key.find(exp.Collate) for key in keys):
+    if order and keys:
+        if len(text.keys) == len(order.expressions):
+            for probe in _of_ordered(tree, text, keys, rules, width):
+                yield replace(probe, offset=offset)
+        return
+    inside = ordered_inside(parsed.tree, text, dialect) if rules.keeps_inner_order else None
+    if inside is not None:
+        yield from _carried_out(inside, dialect, offset, width)
+    yield TieProbe(query=text.uncut, offset=offset, ordered=False)
+
+
+def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
+    """The output columns that hold the keys of ORDER BY; None where one is hidden, or compares by a collation."""
+    probes = tie_probes(query, dialect)
+    return next((probe.key_columns for probe in probes if probe.key_columns), None)
+
+
+def total_offset(tree: exp.Query) -> int | None:
+    """How many rows OFFSET leaves out; None where that is no plain number, or where a LIMIT asks for ties."""
+    offsets = [_literal(part.args.get("offset")) for part in cutting(tree)]
+    if any(_with_ties(part) for part in cutting(tree)):
         return None
-    return TieProbe(query=text.uncut, ranked=False, key_columns=shown, offset=offset)
+    return None if None in offsets else sum(offset or 0 for offset in offsets)
+
+
+def _of_ordered(
+    tree: exp.Query, text: QueryText, keys: Sequence[exp.Expr], rules: OrderRules, width: int
+) -> Iterator[TieProbe]:
+    from sqlglot import exp
+
+    read = _read_keys(tree, text, len(keys), rules)
+    columns = [_output_column(key, found, tree.selects) for key, found in zip(keys, read, strict=True)]
+    hidden_from_distinct = bool(tree.args.get("distinct")) and None in columns
+    if isinstance(tree, exp.Select) and not hidden_from_distinct:
+        for rank in islice(_ranks(tree, text, keys, read, rules), _MOST_RANKS):
+            yield TieProbe(query=text.with_column(rank), ranked=True)
+    shown = tuple(column for column in columns if column is not None)
+    if len(shown) == len(columns) and not any(key.find(exp.Collate) for key in keys):
+        yield TieProbe(query=text.uncut, key_columns=shown)
+    if width and not hidden_from_distinct:
+        places = [f"{place}{rules.exact_collation}" for place in range(1, width + 1)]
+        first, last = (" NULLS FIRST", " NULLS LAST") if rules.nulls_stay else ("", "")
+        up, down = (
+            ", ".join(f"{place}{first}" for place in places),
+            ", ".join(f"{place} DESC{last}" for place in places),
+        )
+        yield TieProbe(query=text.with_keys(len(keys), up), mirror=text.with_keys(len(keys), down))
+
+
+def _read_keys(tree: exp.Query, text: QueryText, count: int, rules: OrderRules) -> list[OrderKey]:
+    aliases = _aliases(tree, text, rules)
+    return [read_key(tokens, aliases, rules) for tokens in text.keys[:count]]
+
+
+def _aliases(tree: exp.Query, text: QueryText, rules: OrderRules) -> list[str | None]:
+    """The outputs' aliases as they are written, spelt as the engine compares them; those of the names in a set
+    operation, which has no columns but its outputs."""
+    from sqlglot import exp
+
+    outputs = tree.selects
+    written = len(text.outputs) == len(outputs) and not text.begins_with_from
+    found: list[str | None] = []
+    for place, output in enumerate(outputs):
+        name = None
+        if isinstance(output, exp.Alias):
+            name = spelling(text.outputs[place][-1], rules) if written else output.alias.lower()
+        elif isinstance(tree, exp.SetOperation) and isinstance(output, exp.Column):
+            name = output.name if rules.exact_case and output.this.quoted else output.name.lower()
+        found.append(name)
+    return found
 
 
 def _literal(clause: exp.Expr | None) -> int | None:
@@ -85,200 +158,64 @@ def _with_ties(tree: exp.Expr) -> bool:
     return bool(options and options.args.get("with_ties"))
 
 
-def _output_column(key: exp.Expr, outputs: Sequence[exp.Expr]) -> int | None:
+def _output_column(key: exp.Expr, read: OrderKey, outputs: Sequence[exp.Expr]) -> int | None:
     """The output column that holds an ordering key, by position, by alias, or as the same expression."""
     from sqlglot import exp
 
-    term = key.this if isinstance(key, exp.Ordered) else key
-    if isinstance(term, exp.Literal) and term.is_int:
-        return int(term.name) - 1
     if any(output.is_star for output in outputs):
+        # Before the star, places are what they seem.
+        first = next(place for place, output in enumerate(outputs) if output.is_star)
+        return read.output if read.output is not None and read.output < first else None
+    if read.output is not None:
+        return read.output if 0 <= read.output < len(outputs) else None
+    if read.constant:
         return None
+    term = key.this if isinstance(key, exp.Ordered) else key
+    while isinstance(term, exp.Paren):
+        term = term.this
     if isinstance(term, exp.Column) and not term.table:
-        names = [output.alias_or_name.lower() for output in outputs]
-        if term.name.lower() in names:
-            return names.index(term.name.lower())
+        # A column of this name among the outputs is the only one, or the engine would ask which is meant.
+        named = [
+            place
+            for place, output in enumerate(outputs)
+            if isinstance(output, exp.Column) and output.name.lower() == term.name.lower()
+        ]
+        return named[0] if len(named) == 1 else None
     return next((place for place, output in enumerate(outputs) if output.unalias() == term), None)
 
 
-def _rank(tree: exp.Select, text: _Text, keys: Sequence[exp.Expr], columns: Sequence[int | None]) -> str | None:
-    """The column to add, or None where it would change the rows or not be understood."""
+def _ranks(
+    tree: exp.Select, text: QueryText, keys: Sequence[exp.Expr], read: Sequence[OrderKey], rules: OrderRules
+) -> Iterator[str]:
+    """The columns that may be added, the likeliest reading first; none where one would not be understood."""
     from sqlglot import exp
 
     outputs = tree.selects
     written = [] if text.begins_with_from else outputs
-    if tree.args.get("distinct") and None in columns:
-        return None
-    if len(text.keys) != len(tree.args["order"].expressions) or len(text.outputs) != len(written):
-        return None
-    aliases = {
-        output.alias.lower(): f"({bare})"
-        for output, bare in zip(written, text.bare_outputs(written), strict=True)
-        if isinstance(output, exp.Alias)
-    }
-    terms: list[str] = []
-    for key, column, tokens in zip(keys, columns, text.keys[: len(keys)], strict=True):
-        term = key.this if isinstance(key, exp.Ordered) else key
-        if isinstance(term, exp.Literal) and term.is_int:
-            if column is None or not 0 <= column < len(outputs) or any(output.is_star for output in outputs):
-                return None
-            terms.append(f"({text.bare_outputs(outputs)[column]}){text.slice(tokens[1:], space=True)}")
-            continue
-        terms.append(text.replaced(tokens, aliases))
-    used = [outputs[column] for column in columns if column is not None and 0 <= column < len(outputs)]
+    if len(text.outputs) != len(written) or any(found.constant for found in read):
+        return
+    bare = [f"({output})" for output in text.bare_outputs(written)]
+    used = [outputs[found.output] for found in read if found.output is not None and 0 <= found.output < len(outputs)]
     if any(node.find(exp.Window) for node in (*keys, *used)):
-        return None
-    return f"DENSE_RANK() OVER (ORDER BY {', '.join(terms)}) AS {RANK_COLUMN}"
+        return
+    aliases = _aliases(tree, text, rules) if written else []
+    named = {alias: output for alias, output in zip(aliases, bare, strict=True) if alias is not None}
+    terms: list[list[str]] = []
+    for found, tokens in zip(read, text.keys, strict=False):
+        if found.output is None or found.core is None:
+            terms.append(list(readings(text, tokens, named, rules)))
+            continue
+        before = outputs[: found.output + 1]
+        if not 0 <= found.output < len(bare) or any(output.is_star for output in before):
+            return
+        terms.append([text.replaced(tokens, {found.core: bare[found.output]})])
+    for choice in product(*terms):
+        yield f"DENSE_RANK() OVER (ORDER BY {', '.join(choice)}) AS {RANK_COLUMN}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Text:
-    """The outermost SELECT of a query as text, by the positions of its tokens."""
-
-    query: str
-    start: int
-    end: int
-    """Where the query ends without LIMIT, OFFSET and what follows."""
-    outputs: tuple[tuple[Token, ...], ...]
-    keys: tuple[tuple[Token, ...], ...]
-    begins_with_from: bool
-    """There is no SELECT, and FROM is the first word (DuckDB)."""
-
-    @classmethod
-    def read(cls, query: str, tokens: Sequence[Token], *, cut: bool) -> _Text | None:
-        """Find the places. None where the tokens are not those of a plain query."""
-        tokens = _unwrapped(tokens)
-        if not tokens:
-            return None
-        top = _at_top(tokens)
-        last = _cut_place(tokens, top) if cut else len(tokens)
-        if last is None:
-            return None
-        select = next((place for place in top if _is(tokens[place], "SELECT")), None)
-        order = next((place for place in reversed(top) if place < last and _is(tokens[place], "ORDER_BY")), None)
-        keys = _split(tokens, order + 1, last) if order is not None else ()
-        outputs: tuple[tuple[Token, ...], ...] = ()
-        if select is not None:
-            begin = select + 1
-            while begin < len(tokens) and _is(tokens[begin], "DISTINCT", "ALL"):
-                begin += 1
-            stop = next((place for place in top if place >= begin and _ends_outputs(tokens, place)), last)
-            outputs = _split(tokens, begin, min(stop, last))
-        return cls(
-            query=query,
-            start=tokens[0].start,
-            end=tokens[last - 1].end + 1,
-            outputs=outputs,
-            keys=keys,
-            begins_with_from=select is None and _is(tokens[0], "FROM"),
-        )
-
-    @property
-    def uncut(self) -> str:
-        """The query without LIMIT and OFFSET."""
-        return self.query[self.start : self.end]
-
-    def with_column(self, column: str) -> str:
-        """The uncut query with one output column more, the last."""
-        if self.begins_with_from:
-            return f"SELECT *, {column} {self.uncut}"
-        place = self.outputs[-1][-1].end + 1
-        return f"{self.query[self.start : place]}, {column}{self.query[place : self.end]}"
-
-    def slice(self, tokens: Sequence[Token], *, space: bool = False) -> str:
-        """The text from the first to the last of these tokens; with a leading blank if asked and not empty."""
-        if not tokens:
-            return ""
-        return " " * space + self.query[tokens[0].start : tokens[-1].end + 1]
-
-    def bare_outputs(self, outputs: Sequence[exp.Expr]) -> list[str]:
-        """The output expressions without their aliases."""
-        from sqlglot import exp
-
-        texts: list[str] = []
-        for tokens, output in zip(self.outputs, outputs, strict=True):
-            bare = tokens
-            if isinstance(output, exp.Alias):
-                bare = tokens[:-2] if len(tokens) > 2 and _is(tokens[-2], "ALIAS") else tokens[:-1]
-            texts.append(self.slice(bare))
-        return texts
-
-    def replaced(self, tokens: Sequence[Token], aliases: dict[str, str]) -> str:
-        """The text of these tokens with aliases replaced by what they stand for."""
-        parts: list[str] = []
-        place = tokens[0].start
-        for index, token in enumerate(tokens):
-            qualified = index > 0 and _is(tokens[index - 1], "DOT")
-            called = index + 1 < len(tokens) and _is(tokens[index + 1], "L_PAREN")
-            parts.append(self.query[place : token.start])
-            name = token.text.lower()
-            plain = name in aliases and not qualified and not called and not _is(token, "STRING")
-            parts.append(aliases[name] if plain else self.query[token.start : token.end + 1])
-            place = token.end + 1
-        return "".join(parts)
-
-
-def _is(token: Token, *names: str) -> bool:
-    return token.token_type.name in names
-
-
-def _unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Without trailing semicolons, and without parentheses round the whole."""
-    while tokens and _is(tokens[-1], "SEMICOLON"):
-        tokens = tokens[:-1]
-    while tokens and _is(tokens[0], "L_PAREN") and _is(tokens[-1], "R_PAREN"):
-        depth = 0
-        for place, token in enumerate(tokens):
-            depth += _is(token, "L_PAREN") - _is(token, "R_PAREN")
-            if depth == 0 and place < len(tokens) - 1:
-                return tokens
-        tokens = tokens[1:-1]
-    return tokens
-
-
-def _at_top(tokens: Sequence[Token]) -> list[int]:
-    """Places of the tokens outside all parentheses."""
-    places: list[int] = []
-    depth = 0
-    for place, token in enumerate(tokens):
-        if _is(token, "L_PAREN", "L_BRACKET", "L_BRACE"):
-            depth += 1
-        elif _is(token, "R_PAREN", "R_BRACKET", "R_BRACE"):
-            depth -= 1
-        elif depth == 0:
-            places.append(place)
-    return places
-
-
-def _cut_place(tokens: Sequence[Token], top: Sequence[int]) -> int | None:
-    """Where the last run of LIMIT, OFFSET or FETCH clauses begins."""
-    cuts = [place for place in top if _is(tokens[place], "LIMIT", "OFFSET", "FETCH")]
-    barrier = max(
-        (place for place in top if _is(tokens[place], "ORDER_BY", "FROM", "UNION", "EXCEPT", "INTERSECT")), default=-1
-    )
-    return next((place for place in cuts if place > barrier), None)
-
-
-def _ends_outputs(tokens: Sequence[Token], place: int) -> bool:
-    if _is(tokens[place], "FROM"):
-        return not _is(tokens[place - 1], "DISTINCT")  # not that of IS DISTINCT FROM
-    return _is(
-        tokens[place], "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY"
-    )
-
-
-def _split(tokens: Sequence[Token], start: int, stop: int) -> tuple[tuple[Token, ...], ...]:
-    """The tokens between two places, split at the commas outside parentheses."""
-    parts: list[tuple[Token, ...]] = []
-    depth, begin = 0, start
-    for place in range(start, stop):
-        token = tokens[place]
-        if _is(token, "L_PAREN", "L_BRACKET", "L_BRACE"):
-            depth += 1
-        elif _is(token, "R_PAREN", "R_BRACKET", "R_BRACE"):
-            depth -= 1
-        elif depth == 0 and _is(token, "COMMA"):
-            parts.append(tuple(tokens[begin:place]))
-            begin = place + 1
-    parts.append(tuple(tokens[begin:stop]))
-    return tuple(part for part in parts if part)
+def _carried_out(inside: OrderedInside, dialect: str, offset: int, width: int) -> Iterator[TieProbe]:
+    """Probes of a query that is nothing but a LIMIT over an ordered one: those of the ordered one."""
+    inner_width = width if inside.names is None else inside.width
+    for probe in tie_probes(inside.alone, dialect, inner_width):
+        if probe.ordered:
+            yield replace(probe, offset=probe.offset + offset, shown=inside.names)

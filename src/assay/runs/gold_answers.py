@@ -1,0 +1,108 @@
+"""What a gold query says the answer is: its rows, their order, its ties. Worked out once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.comparison import Answer, compare
+from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
+from assay.runs.inner_ties import different, inner_choices
+from assay.runs.tie_seeing import answer_with_ties
+from assay.runs.watching import WatchedExecutor
+from assay.sql import may_be_cut, read_shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldAnswer:
+    """What one gold query says the answer is."""
+
+    answer: Answer
+    others: tuple[Answer, ...] = ()
+    """As right as ``answer``: what gold gives where it chooses other rows that tie inside of it."""
+    strict_order: bool = False
+    ambiguity: Ambiguity | None = None
+
+    def compare(self, predicted: Result, options: ComparisonOptions) -> Comparison:
+        """The comparison with the answer that the prediction matches, else with the one that gold itself gave."""
+        comparison = _compared(predicted, self.answer, options)
+        briefly = replace(options, near_misses=False)
+        for other in self.others:
+            if comparison.equal:
+                break
+            found = compare(predicted, other, briefly)
+            comparison = found if found.equal else comparison
+        return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
+
+
+def _compared(predicted: Result, answer: Answer, options: ComparisonOptions) -> Comparison:
+    """As `compare`, but no answer gets out of the rate by rows on which the search for an order of columns ends.
+
+    Gold's own rows with their columns in reverse are as hard to find as any right answer. Where they are found, a
+    right answer would have been; where they are not, gold is what cannot be decided by.
+    """
+    comparison = compare(predicted, answer, options)
+    if comparison.decided:
+        return comparison
+    gold = answer.result
+    mirrored = gold
+    if options.columns == "any":
+        mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
+    if not compare(mirrored, answer, replace(options, near_misses=False, sample_rows=0)).decided:
+        return comparison
+    reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
+    return replace(comparison, decided=True, provoked=True, reason=reason)
+
+
+class GoldAnswers:
+    """The answers of gold queries on one executor, each worked out once."""
+
+    def __init__(self, executor: WatchedExecutor) -> None:
+        self._executor = executor
+        self._answers: dict[tuple[str, str], GoldAnswer] = {}
+
+    def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
+        """The answer of a gold query that gave this result."""
+        key = (url.text, execution.query)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._work_out(url, execution.query, gold)
+            if self._executor.trouble is None:  # else the next case may see more
+                self._answers[key] = known
+        return known
+
+    def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
+        """How far gold is open is a fact of the case, also where the answer could not be compared."""
+        cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
+        found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
+        return next((ambiguity for ambiguity in found if ambiguity is not None), None)
+
+    def _work_out(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        own = self._outermost(url, query, gold)
+        inner = inner_choices(self._executor, url, query, gold) if may_be_cut(query) else None
+        if inner is None:
+            return own
+        answers = [own.answer]
+        for text in inner.queries:
+            result = self._executor.execute(url, text).result
+            if result is not None:
+                answers.append(self._outermost(url, text, result).answer)
+        answers += [Answer.bag(result) for result in inner.results]
+        others = tuple(different(answers))[1:]
+        if not others and (inner.complete or not inner.tied):
+            return own
+        ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
+        return replace(own, others=others, ambiguity=ambiguity)
+
+    def _outermost(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        """The answer as far as the outermost query leaves it open."""
+        shape = read_shape(query, self._executor.dialect(url))
+        if not shape.ordered and not shape.limited:
+            return GoldAnswer(answer=Answer.bag(gold))
+        if shape.parsed and not (shape.limited and not gold.rows):
+            answer = answer_with_ties(self._executor, url, query, gold, limited=shape.limited)
+            if answer is not None:
+                return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
+        if not shape.ordered:
+            return GoldAnswer(answer=Answer.bag(gold))
+        return GoldAnswer(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)
