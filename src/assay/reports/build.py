@@ -185,7 +185,8 @@ class _Builder:
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")
             rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
-            yield f"In {plural(vacuous, 'case')} both results are empty, which says little.{rest}"
+            said = "both results are empty or computed over no rows, which says little"
+            yield f"In {plural(vacuous, 'case')} {said}.{rest}"
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
             yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."

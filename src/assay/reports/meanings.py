@@ -48,7 +48,7 @@ NEAR_MISSES: Mapping[str, str] = {
 }
 
 FLAGS: Mapping[str, str] = {
-    "vacuous": "both results are empty: equal, and saying little",
+    "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
     "ambiguous_gold": "gold does not determine its answer: its LIMIT cuts through a tie",
     "nondeterministic": "the query reads a clock or random numbers",
     "truncated": "a cap cut a result",

@@ -26,6 +26,7 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions, Metric, QueryRequest
+from assay.runs.vacuous import see_vacuity
 from assay.sql import TieProbe, is_nondeterministic, may_be_cut, read_shape, tie_probe
 
 
@@ -109,6 +110,8 @@ class CaseJudge:
             comparison, index, strict_order = None, None, False
         else:
             comparison, index, strict_order = self._compare(case, url, golds, predicted)
+        if comparison is not None and index is not None and predicted is not None:
+            comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
         flags = self._flags(url, golds, predicted, comparison)
         if strict_order:
             flags |= {"strict_order"}

@@ -6,6 +6,7 @@ from assay.sql.mysql import read_mysql
 from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, warm_up
 from assay.sql.statement import StatementReading, read_statement
 from assay.sql.ties import TieProbe, tie_probe
+from assay.sql.vacuity import nothing_probe
 
 __all__ = [
     "QueryContents",
@@ -15,6 +16,7 @@ __all__ = [
     "TieProbe",
     "is_nondeterministic",
     "may_be_cut",
+    "nothing_probe",
     "read_contents",
     "read_mysql",
     "read_shape",
