@@ -38,13 +38,13 @@ def drawn(record: RunDiff, width: int = 100, *, cases: int | None = None) -> str
 
 def test_a_better_run_is_called_better_with_difference_interval_and_significance() -> None:
     assert view_of_diff(diff()).sentence == (
-        "Better: match rose by 2.3 points [0.8, 3.9], from 71.2 % to 73.5 % over 1,034 cases; p = 0.003"
+        "Better: match rose by 2.3 points [+0.8, +3.9], from 71.2 % to 73.5 % over 1,034 cases; p = 0.003"
     )
 
 
 def test_a_worse_run_is_called_worse_by_how_much_it_fell() -> None:
     assert view_of_diff(diff(metrics=(WORSE,))).sentence == (
-        "Worse: match fell by 2.3 points [0.8, 3.9], from 73.5 % to 71.2 % over 1,034 cases; p = 0.003"
+        "Worse: match fell by 2.3 points [-3.9, -0.8], from 73.5 % to 71.2 % over 1,034 cases; p = 0.003"
     )
 
 
@@ -52,7 +52,7 @@ def test_without_significance_it_says_what_would_have_been_seen_and_what_it_woul
     view = view_of_diff(diff(metrics=(UNCLEAR,)))
     assert view.direction == "unclear"
     assert view.sentence == (
-        "No difference that these 120 cases can show: match rose by 1.7 points [-4.2, 7.5], from 60.0 % to 61.7 %; "
+        "No difference that these 120 cases can show: match rose by 1.7 points [-4.2, +7.5], from 60.0 % to 61.7 %; "
         "p = 0.79; a difference below 7.1 points would probably go unnoticed; some 880 cases would be needed for the "
         "one observed"
     )
@@ -70,7 +70,7 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     same = metric(baseline=0.7, candidate=0.7, difference=0.0, low=-0.004, high=0.004, gained=0, lost=0, p_value=1.0)
     view = view_of_diff(diff(metrics=(replace(same, detectable=0.009, cases_needed=None),)))
     assert view.direction == "unclear"
-    assert "match is 70.0 % in both, and no case changed, a difference of 0 points [-0.4, 0.4]" in view.rest
+    assert "match is 70.0 % in both, and no case changed, a difference of 0 points [-0.4, +0.4]" in view.rest
     assert "would be needed" not in view.rest
 
 
@@ -273,7 +273,6 @@ def test_points(value: float | None, text: str) -> None:
 
 def test_an_interval_in_points_has_signs_where_a_table_needs_them() -> None:
     assert points_interval(-0.01, 0.02) == "[-1.0, +2.0]"
-    assert points_interval(0.01, 0.02, signed=False) == "[1.0, 2.0]"
     assert points_interval(None, None) == ""
 
 

@@ -22,6 +22,7 @@ from assay.comparison.permutation import (
     key_rows,
     same_rows,
 )
+from assay.comparison.reason import Finding
 from assay.comparison.tolerance import Clusters, cluster_numbers, pair_rows
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
@@ -232,7 +233,7 @@ class _Difference:
             aligned=aligned,
             near_misses=close,
             ambiguous=self.answer.ambiguous,
-            reason=self._reason(missing, extra, mapping, tuple(miss.detail for miss in close)),
+            reason=self._reason(missing, extra, mapping, aligned, close),
         )
 
     def _mapping(self, ours: list[Column], theirs: list[Column], cells: int) -> tuple[int | None, ...]:
@@ -279,32 +280,25 @@ class _Difference:
         rest = [cell for column, cell in enumerate(row) if column not in mapping]
         return (*(row[column] for column in mapping if column is not None), *rest)
 
-    def _reason(self, missing: int, extra: int, mapping: tuple[int | None, ...], close: tuple[str, ...]) -> str:
-        gold, predicted = self.answer.result, self.predicted
-        hint = f" ({close[0]})" if close else ""
-        ours, theirs = gold.column_count, predicted.column_count
-        # An empty result of a source that names no columns says nothing about columns.
-        if ours != theirs and ours and theirs:
-            return f"the prediction returns {_count(theirs, 'column')} where gold has {ours}{hint}"
-        if len(gold.rows) != len(predicted.rows):
-            return (
-                f"the prediction returns {_count(len(predicted.rows), 'row')} where gold has {len(gold.rows):,}{hint}"
-            )
-        if missing == 0 and extra == 0 and None in mapping:
-            # All rows are alike as far as columns find a counterpart: what is wrong is those that find none.
-            lone = mapping.count(None)
-            have = "has" if lone == 1 else "have"
-            return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
-        if missing == 0 and extra == 0 and self.answer.ordered:
-            return f"the rows are gold's, but not in the order that gold's ORDER BY gives{hint}"
-        if missing == len(gold.rows):
-            which = "gold's row is not" if missing == 1 else f"none of gold's {missing:,} rows is"
-            return f"{which} found in the prediction{hint}"
-        return f"{missing:,} of gold's {_count(len(gold.rows), 'row')} not found in the prediction{hint}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    def _reason(
+        self,
+        missing: int,
+        extra: int,
+        mapping: tuple[int | None, ...],
+        aligned: Sequence[AlignedRow],
+        close: Sequence[NearMiss],
+    ) -> str:
+        return Finding(
+            gold=self.answer.result,
+            predicted=self.predicted,
+            ordered=self.answer.ordered,
+            mapping=mapping,
+            missing=missing,
+            extra=extra,
+            aligned=aligned,
+            close=close,
+            options=self.options,
+        ).reason()
 
 
 def _partners(wanted: Sequence[tuple[object, ...]], rows: Sequence[tuple[object, ...]]) -> list[int | None]:

@@ -44,7 +44,7 @@ class Match:
 
 
 class NonEmptyMatch(Match):
-    """`match` over the cases that say something: None where both results are empty."""
+    """`match` over the cases that say something: None where both results are empty, or computed over no rows."""
 
     name: ClassVar[str] = "non_empty_match"
     label: ClassVar[str] = "Execution accuracy, non-empty"
@@ -52,7 +52,7 @@ class NonEmptyMatch(Match):
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, without the vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
-            message = "both results are empty: equal, but saying nothing"
+            message = f"equal, but saying little: {comparison.reason}"
             return unscored(self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message))
         return super().score(case, prediction, executions, comparison)
 

@@ -85,7 +85,7 @@ class Comparison:
     aligned: tuple[AlignedRow, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     vacuous: bool = False
-    """Both results are empty: equal, and saying nothing."""
+    """Equal, and saying little: both results are empty, or one row that both queries computed over no rows."""
     ambiguous: bool = False
     """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
     decided: bool = True

@@ -160,6 +160,19 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forgiven:
+    """What accuracy would be if one kind of near miss were forgiven. It replaces no verdict."""
+
+    kind: str
+    """A `NearMissKind`."""
+    count: int
+    """Cases that would then be right."""
+    rate: Rate
+    """Of `match`, with these cases right."""
+    case_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionTotals:
     """What selections add to the numbers of a run. All is over scored turns."""
 
@@ -232,6 +245,8 @@ class Aggregates:
     failures: tuple[Count, ...]
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
+    forgiven: tuple[Forgiven, ...] = ()
+    """Those that some case would need, in the order of their kinds; none where `match` was not computed."""
     selection: SelectionTotals | None = None
     """For SDMX runs only."""
     repeats: RepeatTotals | None = None

@@ -121,6 +121,7 @@ class _Builder:
             disagreements=self.disagreement_rows(),
             near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES, facet="near"),
             flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
+            forgiven=self.forgiven_rows(),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
             causes=self.count_rows(numbers.causes, {}, facet="cause"),
             slowest=self.slowest(),
@@ -185,7 +186,8 @@ class _Builder:
         if vacuous:
             without = self.figure(numbers.overall, "non_empty_match")
             rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
-            yield f"In {plural(vacuous, 'case')} both results are empty, which says little.{rest}"
+            said = "both results are empty or computed over no rows, which says little"
+            yield f"In {plural(vacuous, 'case')} {said}.{rest}"
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
             yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."
@@ -278,6 +280,17 @@ class _Builder:
             )
             for name, count in named
         )
+
+    def forgiven_rows(self) -> tuple[CountRow, ...]:
+        """What accuracy would be if one kind of near miss were forgiven, each as a row of its cases."""
+        rows = []
+        for one in self.numbers.forgiven:
+            label = meanings.FORGIVEN.get(one.kind, words(one.kind))
+            count = Count(name=one.kind, count=one.count, case_ids=one.case_ids)
+            said = meanings.NEAR_MISSES.get(one.kind, "")
+            row = self.count_row(count, f"{label}: {percent(one.rate.value)} {interval(one.rate)}".strip(), said)
+            rows.append(replace(row, facet=("near", words(one.kind))))
+        return tuple(rows)
 
     def count_row(
         self, count: Count, name: str, meaning: str, *, blame: str | None = None, example: str | None = None

@@ -156,23 +156,20 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
 
 
 def _movement(metric: str, one: MetricDiff) -> str:
-    """``match rose by 2.3 points [0.8, 3.9], from 71.2 % to 73.5 %``."""
+    """``match fell by 2.3 points [-3.9, -0.8], from 73.5 % to 71.2 %``.
+
+    The interval is signed like every paired difference: the candidate less the baseline.
+    """
     difference = one.difference or 0.0
+    bounds = points_interval(one.low, one.high)
     if not difference:
-        bounds = points_interval(one.low, one.high, signed=False)
         changed = one.gained + one.lost
         why = f"{plural(one.gained, 'case')} gained, {one.lost:,} lost" if changed else "and no case changed"
         ending = f", a difference of 0 points {bounds}" if bounds else ""
         return f"{metric} is {percent(one.candidate)} in both, {why}{ending}"
-    low, high = (one.low, one.high) if difference > 0 else (_negated(one.high), _negated(one.low))
-    bounds = points_interval(low, high, signed=False)
     size = f"{points(difference, signed=False)} points{' ' if bounds else ''}{bounds}"
     verb = "rose" if difference > 0 else "fell"
     return f"{metric} {verb} by {size}, from {percent(one.baseline)} to {percent(one.candidate)}"
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def _own_notes(one: MetricDiff | None, direction: Direction) -> Iterable[str]:

@@ -25,12 +25,9 @@ def points(value: float | None, *, signed: bool = True) -> str:
     return f"+{size}" if exact > 0 else f"-{size}" if exact < 0 else size
 
 
-def points_interval(low: float | None, high: float | None, *, signed: bool = True) -> str:
-    """``[+0.8, +3.9]``, or nothing where there is none. Without ``signed`` only negative bounds carry a sign."""
-    if low is None or high is None:
-        return ""
-    ends = (points(end) for end in (low, high))
-    return "[" + ", ".join(end if signed else end.removeprefix("+") for end in ends) + "]"
+def points_interval(low: float | None, high: float | None) -> str:
+    """``[-9.8, +0.7]``, or nothing where there is none: signed like the difference, the candidate less the baseline."""
+    return "" if low is None or high is None else f"[{points(low)}, {points(high)}]"
 
 
 def p_text(value: float | None, *, alpha: float) -> str:

@@ -47,8 +47,19 @@ NEAR_MISSES: Mapping[str, str] = {
     "sign": "only the sign differs",
 }
 
+FORGIVEN: Mapping[str, str] = {
+    "superset_columns": "extra columns",
+    "column_order_only": "order of columns",
+    "duplicates_only": "duplicates",
+    "order_only": "order of rows",
+    "rounding_only": "rounding",
+    "type_only": "number or date spelt as text",
+    "case_or_whitespace_only": "letter case and blanks",
+}
+"""What a case is right but for."""
+
 FLAGS: Mapping[str, str] = {
-    "vacuous": "both results are empty: equal, and saying little",
+    "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
     "ambiguous_gold": "gold does not determine its answer: its LIMIT cuts through a tie",
     "nondeterministic": "the query reads a clock or random numbers",
     "truncated": "a cap cut a result",

@@ -309,6 +309,8 @@ class RunView:
     slowest: tuple[SlowRow, ...]
     facts: tuple[Fact, ...]
     cases: tuple[CaseView, ...]
+    forgiven: tuple[CountRow, ...] = ()
+    """Near misses that somebody may forgive, each named with what accuracy would then be."""
     wrong_terms: tuple[CountRow, ...] = ()
     """What is known of selected terms that are wrong."""
     time_states: tuple[CountRow, ...] = ()
@@ -354,6 +356,7 @@ class RunView:
             ("wrong terms, by what is known of them", self.wrong_terms),
             ("selected periods beside the target's", self.time_states),
             ("near misses", self.near_misses),
+            (FORGIVEN_TITLE, self.forgiven),
             ("causes", self.causes),
             ("flags", self.flags),
         )
@@ -383,6 +386,9 @@ class RunView:
             )
             if cases
         )
+
+
+FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
 
 def only_by(says: str, denies: str) -> str:

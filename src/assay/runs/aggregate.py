@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Protocol, TypeAlias
 
@@ -22,6 +23,7 @@ from assay.model import (
     TimeSummary,
     UsageTotals,
 )
+from assay.runs.forgiven import forgiven_of
 from assay.runs.spread import ANSWER_TIME, spreads_of
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
@@ -69,6 +71,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         near_misses=counts_of(evidence, near_misses_of),
         failures=counts_of(evidence, failures_of),
         causes=counts_of(evidence, causes_of),
+        forgiven=forgiven_of(evidence, partial(rate_of, binary=True, confidence=confidence)),
         usage=usage_of([item.prediction for item in evidence]),
         times=spreads_of(evidence, times),
     )

@@ -25,6 +25,7 @@ from assay.model.blame import befalls
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.gold_answers import GoldAnswer, GoldAnswers
 from assay.runs.luck import Luck
+from assay.runs.vacuous import see_vacuity
 from assay.runs.verdicts import Finding, blame, is_no_query
 from assay.runs.watching import QueryExecutor, WatchedExecutor
 from assay.sql import is_nondeterministic, may_be_cut
@@ -85,6 +86,8 @@ class CaseJudge:
             comparison, index, known = None, None, None
         else:
             comparison, index, known = self._compare(case, url, golds, predicted)
+        if comparison is not None and index is not None and predicted is not None:
+            comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
         ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
         flags = self._flags(url, golds, predicted, comparison)
         if ambiguity is not None:

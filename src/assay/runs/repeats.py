@@ -29,6 +29,7 @@ from assay.runs.aggregate import (
     rate_of,
     usage_of,
 )
+from assay.runs.forgiven import forgiven_of
 from assay.runs.spread import ANSWER_TIME, spreads_of
 from assay.stats import pass_all_k, pass_at_k
 
@@ -89,6 +90,10 @@ def aggregate_answers(
         near_misses=cases_of(evidence, near_misses_of),
         failures=cases_of(evidence, failures_of),
         causes=cases_of(evidence, causes_of),
+        forgiven=forgiven_of(
+            evidence,
+            lambda values: rate_of(mean_of_each(_split(values, sizes)), binary=False, confidence=confidence),
+        ),
         repeats=repeat_totals(evidence, asked=repeats, confidence=confidence),
         usage=usage_of([item.prediction for item in evidence]),
         times=spreads_of(evidence, times),

@@ -7,6 +7,7 @@ from assay.sql.mysql import read_mysql
 from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, same_text, warm_up
 from assay.sql.statement import StatementReading, read_statement
 from assay.sql.ties import TieProbe, tie_probes, visible_keys
+from assay.sql.vacuity import nothing_probe
 
 __all__ = [
     "InnerLimit",
@@ -19,6 +20,7 @@ __all__ = [
     "inner_limits",
     "is_nondeterministic",
     "may_be_cut",
+    "nothing_probe",
     "read_contents",
     "read_mysql",
     "read_shape",

@@ -1,0 +1,59 @@
+"""Does a match say anything? One row of NULL and 0 that both queries computed over no rows does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from assay.model import Comparison, DatabaseUrl, Execution, Row
+from assay.sql import nothing_probe
+
+
+class ExecutesQueries(Protocol):
+    """What is needed of the worker's executor."""
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query."""
+        ...
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        ...
+
+
+def see_vacuity(
+    executor: ExecutesQueries, url: DatabaseUrl, gold: Execution, predicted: Execution, comparison: Comparison
+) -> Comparison:
+    """The comparison, vacuous where it matches one row that both queries computed over no rows.
+
+    Both: where one of the two found rows, the match tells the queries apart from those that find
+    others. Only rows of nothing but NULL and 0 are looked into, by executing each query once more
+    with a column that says it; where that cannot be, the match counts as one that says something.
+    """
+    if not comparison.equal or comparison.vacuous:
+        return comparison
+    if not (_over_nothing(executor, url, gold) and _over_nothing(executor, url, predicted)):
+        return comparison
+    reason = f"{comparison.reason}; both queries computed it over no rows"
+    return replace(comparison, vacuous=True, reason=reason)
+
+
+def _over_nothing(executor: ExecutesQueries, url: DatabaseUrl, execution: Execution) -> bool:
+    row = _row_of_nothing(execution)
+    if row is None:
+        return False
+    probe = nothing_probe(execution.query, executor.dialect(url))
+    if probe is None:
+        return False
+    seen = executor.execute(url, probe).result
+    # The probe must give what the query itself gave, or it is another query.
+    return seen is not None and len(seen.rows) == 1 and seen.rows[0][:-1] == row and seen.rows[0][-1] == 1
+
+
+def _row_of_nothing(execution: Execution) -> Row | None:
+    """The only row of a result, if all of its cells are NULL or 0."""
+    result = execution.result
+    if result is None or len(result.rows) != 1:
+        return None
+    row = result.rows[0]
+    return row if all(cell is None or cell == 0 for cell in row) else None

@@ -1,0 +1,105 @@
+"""Which rows does a conditional aggregate take? Those that its condition lets through.
+
+``COUNT(CASE WHEN c THEN 1 END)``, ``SUM(CASE WHEN c THEN x ELSE 0 END)``, ``SUM(c)``,
+``SUM((c) * x)``, ``COUNT(c OR NULL)``: whoever writes these filters inside the aggregate. The rows
+beside the condition add nothing to its value: they are no more under the aggregate than those that
+a WHERE leaves out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_BY_NAME_ONLY = frozenset({"total", "json_group_array", "json_group_object", "product", "fsum", "favg", "mode"})
+"""Aggregates that the parser takes for any function."""
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether this is a call of an aggregate function (a window around it is not seen here)."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _BY_NAME_ONLY
+    return isinstance(node, exp.AggFunc)
+
+
+def argument_of(aggregate: exp.Expr) -> exp.Expr | None:
+    """What is aggregated; None for ``COUNT(*)``."""
+    from sqlglot import exp
+
+    found = aggregate.this
+    if isinstance(aggregate, exp.Anonymous):
+        found = aggregate.expressions[0] if aggregate.expressions else None
+    return None if not isinstance(found, exp.Expr) or isinstance(found, exp.Star) else found
+
+
+def counted_rows(aggregate: exp.Expr) -> exp.Expr | None:
+    """The condition on the rows that this aggregate takes; None where it takes all."""
+    from sqlglot import exp
+
+    argument = argument_of(aggregate)
+    if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+        argument = argument.expressions[0]
+    if argument is None:
+        return None
+    if isinstance(aggregate, (exp.CountIf, exp.LogicalOr)):
+        return argument.copy()
+    return _taken(argument, zero_counts=isinstance(aggregate, exp.Count))
+
+
+def _taken(argument: exp.Expr, *, zero_counts: bool) -> exp.Expr | None:
+    """Where this value is taken: not NULL, and no 0 either unless a 0 counts as any other value. None: always."""
+    from sqlglot import exp
+
+    if isinstance(argument, (exp.Paren, exp.Cast, exp.Neg, exp.Round, exp.Abs, exp.Div, exp.IntDiv)):
+        return _taken(argument.this, zero_counts=zero_counts)
+    if isinstance(argument, exp.Coalesce):
+        rest = argument.expressions
+        return None if zero_counts or not all(map(_is_zero_or_null, rest)) else _taken(argument.this, zero_counts=False)
+    if isinstance(argument, exp.Mul):
+        sides = [_taken(side, zero_counts=zero_counts) for side in (argument.this, argument.expression)]
+        found = [side for side in sides if side is not None]
+        return exp.and_(*found) if found else None
+    if isinstance(argument, (exp.Case, exp.If)):
+        return _taken_cases(argument, zero_counts=zero_counts)
+    if zero_counts:
+        # COUNT(c OR NULL): NULL wherever c does not hold.
+        ored = isinstance(argument, exp.Or) and any(isinstance(side, exp.Null) for side in argument.flatten())
+        return argument.copy() if ored else None
+    return argument.copy() if isinstance(argument, (exp.Predicate, exp.Connector, exp.Not)) else None
+
+
+def _taken_cases(choice: exp.Case | exp.If, *, zero_counts: bool) -> exp.Expr:
+    """The same choice, of 1 where its value is taken and of NULL where it is not."""
+    from sqlglot import exp
+
+    taken = exp.Case(this=choice.this.copy()) if isinstance(choice, exp.Case) and choice.this else exp.Case()
+    branches = choice.args["ifs"] if isinstance(choice, exp.Case) else [choice]
+    for branch in branches:
+        taken = taken.when(branch.this.copy(), _mark(branch.args["true"], zero_counts=zero_counts), copy=False)
+    default = choice.args.get("default" if isinstance(choice, exp.Case) else "false")
+    if default is not None:
+        taken = taken.else_(_mark(default, zero_counts=zero_counts), copy=False)
+    return exp.EQ(this=taken, expression=exp.Literal.number(1))
+
+
+def _mark(value: exp.Expr, *, zero_counts: bool) -> exp.Expr:
+    from sqlglot import exp
+
+    if isinstance(value, exp.Null) or (not zero_counts and _is_zero_or_null(value)):
+        return exp.null()
+    condition = _taken(value, zero_counts=zero_counts)
+    one = exp.Literal.number(1)
+    return one if condition is None else exp.Case().when(condition, one)
+
+
+def _is_zero_or_null(value: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    value = value.unnest()
+    if isinstance(value, exp.Literal) and value.is_number:
+        return float(value.name) == 0
+    return isinstance(value, exp.Null) or (isinstance(value, exp.Boolean) and not value.this)

@@ -1,0 +1,67 @@
+"""Put together when a value comes from nothing: conditions that are known, or to be worked out by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Condition: TypeAlias = Union["exp.Expr", bool, None]
+"""When a value comes from nothing; None of a constant, which comes from nowhere."""
+
+
+def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition:
+    """Of the rows that are counted, none holds a value that comes from something."""
+    from sqlglot import exp
+
+    if from_nothing is True:
+        return True
+    held = None if from_nothing is None or from_nothing is False else exp.not_(from_nothing)
+    parts = [part for part in (counted, held) if part is not None]
+    if not parts:
+        return exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+    one = exp.Case().when(exp.and_(*parts), exp.Literal.number(1))
+    return exp.EQ(this=exp.Count(this=one), expression=exp.Literal.number(0))
+
+
+def all_of(conditions: Iterable[Condition]) -> Condition:
+    """All values come from nothing, constants aside."""
+    from sqlglot import exp
+
+    found = [condition for condition in conditions if condition is not None]
+    if not found:
+        return None
+    if any(condition is False for condition in found):
+        return False
+    open_ones = [condition for condition in found if not isinstance(condition, bool)]
+    return exp.and_(*open_ones) if open_ones else True
+
+
+def any_of(conditions: Iterable[Condition]) -> Condition:
+    """Some value comes from nothing."""
+    from sqlglot import exp
+
+    found = [condition for condition in conditions if condition is not None]
+    if not found:
+        return None
+    if any(condition is True for condition in found):
+        return True
+    open_ones = [condition for condition in found if not isinstance(condition, bool)]
+    return exp.or_(*open_ones) if open_ones else False
+
+
+def as_number(condition: Condition) -> exp.Expr:
+    from sqlglot import exp
+
+    if condition is None or isinstance(condition, bool):
+        return exp.Literal.number(int(bool(condition)))
+    return exp.Case().when(condition, exp.Literal.number(1)).else_(exp.Literal.number(0))
+
+
+def is_one(number: exp.Expr, *, absent: int = 0) -> exp.Expr:
+    from sqlglot import exp
+
+    known = exp.Coalesce(this=number, expressions=[exp.Literal.number(absent)])
+    return exp.EQ(this=known, expression=exp.Literal.number(1))

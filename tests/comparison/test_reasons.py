@@ -1,0 +1,76 @@
+"""The sentence that says how a wrong answer differs: once, properly counted, with the values where one cell differs."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from assay.comparison import Answer, compare
+from assay.model import ComparisonOptions, Result, Row
+
+
+def _reason(gold: list[Row], predicted: list[Row], *, ordered: bool = False, names: tuple[str, ...] = ()) -> str:
+    columns = names or tuple(f"c{place}" for place in range(len(gold[0])))
+    ours = Result(columns=columns, rows=tuple(gold))
+    theirs = Result(columns=tuple(f"p{place}" for place in range(len(predicted[0]))), rows=tuple(predicted))
+    found = compare(theirs, Answer.strict(ours) if ordered else ours, ComparisonOptions())
+    assert not found.equal
+    return found.reason
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "said"),
+    [
+        ([(13,)], [(0,)], "one cell differs: gold 13, predicted 0"),
+        ([(None,)], [(0,)], "one cell differs: gold NULL, predicted 0"),
+        ([("O'Hara",)], [("x",)], "one cell differs: gold 'O''Hara', predicted 'x'"),
+        ([(5, 13)], [(5, 14)], "one cell differs in gold's column c1: gold 13, predicted 14"),
+        ([(13, 5)], [(5, 14)], "one cell differs in gold's column c0: gold 13, predicted 14"),
+        (
+            [(1, 3), (2, 4), (3, 5)],
+            [(3, 5), (2, 9), (1, 3)],
+            "one cell of 3 rows differs in gold's column c1: gold 4, predicted 9",
+        ),
+        ([(1, 2)], [(3, 4)], "gold's row is not found in the prediction"),
+        ([(1,), (2,)], [(3,), (4,)], "none of gold's 2 rows is found in the prediction"),
+        ([(1, 1), (2, 2), (3, 3)], [(1, 1), (5, 6), (7, 8)], "2 of gold's 3 rows are not found in the prediction"),
+        ([(1, 1), (2, 2)], [(1, 1), (5, 6)], "1 of gold's 2 rows is not found in the prediction"),
+    ],
+)
+def test_the_difference_is_said_with_its_values_or_its_counts(gold: list[Row], predicted: list[Row], said: str) -> None:
+    assert _reason(gold, predicted) == said
+
+
+def test_a_wrong_order_is_said_once() -> None:
+    said = _reason([(1,), (2,)], [(2,), (1,)], ordered=True)
+    assert said == "the rows are gold's, but not in the order that gold's ORDER BY gives"
+
+
+def test_text_is_told_from_the_number_it_spells() -> None:
+    assert _reason([(7,)], [("7",)]).startswith("one cell differs: gold 7, predicted '7' (")
+
+
+def test_a_long_value_is_cut() -> None:
+    said = _reason([("x" * 500,)], [(10**5000,)])
+    assert len(said) < 200
+
+
+def test_no_sentence_counts_nothing_and_every_shown_pair_of_values_differs() -> None:
+    generator = random.Random(3)
+    seen = 0
+    for _ in range(3_000):
+        width, count = generator.randint(1, 3), generator.randint(1, 4)
+        gold = [tuple(generator.choice([0, 1, 2.5, None, "a"]) for _ in range(width)) for _ in range(count)]
+        predicted = [tuple(generator.choice([0, 1, 2.5, None, "a"]) for _ in range(width)) for _ in range(count)]
+        ours, theirs = (Result(columns=("a", "b", "c")[:width], rows=tuple(rows)) for rows in (gold, predicted))
+        found = compare(theirs, ours)
+        if found.equal:
+            continue
+        assert not found.reason.startswith("0 ")
+        if found.reason.startswith("one cell"):
+            seen += 1
+            values = found.reason.split(": gold ")[1].split(" (")[0].split(", predicted ")
+            assert values[0] != values[1]
+            assert max(found.missing_rows, found.extra_rows) <= 1
+    assert seen > 200
