@@ -86,3 +86,27 @@ def test_every_answer_that_gold_allows_is_right_and_no_other(
     path = tmp_path / f"t.{engine}"
     MAKERS[engine](path, table.statements())
     assert _judge_all(judge, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
+
+
+def test_so_on_postgresql(judge: CaseJudge, postgres: Any) -> None:
+    chance = random.Random("postgres")
+    table = Table.of(chance, 7)
+    url = postgres.create("assay_ties", ";".join(table.statements()))
+    try:
+        assert _judge_all(judge, url, table, "postgres", chance) == 0
+    finally:
+        postgres.drop("assay_ties")
+
+
+def test_so_on_mariadb(judge: CaseJudge, mariadb: Any) -> None:
+    chance = random.Random("mariadb")
+    table = Table.of(chance, 7)
+    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE ties")
+        cursor.execute("USE ties")
+        for statement in table.statements():
+            cursor.execute(statement)
+        cursor.execute("CREATE USER ties IDENTIFIED BY 'ties'")
+        cursor.execute("GRANT SELECT ON ties.* TO ties")
+    url = f"mysql+pymysql://ties:ties@{mariadb.host}:{mariadb.port}/ties"
+    assert _judge_all(judge, url, table, "mariadb", chance) == 0
