@@ -164,6 +164,11 @@ def _outputs(chance: random.Random) -> list[_Output]:
         output.alias is not None for output in found
     ):
         return _outputs(chance)
+    if any(
+        output.alias is None and output.text.removeprefix("t.") in {(o.alias or "").lower() for o in found}
+        for output in found
+    ):
+        return _outputs(chance)  # some engines refuse a name that an alias and another output share
     chance.shuffle(found)
     return found
 

@@ -117,8 +117,9 @@ class TimeSpread:
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
-    ``kind`` is ``all``, ``difficulty``, ``database``, ``tag`` or ``turn``; ``name`` the shared value, None
-    where the cases have none. Of the kind ``turn``, ``cases`` counts scored questions of conversations.
+    ``kind`` is ``all``, ``determined``, ``difficulty``, ``database``, ``tag`` or ``turn``; ``name``
+    the shared value, None where the cases have none. Of the kind ``turn``, ``cases`` counts scored questions of
+    conversations.
     """
 
     kind: str
@@ -253,6 +254,8 @@ class Aggregates:
     """None where every question was asked once."""
     usage: UsageTotals | None = None
     """None where no answer says its tokens or cost."""
+    determined: Group | None = None
+    """The cases whose gold determines its answer; None where all do. Without the flag ``ambiguous_gold``."""
     times: tuple[TimeSpread, ...] = ()
     """What answers, gold queries and predicted queries took; none of what nobody timed."""
 

@@ -47,21 +47,16 @@ class Ambiguity:
 
     @property
     def text(self) -> str:
-        """In words, such as ``1 of 12 tied rows, 12 choices are right``."""
-        return f"{self.rows_text}, {self.choices_text}"
+        """In words, such as ``gold takes 1 of 12 tied rows, 12 choices are right``."""
+        rows = f"{self.taken_rows:,} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the rows that tie"
+        which = ", which are all it has" if self.all_tie else ""
+        place = " in a query inside of it" if self.inside else ""
+        return f"gold takes {rows}{place}{which}, {self._choices_text}"
 
     @property
-    def rows_text(self) -> str:
-        """How many rows are taken out of how many, such as ``1 of 12 tied rows``."""
-        which = "all its rows tie: " if self.all_tie else ""
-        place = " inside gold" if self.inside else ""
-        return f"{which}{self.taken_rows:,} of {self.tied_rows:,} tied rows{place}"
-
-    @property
-    def choices_text(self) -> str:
-        """How many answers are right, and whether all of them are known."""
+    def _choices_text(self) -> str:
         if not self.complete:
-            return "not every right answer is known: a valid one may fail"
+            return "and not every right answer is known: a valid one may fail"
         if self.choices is None:
             return "more than a billion choices are right"
         return f"{self.choices:,} choices are right"

@@ -188,6 +188,7 @@ class _Builder:
             rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
             said = "both results are empty or computed over no rows, which says little"
             yield f"In {plural(vacuous, 'case')} {said}.{rest}"
+        yield from self.open_gold_notes()
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
             yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."
@@ -195,6 +196,19 @@ class _Builder:
             ids = provenance.unmatched_predictions
             named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
             yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+
+    def open_gold_notes(self) -> Iterable[str]:
+        """How many golds leave their answer open, and the accuracy without them."""
+        determined = self.numbers.determined
+        if determined is None:
+            return
+        ambiguous = [item for item in self.run.evidence if "ambiguous_gold" in item.verdict.flags]
+        wholly = [item for item in ambiguous if item.verdict.ambiguity and item.verdict.ambiguity.all_tie]
+        cases, all_tie = len({item.case.id for item in ambiguous}), len({item.case.id for item in wholly})
+        wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
+        without = self.figure(determined, self.headline_metric)
+        rest = f" Over the others, accuracy is {without.text} ({without.tally})." if without.rate.n else ""
+        yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
 
     def gold_notes(self) -> Iterable[str]:
         """What is in no rate, and how much of that is gold's own fault."""

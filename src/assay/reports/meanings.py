@@ -60,7 +60,9 @@ FORGIVEN: Mapping[str, str] = {
 
 FLAGS: Mapping[str, str] = {
     "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
-    "ambiguous_gold": "gold does not determine its answer: its LIMIT cuts through a tie",
+    "ambiguous_gold": "gold does not determine its answer: it takes some of the rows that tie, by LIMIT or ROW_NUMBER",
+    "order_by_chance": "gold orders its rows; the prediction leaves them unordered or tied, and they came out right",
+    "tie_by_chance": "the prediction's LIMIT cuts through a tie, and other rows of the tie would be wrong",
     "nondeterministic": "the query reads a clock or random numbers",
     "truncated": "a cap cut a result",
     "timeout": "a query ran out of time",

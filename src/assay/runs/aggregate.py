@@ -66,6 +66,7 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, 
         by_difficulty=groups.by_difficulty,
         by_database=groups.by_database,
         by_tag=groups.by_tag,
+        determined=groups.determined,
         disagreements=_disagreements(evidence, metrics, columns),
         flags=counts_of(evidence, flags_of),
         near_misses=counts_of(evidence, near_misses_of),
@@ -85,6 +86,8 @@ class Groups:
     by_difficulty: tuple[Group, ...]
     by_database: tuple[Group, ...]
     by_tag: tuple[Group, ...]
+    determined: Group | None
+    """Those whose gold determines its answer; None where all do."""
 
 
 def groups_of(
@@ -112,7 +115,9 @@ def groups_of(
         order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
+    determined = [i for i, item in enumerate(evidence) if "ambiguous_gold" not in item.verdict.flags]
     return Groups(
+        determined=group("determined", None, determined) if len(determined) < len(evidence) else None,
         overall=group("all", None, range(len(evidence))),
         by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),
         by_database=grouped("database", lambda item: _one(item.case.database)),

@@ -85,6 +85,7 @@ def aggregate_answers(
         by_difficulty=groups.by_difficulty,
         by_database=groups.by_database,
         by_tag=groups.by_tag,
+        determined=groups.determined,
         disagreements=_disagreements(firsts, metrics, [_split(column, sizes) for column in columns]),
         flags=cases_of(evidence, flags_of),
         near_misses=cases_of(evidence, near_misses_of),

@@ -96,6 +96,8 @@ class Finding:
     def _of(
         self, outcome: Outcome, reason: str, *, failure: Failure | None = None, strength: Strength = "none"
     ) -> Verdict:
+        if self.ambiguity is not None and self.comparison is not None:
+            reason = f"{reason}; {self.ambiguity.text}"
         return Verdict(
             outcome=outcome,
             reason=reason,
