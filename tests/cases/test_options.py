@@ -17,7 +17,9 @@ LINE = {"id": "a", "question": "q", "gold_sql": "SELECT 'Ab'"}
 
 def _database(folder: Path) -> str:
     path = folder / "empty.sqlite"
-    sqlite3.connect(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
+    connection.close()
     return f"sqlite:///{path.as_posix()}"
 
 

@@ -183,7 +183,7 @@ def _text_of(name: str, run: Run) -> str:
     if name != "xlsx":
         return html.unescape(rendered.decode("utf-8")).replace("\\", "")
     with zipfile.ZipFile(io.BytesIO(rendered)) as book:
-        return html.unescape(book.read("xl/sharedStrings.xml").decode("utf-8"))
+        return html.unescape("".join(book.read(part).decode("utf-8") for part in book.namelist() if "xl/" in part))
 
 
 @pytest.fixture
