@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import CaseFileError, InputError
-from assay.model import DatabaseUrl, FieldNames, Limits
+from assay.model import DatabaseUrl, FieldNames, Leniency, Limits
 from assay.model.gate import HEADLINE
 
 _SUFFIXES = (".yaml", ".yml")
@@ -79,6 +79,10 @@ class RunFileSettings:
     metrics: tuple[str, ...] | None = None
     limit: int | None = None
     columns: str | None = None
+    extra_columns: str | None = None
+    duplicates: str | None = None
+    case: str | None = None
+    tolerance: float | None = None
     timeout_s: float | None = None
     max_rows: int | None = None
     max_memory_mib: int | None = None
@@ -102,6 +106,13 @@ class RunFileSettings:
             if one.name != "cases" and (value := getattr(other, one.name)) not in (None, FieldNames())
         }
         return replace(self, **given)
+
+    def leniency(self) -> Leniency:
+        """What is no mistake. Raises UsageError for a word that there is not."""
+        declared: dict[str, Any] = {
+            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "tolerance")
+        }
+        return Leniency(**declared)
 
     def limits(self) -> Limits:
         """The caps for every query, the default ones where none are given."""

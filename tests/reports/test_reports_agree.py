@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -22,9 +24,22 @@ import readback
 from readback import ReadBack, between, reads
 
 import assay
-from assay import demo
-from assay.model import Count, Disagreement, Gates, Group, Limits, Rate, Run, TokenUsage
+from assay import demo, registry
+from assay.model import (
+    Count,
+    Disagreement,
+    Gates,
+    Group,
+    Leniency,
+    Limits,
+    NearMiss,
+    NearMissKind,
+    Rate,
+    Run,
+    TokenUsage,
+)
 from assay.reports.build import view_of
+from assay.reports.console import plain_summary
 from assay.reports.diff_console import print_diff, print_leaderboard
 from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.history_console import plain_runs
@@ -123,6 +138,55 @@ class _Named:
 
 
 @pytest.fixture
+def lenient_run(large_run: Run, build_run: Make) -> Run:
+    """A run that declares leniency, with wrong answers that near misses would excuse."""
+    kinds: tuple[NearMissKind, ...] = ("superset_columns", "duplicates_only", "order_only", "missing_rows")
+    items = []
+    for place, given in enumerate(large_run.evidence[:80]):
+        item = given
+        if item.outcome == "incorrect" and item.comparison is not None:
+            miss = NearMiss(kind=kinds[place % 4], detail="close")
+            item = replace(item, comparison=replace(item.comparison, near_misses=(miss,)))
+        elif item.outcome == "correct" and place % 5 == 0:
+            item = replace(item, verdict=replace(item.verdict, flags=item.verdict.flags | {"lenient"}))
+        items.append(item)
+    made = build_run(items)
+    return replace(made, settings=replace(made.settings, leniency=Leniency(case="ignored", tolerance=1e-6)))
+
+
+def test_every_report_says_leniency_beside_the_number_and_what_could_be_forgiven(lenient_run: Run) -> None:
+    forgiven = lenient_run.aggregates.forgiven
+    assert {one.kind for one in forgiven} == {"superset_columns", "duplicates_only", "order_only"}
+    overall = lenient_run.aggregates.overall.rate("match")
+    assert overall is not None
+    for one in forgiven:
+        assert one.count == len(one.case_ids) > 0
+        assert (one.rate.n, one.rate.numerator) == (overall.n, overall.numerator + one.count)
+    view = view_of(lenient_run)
+    told = "lenient: letter case ignored, tolerance 1e-06"
+    assert told in view.tally
+    for name in ("console", "md", "html", "xlsx", "junit", "json"):
+        text = _text_of(name, lenient_run)
+        assert told in text, name
+        if name not in ("junit", "json"):
+            for row in view.forgiven:
+                assert row.name in text, (name, row.name)
+    stored = json.loads(JsonReporter().render(lenient_run))
+    counts = {one["kind"]: one["count"] for one in stored["aggregates"]["forgiven"]}
+    assert counts == {one.kind: one.count for one in forgiven}
+
+
+def _text_of(name: str, run: Run) -> str:
+    if name == "console":
+        return plain_summary(view_of(run))
+    rendered = registry.reporter(name).render(run)
+    if name != "xlsx":
+        return html.unescape(rendered.decode("utf-8")).replace("\\", "")
+    with zipfile.ZipFile(io.BytesIO(rendered)) as book:
+        return html.unescape("".join(book.read(part).decode("utf-8") for part in book.namelist() if "xl/" in part))
+
+
+@pytest.fixture
 def unscored_run(small_run: Run, build_run: Make) -> Run:
     """Nothing can be scored."""
     [broken] = [item for item in small_run.evidence if item.outcome == "unscored"]
@@ -147,6 +211,7 @@ RUNS = (
     "shop_run",
     "sdmx_run",
     "gated_run",
+    "lenient_run",
     "many_databases_run",
     "repeats_run",
     "unscored_run",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.stats import mcnemar_exact, sign_flip_test
+from assay.stats import clusters_needed, least_p_value, mcnemar_exact, sign_flip_test
 
 numpy = pytest.importorskip("numpy")
 
@@ -137,3 +137,24 @@ def test_a_hundred_thousand_cases_take_no_time() -> None:
 def test_what_is_no_sample_is_refused(differences: list[float], options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         sign_flip_test(differences, **options)  # type: ignore[arg-type]
+
+
+def test_flipping_whole_databases_rarely_rejects_where_there_is_no_difference() -> None:
+    generator = numpy.random.default_rng(14)
+    by_case = by_database = 0
+    for _ in range(400):
+        shares = generator.dirichlet([0.1 * 6, 0.1 * 6, 0.8 * 6], size=12)
+        differences = numpy.concatenate([generator.choice([1.0, -1.0, 0.0], size=40, p=each) for each in shares])
+        databases = numpy.repeat(numpy.arange(12), 40)
+        by_case += mcnemar_exact(int((differences > 0).sum()), int((differences < 0).sum())) < 0.05
+        p = sign_flip_test(differences, clusters=databases, permutations=1_000)
+        by_database += p is not None and p < 0.05
+    assert by_database <= 0.05 * 400 + 3 * (0.05 * 0.95 * 400) ** 0.5
+    assert by_case > 3 * by_database, "the runs differ by database, which cases one by one take for a difference"
+
+
+@pytest.mark.parametrize("clusters", range(1, 9))
+def test_so_many_clusters_give_no_smaller_p(clusters: int) -> None:
+    p = sign_flip_test([1.0] * clusters, clusters=list(range(clusters)))
+    assert p == pytest.approx(least_p_value(clusters))
+    assert (least_p_value(clusters) <= 0.05) == (clusters >= clusters_needed(0.05))

@@ -32,10 +32,12 @@ from assay.api.run import Run
 from assay.engines.pool import WorkerPool, default_workers
 from assay.errors import UsageError
 from assay.model import (
+    STRICT,
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
     Fingerprint,
+    Leniency,
     Limits,
     Prediction,
     Provenance,
@@ -60,6 +62,7 @@ def evaluate(
     columns: ColumnRule = "any",
     relative_tolerance: float = 1e-9,
     absolute_tolerance: float = 1e-12,
+    leniency: Leniency | None = None,
     timing_iterations: int = 3,
     concurrency: int = 4,
     repeats: int = 1,
@@ -87,6 +90,7 @@ def evaluate(
         columns: ``any`` leaves the column order free, ``strict`` demands gold's.
         relative_tolerance: for numbers where a float takes part.
         absolute_tolerance: likewise.
+        leniency: what is no mistake, where a case does not say otherwise; every report says so beside the number.
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
         concurrency: questions that a live system is asked at once.
@@ -118,7 +122,10 @@ def evaluate(
     count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
     options = ComparisonOptions(
-        columns=columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance
+        columns=columns,
+        relative_tolerance=relative_tolerance,
+        absolute_tolerance=absolute_tolerance,
+        leniency=leniency or STRICT,
     )
     with make_pool(options, limits, named, count) as pool:
         locate, database_name = locator(databases)
@@ -142,6 +149,7 @@ def evaluate(
             columns=columns,
             relative_tolerance=relative_tolerance,
             absolute_tolerance=absolute_tolerance,
+            leniency=leniency or STRICT,
             timing_iterations=timing_iterations,
             workers=count,
             name=name,

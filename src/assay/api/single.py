@@ -12,10 +12,11 @@ from assay.api.evaluation import check_options, make_pool
 from assay.api.frames import as_result
 from assay.api.inputs import check_databases
 from assay.comparison import Answer
-from assay.comparison import compare as compare_results
+from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, InputError
 from assay.model import (
+    STRICT,
     Case,
     CaseOptions,
     ColumnRule,
@@ -23,6 +24,7 @@ from assay.model import (
     ComparisonOptions,
     DatabaseUrl,
     Evidence,
+    Leniency,
     Limits,
     Prediction,
     Verdict,
@@ -41,6 +43,7 @@ def judge(
     database: str,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
+    leniency: Leniency | None = None,
     limits: Limits | None = None,
 ) -> Verdict:
     """Whether a predicted query is right, by executing it and gold on a database.
@@ -48,12 +51,14 @@ def judge(
     Both run read-only and under limits, in a worker process that is started with the first call
     and kept; both run with every call, so that a database may change in between. Of several golds
     any one that matches makes the answer correct. ``ordered`` None takes row order as gold's text
-    asks for it; True and False override that.
+    asks for it; True and False override that. ``leniency`` says what is no mistake.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. What the queries do is never raised: it is the verdict.
     """
-    return examine(predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits).verdict
+    return examine(
+        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, leniency=leniency, limits=limits
+    ).verdict
 
 
 def examine(
@@ -63,11 +68,19 @@ def examine(
     database: str,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
+    leniency: Leniency | None = None,
     limits: Limits | None = None,
 ) -> Evidence:
     """As `judge`, with all the evidence: the comparison, the aligned rows, the executions."""
     return examine_with_rows(
-        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, limits=limits, head_rows=0
+        predicted_sql,
+        gold_sql,
+        database=database,
+        columns=columns,
+        ordered=ordered,
+        leniency=leniency,
+        limits=limits,
+        head_rows=0,
     )[0]
 
 
@@ -78,6 +91,7 @@ def examine_with_rows(
     database: str,
     columns: ColumnRule,
     ordered: bool | None,
+    leniency: Leniency | None = None,
     limits: Limits | None,
     head_rows: int,
 ) -> tuple[Evidence, Executions]:
@@ -88,7 +102,12 @@ def examine_with_rows(
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
-    case = Case(id="0", question="", golds=golds, options=CaseOptions(columns=columns, ordered=ordered))
+    case = Case(
+        id="0",
+        question="",
+        golds=golds,
+        options=CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT),
+    )
     prediction = Prediction(case_id="0", query=predicted_sql)
     return read_outcome(
         _POOLS.run(limits or Limits(), CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows))
@@ -150,6 +169,7 @@ def compare(
     ordered: bool = False,
     relative_tolerance: float = 1e-9,
     absolute_tolerance: float = 1e-12,
+    leniency: Leniency | None = None,
     boolean_is_integer: bool = False,
 ) -> Comparison:
     """How a predicted result relates to gold's: equal or not, column mapping, aligned rows, near misses.
@@ -166,6 +186,7 @@ def compare(
         relative_tolerance=relative_tolerance,
         absolute_tolerance=absolute_tolerance,
         boolean_is_integer=boolean_is_integer,
+        leniency=leniency or STRICT,
     )
     reference = as_result(gold)
     answer = Answer.strict(reference) if ordered else Answer.bag(reference)

@@ -19,7 +19,7 @@ from typing import Literal
 
 from assay.errors import CaseFileError
 
-Field = Literal["id", "question", "gold", "database", "difficulty", "tags", "context", "prediction"]
+Field = Literal["id", "question", "gold", "database", "difficulty", "tags", "context", "prediction", "options"]
 
 POSITION = "@position"
 """Given as the name of the id field: take the zero-based row number as the id, whatever ids the file has."""
@@ -71,6 +71,10 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
         ("instructions",),
         ("full_instructions",),
     ),
+    "options": (
+        ("case_options",),
+        ("options",),
+    ),
     "prediction": (
         (
             *("predicted_sql", "predicted_vql", "predicted_query", "predicted", "prediction"),
@@ -92,6 +96,7 @@ _WHAT: Mapping[Field, str] = {
     "tags": "the tags",
     "context": "the context",
     "prediction": "the predicted query",
+    "options": "the options of the case",
 }
 
 _SEPARATORS = re.compile(r"[\s_\-]+")

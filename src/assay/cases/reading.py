@@ -7,6 +7,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from assay.cases.fields import POSITION, Field, columns_of, describe, missing_column, normal
+from assay.cases.options import options_of
 from assay.cases.records import Record, Table
 from assay.cases.values import (
     UnusableValue,
@@ -20,7 +21,7 @@ from assay.cases.values import (
     text_of,
 )
 from assay.errors import CaseFileError
-from assay.model import Case, CaseOptions, Failure, FieldNames, Prediction, TokenUsage
+from assay.model import Case, Failure, FieldNames, Prediction, TokenUsage
 from assay.ports import LoadedPredictions
 
 T = TypeVar("T")
@@ -50,9 +51,6 @@ _TOKENS: Mapping[str, str] = {
 _TOKENS_WITHIN: Mapping[str, str] = {**_TOKENS, "input": "input", "output": "output", "total": "total"}
 _TOKEN_OBJECTS = frozenset({"tokens", "usage"})
 _COST = "costusd"
-
-# Cases without options of their own share one frozen value.
-_NO_OPTIONS = CaseOptions()
 
 
 class _Reader(Generic[T]):
@@ -116,6 +114,7 @@ def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
     difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
     tags = _reader(table, "tags", fields.tags, tags_of)
     contexts = _reader(table, "context", fields.context, context_of)
+    options = _reader(table, "options", None, options_of)
     file = table.path.name
     return tuple(
         Case(
@@ -126,7 +125,7 @@ def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
             difficulty=difficulties.read(record),
             tags=tags.read(record),
             context=contexts.read(record),
-            options=_NO_OPTIONS,
+            options=options.read(record),
             origin=f"{file}, {record.place}",
         )
         for number, record in enumerate(records)

@@ -60,6 +60,18 @@ def run(  # one parameter an option
     columns: Annotated[
         str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
     ] = None,
+    extra_columns: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
+    ] = None,
+    duplicates: Annotated[
+        str | None, typer.Option(metavar="RULE", help="'ignored': how often a row occurs does not count.")
+    ] = None,
+    letter_case: Annotated[
+        str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(metavar="SHARE", min=0, help="Of floating-point numbers, such as 1e-6.")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
     ] = None,
@@ -187,6 +199,10 @@ def run(  # one parameter an option
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
         columns=columns,
+        extra_columns=extra_columns,
+        duplicates=duplicates,
+        case=letter_case,
+        tolerance=tolerance,
         timeout_s=timeout,
         max_rows=max_rows,
         max_memory_mib=max_memory,
@@ -320,6 +336,7 @@ def run_settings(
                 metrics=settings.metrics,
                 limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",
+                leniency=settings.leniency(),
                 workers=settings.workers,
                 output=folder,
                 overwrite=overwrite,

@@ -2,5 +2,6 @@
 
 from assay.comparison.answer import Answer, Segment
 from assay.comparison.compare import compare
+from assay.comparison.lenient import compare_leniently
 
-__all__ = ["Answer", "Segment", "compare"]
+__all__ = ["Answer", "Segment", "compare", "compare_leniently"]

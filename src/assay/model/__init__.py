@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from assay.model.failure import Blame, Failure, FailureKind, Stage
     from assay.model.field_names import FieldNames
     from assay.model.gate import GateResult, Gates
+    from assay.model.leniency import STRICT, Leniency
     from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 
 __all__ = [
+    "STRICT",
     "Aggregates",
     "AlignedRow",
     "Ambiguity",
@@ -122,6 +124,7 @@ __all__ = [
     "HistoryPoint",
     "JudgedTerm",
     "Leaderboard",
+    "Leniency",
     "Limits",
     "Matching",
     "MetricDiff",
@@ -172,7 +175,19 @@ __all__ = [
 ]
 
 _MODULES = (
-    *("secret", "database", "failure", "field_names", "gate", "usage", "result", "schema", "verdict", "comparison"),
+    *(
+        "secret",
+        "database",
+        "failure",
+        "field_names",
+        "gate",
+        "usage",
+        "result",
+        "schema",
+        "verdict",
+        "leniency",
+        "comparison",
+    ),
     *("selection", "case", "evidence", "diff"),
 )
 """What costs little comes first: a name is looked for in their order."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.model.failure import Failure
+from assay.model.leniency import STRICT, Leniency
 from assay.model.selection import Turn, TurnAnswer
 from assay.model.usage import TokenUsage
 
@@ -27,6 +28,8 @@ class CaseOptions:
     """Spider 2.0-lite: per gold, the zero-based gold columns that must be found. Empty: all of them."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
+    leniency: Leniency = STRICT
+    """What the case declares to be no mistake, before what the run declares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

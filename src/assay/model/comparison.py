@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.case import ColumnRule
+from assay.model.leniency import STRICT, Leniency
 from assay.model.result import Row
 
 NearMissKind = Literal[
@@ -45,6 +46,8 @@ class ComparisonOptions:
     near_misses: bool = True
     sample_rows: int = 20
     """How many missing, extra and aligned rows to keep as evidence, each."""
+    leniency: Leniency = STRICT
+    """What is no mistake: applied by `assay.comparison.compare_leniently`."""
 
 
 RowState = Literal["matched", "missing", "extra"]
@@ -88,6 +91,8 @@ class Comparison:
     """Equal, and saying little: both results are empty, or one row that both queries computed over no rows."""
     ambiguous: bool = False
     """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
+    lenient: bool = False
+    """Equal only by what the case or the run declares to be no mistake."""
     decided: bool = True
     """False where the search for a column permutation ran out of its budget; ``equal`` is then False."""
     provoked: bool = False

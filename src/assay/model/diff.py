@@ -16,7 +16,8 @@ round. ``better``, ``worse``: with repeats, the share of right answers rose or f
 same on both sides and neither 0 nor 1. ``unscored``: a side has no scored answer.
 """
 
-PairedTest = Literal["mcnemar_exact", "sign_flip"]
+PairedTest = Literal["mcnemar_exact", "sign_flip", "sign_flip_databases"]
+"""``sign_flip_databases`` flips the signs of whole databases, the others look at case by case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +120,13 @@ class MetricDiff:
     """Cases whose value fell."""
     test: PairedTest | None = None
     p_value: float | None = None
-    """Two-sided, of no difference."""
+    """Two-sided, of no difference. Several databases are flipped whole, as the interval resamples them."""
+    case_p_value: float | None = None
+    """The same of the cases one by one, as if these databases were all there are; where databases are flipped whole."""
     adjusted_p_value: float | None = None
     """After Holm's correction: across the metrics of a diff, or across the groups of one kind."""
     clusters: int | None = None
-    """How many databases the interval resamples; None: it resamples cases."""
+    """How many databases the interval resamples and the test flips; None: cases."""
     detectable: float | None = None
     """The smallest difference that this many cases show with the diff's power, at this rate of differing cases."""
     cases_needed: int | None = None

@@ -8,6 +8,7 @@ from typing import Literal
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
 from assay.model.gate import GateResult
+from assay.model.leniency import STRICT, Leniency
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.usage import UsageTotals
@@ -290,6 +291,8 @@ class RunSettings:
     """The user's own labels for the run, in order."""
     repeats: int = 1
     """How often a live system was asked each question."""
+    leniency: Leniency = STRICT
+    """What the run declares to be no mistake, where a case does not say otherwise."""
     selection: SelectionSettings | None = None
     """Set where selections were judged, and no query: ``database`` is then empty."""
 

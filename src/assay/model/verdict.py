@@ -21,11 +21,13 @@ Flag = Literal[
     "order_by_chance",
     "tie_by_chance",
     "noisy_timing",
+    "lenient",
 ]
 """``strict_order``: gold could not be parsed, or its ties not be seen, so its row order was taken as it came.
 ``order_by_chance``: the rows stand as gold's ORDER BY asks, and nothing in the prediction puts them there.
 ``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie, and other rows of the tie would be wrong.
-``noisy_timing``: the measured times vary so much that another measurement may earn another reward."""
+``noisy_timing``: the measured times vary so much that another measurement may earn another reward.
+``lenient``: right only by what the case or the run declares to be no mistake."""
 
 Strength = Literal["matched_on_one_database", "survived", "proved", "refuted", "none"]
 

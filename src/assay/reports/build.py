@@ -85,7 +85,8 @@ class _Builder:
             headline_metric=one_line(self.headline_metric),
             headline_name=_HEADLINE_NAMES.get(self.headline_metric, one_line(self.headline_metric)),
             headline=headline,
-            tally=self.tally(headline),
+            tally=f"{self.tally(headline)}{self.leniency}",
+            lenient=self.leniency,
             cases_count=numbers.cases,
             correct=numbers.correct,
             incorrect=numbers.incorrect,
@@ -169,8 +170,26 @@ class _Builder:
         said = "" if not own else " exact" if self.of_selections else " correct"
         return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 
+    @property
+    def leniency(self) -> str:
+        """What the run declares to be no mistake, for the line of the headline."""
+        said = self.run.settings.leniency.said
+        return f" · lenient: {said}" if said else ""
+
+    def lenient_notes(self) -> Iterable[str]:
+        """How many cases declare a leniency of their own, and how many need any to be right."""
+        declaring = {item.case.id for item in self.run.evidence if item.case.options.leniency.said}
+        needing = next((count.count for count in self.numbers.flags if count.name == "lenient"), 0)
+        if declaring:
+            verb = "declares a leniency of its own" if len(declaring) == 1 else "declare a leniency of their own"
+            yield f"{plural(len(declaring), 'case')} {verb}."
+        if needing:
+            verb = "is" if needing == 1 else "are"
+            yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, they would be wrong."
+
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
+        yield from self.lenient_notes()
         if self.repeats is not None:
             yield self.repeats.said
         yield from self.gold_notes()
@@ -377,6 +396,7 @@ class _Builder:
             ("Database", settings.database),
             ("Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"),
             ("Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"),
+            ("Leniency", settings.leniency.said or "none"),
             ("Limits", f"{limits.timeout_s:g} s, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"),
             ("Engines", engines),
         )

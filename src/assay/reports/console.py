@@ -72,7 +72,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
     """The summary as plain lines: nothing drawn, no line cut, one fact a line."""
     lines = [
         view.title,
-        f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored",
+        f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored{view.lenient}",
         f"outcomes: {view.outcomes}",
         *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *(f"note: {note}" for note in view.notes),

@@ -26,7 +26,7 @@ from assay.reports.diff_view import (
 from assay.reports.gates import gate_rows
 from assay.reports.text import clipped, interval, one_line, percent, plural
 from assay.reports.view import Fact
-from assay.stats import is_significant
+from assay.stats import clusters_needed, is_significant, least_p_value
 
 CASES = 5
 """How many cases of each kind are shown in full, where nothing else is asked for."""
@@ -47,6 +47,7 @@ _SHOWN_ONE_BY_ONE = frozenset({"fixed", "broken", "better", "worse", "otherwise"
 _TESTS = {
     "mcnemar_exact": "McNemar's exact test",
     "sign_flip": "a permutation test that flips signs",
+    "sign_flip_databases": "a permutation test that flips the signs of whole databases",
 }
 
 
@@ -73,7 +74,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         counts=tuple(
             KindCount(kind=kind, name=name, count=len(by_kind[kind])) for kind, name, _ in KINDS if by_kind[kind]
         ),
-        notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction))),
+        notes=tuple(one_line(note) for note in (*diff.notes, *_own_notes(lead_metric, direction, diff.settings.alpha))),
         gates=gate_rows(diff.gates),
         changes=tuple(
             _change_table(kind, name, meaning, by_kind[kind], shown)
@@ -140,6 +141,8 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
     direction = direction_of(one.difference, one.p_value, diff.settings.alpha)
     cases = plural(one.n, "case")
     told = p_said(one.p_value, alpha=diff.settings.alpha)
+    if told and one.test == "sign_flip_databases":
+        told += " by database"
     ending = f"; {told}" if told else ""
     if direction != "unclear":
         lead = "Better" if direction == "better" else "Worse"
@@ -172,11 +175,29 @@ def _movement(metric: str, one: MetricDiff) -> str:
     return f"{metric} {verb} by {size}, from {percent(one.baseline)} to {percent(one.candidate)}"
 
 
-def _own_notes(one: MetricDiff | None, direction: Direction) -> Iterable[str]:
+def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha: float) -> Iterable[str]:
+    """What a test by database cannot show, and what the cases one by one do."""
+    least = least_p_value(databases)
+    if least > alpha:
+        yield (
+            f"With {databases} databases no difference can be significant at α = {alpha:g}: flipping whole databases "
+            f"gives no p below {least:.2g}. It takes {clusters_needed(alpha)} databases or more."
+        )
+    if direction == "unclear" and one.difference and is_significant(one.case_p_value, alpha):
+        told = p_said(one.case_p_value, alpha=alpha)
+        yield (
+            f"On these cases alone the difference is more than chance ({told} by cases one by one), but on other "
+            "databases it may be another."
+        )
+
+
+def _own_notes(one: MetricDiff | None, direction: Direction, alpha: float) -> Iterable[str]:
     """Where interval and test, which ask different questions, seem to contradict each other."""
     if one is None or one.low is None or one.high is None or one.difference is None:
         return
     holds_zero = one.low <= 0 <= one.high
+    if one.test == "sign_flip_databases" and one.clusters is not None:
+        yield from _database_notes(one, one.clusters, direction, alpha)
     # Where the interval allows for databases, the record says so itself.
     if direction in ("better", "worse") and holds_zero and one.clusters is None:
         yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."

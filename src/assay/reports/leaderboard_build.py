@@ -10,7 +10,7 @@ from assay.reports.diff_text import p_text, points, points_interval
 from assay.reports.leaderboard_view import LeaderboardView, PairFigure, StandingRow
 from assay.reports.text import interval, number, one_line, percent, plural
 from assay.reports.view import Figure
-from assay.stats import is_significant
+from assay.stats import clusters_needed, is_significant, least_p_value
 
 SAME = "="
 _NAMED = 6
@@ -142,8 +142,19 @@ def _legend(board: Leaderboard) -> Iterable[str]:
             f"Pairs: paired tests over the same cases, at α = {settings.alpha:g} after Holm's correction across "
             f"{plural(len(board.pairs), 'pair')}."
         )
+    databases = max((pair.diff.clusters or 0 for pair in board.pairs), default=0)
+    if databases:
+        yield (
+            f"The tests flip the signs of whole databases ({databases:,}), as the intervals resample them: letters and "
+            "places allow for other databases."
+        )
+        if (least := least_p_value(databases)) > settings.alpha:
+            yield (
+                f"With {databases} databases no two runs can be told apart at α = {settings.alpha:g}: no p is below "
+                f"{least:.2g}. It takes {clusters_needed(settings.alpha)} databases or more."
+            )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (
-            "The tests are of these very cases, the intervals allow for other databases: an interval may hold 0 where "
-            "two runs can be told apart."
+            "Interval and test ask different questions: at the edge an interval may hold 0 where two runs can be told "
+            "apart."
         )

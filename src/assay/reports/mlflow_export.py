@@ -180,6 +180,7 @@ def _params(settings: RunSettings) -> Iterator[tuple[str, str]]:
         return
     yield "database", settings.database
     yield "columns", settings.columns
+    yield "leniency", settings.leniency.said or "none"
     yield "relative_tolerance", f"{settings.relative_tolerance:g}"
     yield "absolute_tolerance", f"{settings.absolute_tolerance:g}"
     yield "timing_iterations", str(settings.timing_iterations)

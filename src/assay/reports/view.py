@@ -281,7 +281,7 @@ class RunView:
     """What a title calls the headline metric: ``Accuracy`` for `match`, ``Exact selections``, else its own name."""
     headline: Figure
     tally: str
-    """Such as ``736 of 1,034 correct · 0 unscored``."""
+    """Such as ``736 of 1,034 correct · 0 unscored``, and what the run declares to be no mistake."""
     cases_count: int
     correct: int
     incorrect: int
@@ -320,6 +320,8 @@ class RunView:
     usage: tuple[UsageRow, ...] = ()
     repeats: RepeatsView | None = None
     """None where each question was asked once."""
+    lenient: str = ""
+    """What the run declares to be no mistake, as the tally ends: `` · lenient: duplicates ignored``."""
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
 

@@ -156,6 +156,7 @@ def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[
         (name, getattr(old.limits, name), getattr(new.limits, name))
         for name in ("timeout_s", "max_rows", "max_result_bytes", "max_memory_bytes")
     ]
+    sides.append(("leniency", old.leniency.said or "none", new.leniency.said or "none"))
     if timed:
         sides.append(("timing_iterations", old.timing_iterations, new.timing_iterations))
     if old.selection is not None and new.selection is not None:

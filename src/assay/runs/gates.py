@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from assay.errors import UsageError
 from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
 from assay.runs.gate_checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
-from assay.stats import holm, is_significant
+from assay.stats import holm, is_significant, least_p_value
 
 _SLACK = 1e-9
 _MOST_PLACES = 6
@@ -140,6 +140,10 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
         if one.p_value is not None and adjusted is not None:
             corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
             tested += f"; p {_p_value(one.p_value, sign=True)}{corrected}"
+        if one.test == "sign_flip_databases" and one.clusters is not None:
+            tested += " by database"
+            if (least := least_p_value(one.clusters)) > gates.alpha:
+                tested += f", and {one.clusters} databases give none below {least:.2g}: no drop can be significant"
         if passed and one.detectable is not None:
             tested += f"; so many cases show differences from {_size(metric, one.detectable)} up"
         yield GateResult(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.comparison import Answer, compare
+from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.runs.inner_ties import different, inner_choices
 from assay.runs.tie_seeing import answer_with_ties
@@ -25,12 +25,12 @@ class GoldAnswer:
 
     def compare(self, predicted: Result, options: ComparisonOptions) -> Comparison:
         """The comparison with the answer that the prediction matches, else with the one that gold itself gave."""
-        comparison = _compared(predicted, self.answer, options)
+        comparison = compare_leniently(predicted, self.answer, options, strictly=_compared)
         briefly = replace(options, near_misses=False)
         for other in self.others:
             if comparison.equal:
                 break
-            found = compare(predicted, other, briefly)
+            found = compare_leniently(predicted, other, briefly)
             comparison = found if found.equal else comparison
         return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
 

@@ -16,6 +16,7 @@ from assay.model import (
     Execution,
     Failure,
     Flag,
+    Leniency,
     Prediction,
     Result,
     Score,
@@ -47,7 +48,7 @@ class CaseJudge:
         self._metrics = tuple(metrics)
         self._options = options
         self._answers = GoldAnswers(self._executor)
-        self._variants: dict[tuple[ColumnRule, bool], ComparisonOptions] = {}
+        self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
         self._beside: dict[str, tuple[DatabaseUrl, ...]] = {}
         self._judged: dict[object, Evidence] = {}
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
@@ -94,7 +95,8 @@ class CaseJudge:
             flags |= {"ambiguous_gold"}
         if known is not None and known.strict_order:
             flags |= {"strict_order"}
-        if comparison is not None and comparison.equal and case.options.ordered is None:
+        strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
+        if comparison is not None and strictly_equal and case.options.ordered is None:
             flags |= self._luck(url, golds, index, predicted, comparison)
         trouble = self._executor.trouble
         verdict = Finding(prediction, golds, predicted, comparison, index, flags, ambiguity, trouble).verdict()
@@ -153,10 +155,14 @@ class CaseJudge:
         return known.compare(predicted, options), known
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
-        key = (case.options.columns or self._options.columns, not self._executor.has_boolean_type(url))
+        columns = case.options.columns or self._options.columns
+        leniency = case.options.leniency.over(self._options.leniency)
+        key = (columns, not self._executor.has_boolean_type(url), leniency)
         known = self._variants.get(key)
         if known is None:
-            known = self._variants[key] = replace(self._options, columns=key[0], boolean_is_integer=key[1])
+            known = self._variants[key] = replace(
+                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency
+            )
         return known
 
     def _siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
@@ -193,6 +199,8 @@ class CaseJudge:
         flags: set[Flag] = set()
         if comparison is not None and comparison.vacuous:
             flags.add("vacuous")
+        if comparison is not None and comparison.lenient:
+            flags.add("lenient")
         dialect = self._executor.dialect(url)
         executions = [*golds, *([predicted] if predicted else [])]
         if any(is_nondeterministic(execution.query, dialect) for execution in executions):

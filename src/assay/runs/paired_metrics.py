@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.model import DiffSettings, GroupDiff, MetricDiff
+from assay.model import DiffSettings, GroupDiff, MetricDiff, PairedTest
 from assay.runs.aggregate import difficulty_rank
 from assay.runs.records import CaseRecord, RunRecords
 from assay.stats import (
@@ -169,11 +169,15 @@ def compare_column(
     )
     assert interval is not None
     counted = column.binary and not column.repeated
-    p_value = (
+    by_case = (
         mcnemar_exact(gained, lost)
         if counted
         else sign_flip_test(differences, permutations=permutations, seed=settings.seed)
     )
+    by_database = None
+    if interval.clusters is not None:
+        by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)
+    test: PairedTest = "mcnemar_exact" if counted else "sign_flip"
     detectable, needed = _power(differences, (gained + lost) / n if counted else None, clusters, settings)
     return replace(
         plain,
@@ -182,8 +186,9 @@ def compare_column(
         difference=float(differences.mean()),
         low=interval.low,
         high=interval.high,
-        test="mcnemar_exact" if counted else "sign_flip",
-        p_value=p_value,
+        test=test if by_database is None else "sign_flip_databases",
+        p_value=by_case if by_database is None else by_database,
+        case_p_value=None if by_database is None else by_case,
         clusters=interval.clusters,
         detectable=detectable,
         cases_needed=needed,

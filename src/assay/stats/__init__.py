@@ -10,7 +10,7 @@ from assay.stats.intervals import (
     wilson_interval,
 )
 from assay.stats.paired import PairedInterval, paired_interval, score_interval
-from assay.stats.paired_tests import mcnemar_exact, sign_flip_test
+from assay.stats.paired_tests import clusters_needed, least_p_value, mcnemar_exact, sign_flip_test
 from assay.stats.power import cases_needed, detectable_difference
 from assay.stats.ranking import letter_groups, rank_bounds
 from assay.stats.repeats import pass_all_k, pass_at_k
@@ -20,10 +20,12 @@ __all__ = [
     "bootstrap_mean_interval",
     "bounded_mean_interval",
     "cases_needed",
+    "clusters_needed",
     "design_effect",
     "detectable_difference",
     "holm",
     "is_significant",
+    "least_p_value",
     "letter_groups",
     "mcnemar_exact",
     "mean_interval",

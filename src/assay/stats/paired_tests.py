@@ -99,6 +99,16 @@ def sign_flip_test(
     return _drawn(distinct, counts, observed, permutations=permutations, seed=seed)
 
 
+def least_p_value(clusters: int) -> float:
+    """The smallest p-value that flipping so many whole clusters can give: two of all 2^clusters sign patterns."""
+    return min(1.0, 2.0 ** (1 - clusters))
+
+
+def clusters_needed(alpha: float) -> int:
+    """How many clusters it takes for a p-value of ``alpha`` at most."""
+    return next(clusters for clusters in range(1, sys.maxsize) if least_p_value(clusters) <= alpha)
+
+
 def _enumerated(distinct: NDArray[Any], counts: NDArray[Any], observed: float) -> float:
     """Over every sum that flipped signs can make, each with its probability."""
     import numpy

@@ -1,0 +1,93 @@
+"""How a case wants to be judged, as a question set says it: ``options``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from assay.cases.values import UnusableValue, is_absent
+from assay.errors import UsageError
+from assay.model import CaseOptions, ColumnRule, Leniency
+
+_NO_OPTIONS = CaseOptions()
+"""Cases without options of their own share one frozen value."""
+_WORDS = ("extra_columns", "duplicates", "case")
+_NAMES = ("columns", "ordered", *_WORDS, "tolerance")
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_HOW = (
+    'write names and values, such as {"extra_columns": "allowed"}, '
+    "or in a cell  extra_columns: allowed; tolerance: 1e-6"
+)
+
+
+def options_of(value: object) -> CaseOptions:
+    """The options: an object, or in a cell a text of ``name: value``, separated by semicolons, commas or lines.
+
+    Raises UnusableValue for a name or value that there is not.
+    """
+    if is_absent(value) or value == "" or isinstance(value, list):
+        return _NO_OPTIONS  # a list is some other column's: the choices of a quiz
+    given = _in_text(value) if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        raise UnusableValue(f"the options are {value!r}: {_HOW}")
+    # A table of objects, such as Parquet's, has every name in every row.
+    told = {str(name).strip().lower(): one for name, one in given.items() if one is not None and one != ""}
+    for name in told:
+        if name not in _NAMES:
+            close = get_close_matches(name, _NAMES, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise UnusableValue(f"no option is called {name!r}{hint}: there is {', '.join(_NAMES)}")
+    words: dict[str, Any] = {name: _word(told.get(name)) for name in _WORDS}
+    try:
+        leniency = Leniency(**words, tolerance=_number(told.get("tolerance")))
+    except UsageError as error:
+        raise UnusableValue(str(error)) from error
+    return CaseOptions(columns=_columns(told.get("columns")), ordered=_ordered(told.get("ordered")), leniency=leniency)
+
+
+def _in_text(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if not text.strip():
+        return found
+    for part in text.strip().strip("{}").replace(";", "\n").replace(",", "\n").splitlines():
+        if not part.strip():
+            continue
+        name, separator, value = part.partition(":") if ":" in part else part.partition("=")
+        if not separator:
+            raise UnusableValue(f"the options hold {part.strip()!r}: {_HOW}")
+        found[name.strip().strip("\"'")] = value.strip().strip("\"'")
+    return found
+
+
+def _word(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _number(value: object) -> float | None:
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    try:
+        return float(str(value))
+    except ValueError:
+        raise UnusableValue(f"tolerance is {value!r}: give a number from 0 up, such as 1e-6") from None
+
+
+def _columns(value: object) -> ColumnRule | None:
+    match _word(value):
+        case None:
+            return None
+        case "any":
+            return "any"
+        case "strict":
+            return "strict"
+    raise UnusableValue(f"columns is {value!r}: write 'any' or 'strict'")
+
+
+def _ordered(value: object) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    known = _TRUTH.get(str(value).strip().lower())
+    if known is None:
+        raise UnusableValue(f"ordered is {value!r}: write true or false")
+    return known

@@ -1,0 +1,59 @@
+"""What a case or a run declares to be no mistake."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+from assay.errors import UsageError
+
+ExtraColumns = Literal["wrong", "allowed"]
+Duplicates = Literal["counted", "ignored"]
+LetterCase = Literal["exact", "ignored"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leniency:
+    """What is no mistake though the verdict's rules would call it one.
+
+    None leaves a field to whoever declares next: a case's own comes before the run's, and what
+    neither declares is judged strictly. Raises UsageError for a value that there is not.
+    """
+
+    extra_columns: ExtraColumns | None = None
+    """``allowed``: the prediction may return columns that gold has not; gold's are found among them."""
+    duplicates: Duplicates | None = None
+    """``ignored``: how often a row occurs does not count, nor where it occurs again."""
+    case: LetterCase | None = None
+    """``ignored``: text is compared without regard to upper and lower case."""
+    tolerance: float | None = None
+    """The relative tolerance of numbers, in place of the run's own; where a float takes part, as ever."""
+
+    def __post_init__(self) -> None:
+        choices = {"extra_columns": ExtraColumns, "duplicates": Duplicates, "case": LetterCase}
+        for name, choice in choices.items():
+            value, known = getattr(self, name), get_args(choice)
+            if value is not None and value not in known:
+                raise UsageError(f"{name} is {value!r}: write {' or '.join(map(repr, known))}")
+        tolerance = self.tolerance
+        if tolerance is not None and not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
+            raise UsageError(f"tolerance is {tolerance!r}: give a number from 0 up, such as 1e-6")
+
+    def over(self, other: Leniency) -> Leniency:
+        """This declaration, completed by another where it says nothing."""
+        mine = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Leniency(**{name: getattr(other, name) if value is None else value for name, value in mine.items()})
+
+    @property
+    def said(self) -> str:
+        """``extra columns allowed, duplicates ignored``; empty where nothing is declared."""
+        parts = ["extra columns allowed"] if self.extra_columns == "allowed" else []
+        parts += ["duplicates ignored"] if self.duplicates == "ignored" else []
+        parts += ["letter case ignored"] if self.case == "ignored" else []
+        parts += [f"tolerance {self.tolerance:g}"] if self.tolerance is not None else []
+        return ", ".join(parts)
+
+
+STRICT = Leniency()
+"""Nothing is declared."""
