@@ -86,13 +86,13 @@ def test_the_endpoint_of_all_questions_is_asked_for_data(ask: Ask, parameters: o
         assert server.calls[0].body["mode"] == mode
 
 
-def test_an_answer_without_a_query_is_unanswered_with_what_was_said(ask: Ask) -> None:
+def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> None:
     response = {"sql_query": "", "answer": "That is about metadata.\nMore.", "tables_used": "", "llm_time": 2.0}
     with DenodoEmulator(answers={QUESTION: response}) as server:
         prediction = ask(server)
     assert prediction.query is None
     assert prediction.failure is not None
-    assert prediction.failure.kind == "unanswered"
+    assert prediction.failure.kind == "clarification"
     assert "That is about metadata." in prediction.failure.message
     assert dict(prediction.timings_s)["llm_time"] == 2.0
     assert prediction.tables_used == ()
@@ -154,11 +154,19 @@ def test_a_body_not_understood_is_said_in_words(ask: Ask) -> None:
     assert "body.mode: Input should be 'default', 'data' or 'metadata'" in message
 
 
-def test_a_failed_question_gives_its_first_line_and_is_not_asked_again(ask: Ask) -> None:
+def test_a_failed_question_is_asked_again_and_then_gives_its_first_line(ask: Ask) -> None:
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="error", message="no valid plan")]) as server:
-        message = _failure(ask(server))
-        assert server.asked[QUESTION] == 1
-    assert message == "the server answers 500: no valid plan"
+        prediction = ask(server, quick(retries=2))
+        assert server.asked[QUESTION] == 3
+    assert _failure(prediction) == "the server answers 500: no valid plan (3 tries)"
+    assert prediction.failure is not None
+    assert prediction.failure.blame == "system"
+
+
+def test_a_service_whose_model_is_at_its_limit_for_a_moment_answers(ask: Ask) -> None:
+    limit = Fault(kind="error", message="Error code: 429 - rate limit reached", times=2)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[limit]) as server:
+        assert ask(server, quick(retries=2)).query == SQL
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,11 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
         cost_usd=cost_usd(completion.tokens, options),
-        failure=None if query is not None else _why_none(completion),
+        failure=None if query is not None else _why_none(completion, said.words),
     )
 
 
-def _why_none(completion: Completion) -> Failure:
+def _why_none(completion: Completion, words: str) -> Failure:
     if completion.refusal is not None:
         said = first_line(completion.refusal)
         return without_query(f'the model refused to answer: "{said}"', words=said)
@@ -94,7 +94,7 @@ def _why_none(completion: Completion) -> Failure:
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-    words = first_line(without_thinking(completion.message.content))
+    words = first_line(words)
     if words:
         return without_query(f'the model gave no query; it said: "{words}"', words=words)
     thought = ", only its thoughts" if completion.message.content.strip() else ""
