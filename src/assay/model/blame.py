@@ -32,6 +32,8 @@ def ruling(failure: Failure, side: Side) -> Ruling:
     if kind == "unreadable_database":
         # An engine says where it had the database, and lost it.
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
+    if kind == "ask_failed" and failure.blame != "system":
+        return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):
         # What cannot be decided stays so; a worker that was lost while it judged may do better next time.
         return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")
@@ -40,7 +42,7 @@ def ruling(failure: Failure, side: Side) -> Ruling:
             return Ruling(blame="engine", outcome="unscored", final=False)
         return Ruling(blame="setup" if kind == "truncated" else "gold", outcome="unscored", final=True)
     if failure.blame != "system":  # who reads an answer knows where it cannot be read for want of something of ours
-        return Ruling(blame=failure.blame, outcome="unscored", final=kind != "ask_failed")
+        return Ruling(blame=failure.blame, outcome="unscored", final=True)
     return Ruling(blame="system", outcome="incorrect", final=kind != "ask_failed")
 
 

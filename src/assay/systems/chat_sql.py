@@ -9,7 +9,7 @@ from assay.model import Case, Failure, Prediction, TokenUsage
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat_model import HttpChatModel
 from assay.systems.chat_sql_prompt import Prompt, PromptTemplate
-from assay.systems.chat_sql_reading import read_answer, without_thinking
+from assay.systems.chat_sql_reading import read_answer
 from assay.systems.options import SystemOptions
 from assay.systems.outcome import first_line, without_query
 
