@@ -70,6 +70,12 @@ class PostgresServer:
         assert self.folder is not None
         _control(self, "restart", "-m", "immediate")
 
+    def processes(self) -> list[int]:
+        """The ids of its processes now. Only for a server of ours, on Linux."""
+        assert self.folder is not None
+        first = (self.folder / "data" / "postmaster.pid").read_text().split()[0]
+        return [int(first), *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
     def stop(self) -> None:
         """Stop it at once."""
         _control(self, "stop", "-m", "immediate")

@@ -6,6 +6,7 @@
     │   ├── CaseFileError     a question set or prediction file, with its place
     │   ├── DatabaseError     a database that is absent, unreadable, or not what its URL says
     │   └── SystemUnusable    a live system that can answer no question at all: its address, its credentials
+    │       └── SystemLost    one that answered before: the same command goes on
     ├── MissingDependency     an extra is not installed; says the command that installs it
     ├── UnscoredError         a pair of queries cannot be judged, and the prediction is not to blame
     ├── PluginError           an entry point that is registered twice or fails to load
@@ -58,6 +59,13 @@ class DatabaseError(InputError):
 
 class SystemUnusable(InputError):
     """A live system under test can answer no question at all: nobody is there, or it refuses the credentials."""
+
+
+class SystemLost(SystemUnusable):
+    """A live system that answered, and now answers no question at all: it is away, or its token ran out.
+
+    What was answered is kept, and the same command goes on from there. The command line ends with status 3.
+    """
 
 
 class MissingDependency(AssayError):

@@ -79,6 +79,10 @@ class MariadbServer:
             self._process.kill()
             self._process.wait()
 
+    def processes(self) -> list[int]:
+        """The ids of its processes."""
+        return [] if self._process is None else [self._process.pid]
+
     def signal(self, number: int) -> None:
         """Send its process a signal."""
         assert self._process is not None

@@ -97,6 +97,28 @@ def restarted_postgres(folder: Path, server: Any) -> Figures:
         return job.figures("PostgreSQL is restarted", 2, done, AWAY)
 
 
+_LIMIT_S, _STALL_S = 2.0, 6.0
+
+
+def stalled(folder: Path, server: Any, kind: str) -> Figures:
+    """The server stands still for longer than a query may take, while all cases share one gold query."""
+    make: Callable[[Any, str], Any] = {"PostgreSQL": _postgres_database, "MariaDB": _mariadb_database}[kind]
+    if kind == "PostgreSQL" and (server.folder is None or not Path("/proc/self/task").exists()):
+        raise NotHere("the PostgreSQL server's processes are not ours to stop")
+    with make(server, "assay_stalled") as url:
+        job = make_job(folder, url, count=60, timeout_s=_LIMIT_S, gold="SELECT a, b FROM t WHERE a <= 1")
+
+        def stall(_: object) -> None:
+            stopped = server.processes()
+            for number, process in ((number, one) for number in (signal.SIGSTOP, signal.SIGCONT) for one in stopped):
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
+                if number == signal.SIGSTOP and process == stopped[-1]:
+                    threading.Event().wait(_STALL_S)
+
+        return job.figures(f"{kind} stands still", 1, disturb(job, stall, [5]), ())
+
+
 def restarted_mariadb(folder: Path, server: Any) -> Figures:
     """MariaDB is killed and started again, twice in one run."""
 

@@ -38,6 +38,7 @@ def everything(stack: ExitStack) -> Iterator[tuple[str, Experiment]]:
     else:
         yield "PostgreSQL is restarted", lambda folder: experiments.restarted_postgres(folder, postgres)
         yield "connections are cut", lambda folder: experiments.cut_connections(folder, postgres, "PostgreSQL")
+        yield "PostgreSQL stands still", lambda folder: experiments.stalled(folder, postgres, "PostgreSQL")
     try:
         mariadb = stack.enter_context(closing(mariadb_server.MariadbServer()))
     except mariadb_server.Unavailable as reason:
@@ -45,6 +46,7 @@ def everything(stack: ExitStack) -> Iterator[tuple[str, Experiment]]:
     else:
         yield "MariaDB is restarted", lambda folder: experiments.restarted_mariadb(folder, mariadb)
         yield "connections are cut", lambda folder: experiments.cut_connections(folder, mariadb, "MariaDB")
+        yield "MariaDB stands still", lambda folder: experiments.stalled(folder, mariadb, "MariaDB")
     for size in (8, 64, 128):
         yield "a disk fills", lambda folder, size=size: experiments.full_disk(folder, kilobytes=size)
     for size in (1, 30, 100):

@@ -47,6 +47,7 @@ class Job:
     folder: Path
     url: str
     count: int
+    timeout_s: float = 10.0
 
     @property
     def run(self) -> Path:
@@ -63,7 +64,7 @@ class Job:
         return [
             *(sys.executable, "-m", "assay", "run", str(self.folder / "cases.jsonl")),
             *("-p", str(self.folder / "answers.jsonl"), "--db", self.url, "-o", str(run or self.run)),
-            *("--metrics", "match", "--workers", "2", "--timeout", "10"),
+            *("--metrics", "match", "--workers", "2", "--timeout", str(self.timeout_s)),
         ]
 
     def start(self) -> subprocess.Popen[str]:
@@ -128,23 +129,30 @@ def expected(number: int) -> str:
     return "incorrect" if number % 3 == 0 else "correct"
 
 
-def make_job(folder: Path, url: str, *, count: int = 150, cross: str = "t x, t y") -> Job:
-    """Write a question set and answers for a database that has the table t."""
+def make_job(
+    folder: Path,
+    url: str,
+    *,
+    count: int = 150,
+    cross: str = "t x, t y",
+    timeout_s: float = 10.0,
+    gold: str | None = None,
+) -> Job:
+    """Write a question set and answers for a database that has the table t. ``gold``: that of every case."""
     folder.mkdir(parents=True, exist_ok=True)
     slow = f"(SELECT count(*) FROM {cross} WHERE x.a + y.a > {{i}}) > 0"
     cases = [
-        {"id": str(i), "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i + 1}"} for i in range(count)
-    ]
-    answers = [
-        {
-            "id": str(i),
-            "predicted_sql": f"SELECT b, a FROM t WHERE a <= {i + 1 - (i % 3 == 0)} AND {slow.format(i=i)}",
-        }
+        {"id": str(i), "question": f"q{i}", "gold_sql": gold or f"SELECT a, b FROM t WHERE a <= {i + 1}"}
         for i in range(count)
     ]
+    answers = []
+    for i in range(count):
+        most = (i + 1 if gold is None else 1) - (i % 3 == 0)
+        query = f"SELECT b, a FROM t WHERE a <= {most} AND {slow.format(i=i)}"
+        answers.append({"id": str(i), "predicted_sql": query})
     for name, rows in (("cases", cases), ("answers", answers)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Job(folder=folder, url=url, count=count)
+    return Job(folder=folder, url=url, count=count, timeout_s=timeout_s)
 
 
 def insert() -> str:

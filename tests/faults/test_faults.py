@@ -57,6 +57,18 @@ def test_a_mariadb_server_that_restarts_costs_at_most_the_cases_meanwhile(
     assert bring("restarted_mariadb", tmp_path, mariadb).survived > 0
 
 
+def test_a_postgres_server_that_stands_still_costs_no_case_and_breaks_no_gold(
+    bring: Any, tmp_path: Path, postgres: Any
+) -> None:
+    assert bring("stalled", tmp_path, postgres, "PostgreSQL").survived == 60
+
+
+def test_a_mariadb_server_that_stands_still_costs_no_case_and_breaks_no_gold(
+    bring: Any, tmp_path: Path, mariadb: MariadbServer
+) -> None:
+    assert bring("stalled", tmp_path, mariadb, "MariaDB").survived == 60
+
+
 def test_a_postgres_connection_that_is_cut_costs_no_case(bring: Any, tmp_path: Path, postgres: Any) -> None:
     assert bring("cut_connections", tmp_path, postgres, "PostgreSQL").explained == 0
 

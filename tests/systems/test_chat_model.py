@@ -60,10 +60,10 @@ def _completion(url: str, options: SystemOptions, **wanted: Any) -> Completion:
     return answer
 
 
-def _failure(url: str, options: SystemOptions, **wanted: Any) -> str:
+def _failure(url: str, options: SystemOptions, *, blame: str = "system", **wanted: Any) -> str:
     answer = _ask(url, options, **wanted)
     assert isinstance(answer, Failure), answer
-    assert (answer.stage, answer.kind, answer.blame) == ("ask", "ask_failed", "system")
+    assert (answer.stage, answer.kind, answer.blame) == ("ask", "ask_failed", blame)
     return answer.message
 
 
@@ -519,7 +519,8 @@ def test_retry_after_is_waited_for_and_not_part_of_the_latency(quick: Quick) -> 
 )
 def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: str) -> None:
     with ChatEmulator(answers={QUESTION: "Seven."}, faults=[fault]) as server:
-        assert message in _failure(server.openai_url, quick(parameters=MODEL, timeout_s=0.5))
+        blame = "network" if fault.kind == "busy" else "system"
+        assert message in _failure(server.openai_url, quick(parameters=MODEL, timeout_s=0.5), blame=blame)
 
 
 @pytest.mark.parametrize(

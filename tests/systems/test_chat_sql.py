@@ -154,12 +154,12 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (ChatAnswer(content=None, refusal="I must not."), "unanswered", 'refused to answer: "I must not."'),
+        (ChatAnswer(content=None, refusal="I must not."), "clarification", 'refused to answer: "I must not."'),
         (ChatAnswer(content="", finish_reason="content_filter"), "unanswered", "content filter"),
         (ChatAnswer(content="```sql\nSELECT a FROM", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),
-        (ChatAnswer(content="<think>a</think>\nNo such table."), "unanswered", 'it said: "No such table."'),
+        (ChatAnswer(content="<think>a</think>\nNo such table."), "clarification", 'it said: "No such table."'),
         (ChatAnswer(content='{"sql": null}'), "unanswered", "gave no query"),
         (ChatAnswer(error={"message": "overloaded"}), "ask_failed", "overloaded"),
     ],

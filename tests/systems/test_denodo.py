@@ -26,10 +26,10 @@ SQL = "SELECT COUNT(*) FROM client"
 Ask = Callable[..., Prediction]
 
 
-def _failure(prediction: Prediction) -> str:
+def _failure(prediction: Prediction, blame: str = "system") -> str:
     assert prediction.query is None
     assert prediction.failure is not None
-    assert (prediction.failure.stage, prediction.failure.blame) == ("ask", "system")
+    assert (prediction.failure.stage, prediction.failure.blame) == ("ask", blame)
     assert prediction.failure.kind == "ask_failed"
     return prediction.failure.message
 
@@ -86,13 +86,13 @@ def test_the_endpoint_of_all_questions_is_asked_for_data(ask: Ask, parameters: o
         assert server.calls[0].body["mode"] == mode
 
 
-def test_an_answer_without_a_query_is_unanswered_with_what_was_said(ask: Ask) -> None:
+def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> None:
     response = {"sql_query": "", "answer": "That is about metadata.\nMore.", "tables_used": "", "llm_time": 2.0}
     with DenodoEmulator(answers={QUESTION: response}) as server:
         prediction = ask(server)
     assert prediction.query is None
     assert prediction.failure is not None
-    assert prediction.failure.kind == "unanswered"
+    assert prediction.failure.kind == "clarification"
     assert "That is about metadata." in prediction.failure.message
     assert dict(prediction.timings_s)["llm_time"] == 2.0
     assert prediction.tables_used == ()
@@ -154,11 +154,19 @@ def test_a_body_not_understood_is_said_in_words(ask: Ask) -> None:
     assert "body.mode: Input should be 'default', 'data' or 'metadata'" in message
 
 
-def test_a_failed_question_gives_its_first_line_and_is_not_asked_again(ask: Ask) -> None:
+def test_a_failed_question_is_asked_again_and_then_gives_its_first_line(ask: Ask) -> None:
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="error", message="no valid plan")]) as server:
-        message = _failure(ask(server))
-        assert server.asked[QUESTION] == 1
-    assert message == "the server answers 500: no valid plan"
+        prediction = ask(server)
+        assert server.asked[QUESTION] == 3
+    assert _failure(prediction) == "the server answers 500: no valid plan (3 tries)"
+    assert prediction.failure is not None
+    assert prediction.failure.blame == "system"
+
+
+def test_a_service_whose_model_is_at_its_limit_for_a_moment_answers(ask: Ask) -> None:
+    limit = Fault(kind="error", message="Error code: 429 - rate limit reached", times=2)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[limit]) as server:
+        assert ask(server).query == SQL
 
 
 @pytest.mark.parametrize(
@@ -179,21 +187,46 @@ def test_trouble_that_passes_is_asked_again(ask: Ask, fault: Fault, asked: int) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "asked", "message"),
+    ("fault", "asked", "blame", "message"),
     [
-        (Fault(kind="unavailable", status=502, message="bad gateway"), 3, "answers 502: bad gateway (3 tries)"),
-        (Fault(kind="busy"), 3, "answers 429: Too many requests (3 tries)"),
-        (Fault(kind="dropped"), 3, "the connection broke"),
-        (Fault(kind="cut_off"), 3, "the connection broke before the answer was whole"),
-        (Fault(kind="malformed"), 1, "the answer is no JSON"),
-        (Fault(kind="unavailable", status=400, message="no such view"), 1, "answers 400: no such view"),
-        (Fault(kind="unavailable", status=418, message="tea"), 1, "answers 418: tea"),
+        (Fault(kind="unavailable", status=502, message="bad gateway"), 3, "network", "502: bad gateway (3 tries)"),
+        (Fault(kind="unavailable", status=503), 3, "network", "answers 503"),
+        (Fault(kind="unavailable", status=504), 3, "network", "answers 504"),
+        (Fault(kind="busy"), 3, "network", "answers 429: Too many requests (3 tries)"),
+        (Fault(kind="dropped"), 3, "network", "the connection broke"),
+        (Fault(kind="cut_off"), 3, "network", "the connection broke before the answer was whole"),
+        (Fault(kind="error", message="429: no tokens left"), 3, "system", "answers 500: 429: no tokens left (3 tries)"),
+        (Fault(kind="malformed"), 1, "system", "the answer is no JSON"),
+        (Fault(kind="unavailable", status=400, message="no such view"), 1, "system", "answers 400: no such view"),
+        (Fault(kind="unavailable", status=418, message="tea"), 1, "system", "answers 418: tea"),
+        (Fault(kind="unavailable", status=404, message="no view is like it"), 1, "system", "answers 404: no view is"),
+        (Fault(kind="unavailable", status=403, message="salaries are secret"), 1, "system", "answers 403: salaries"),
+        (Fault(kind="unavailable", status=401, message="ask about clients"), 1, "system", "answers 401: ask about"),
     ],
 )
-def test_trouble_that_stays_is_a_failure_of_the_question(ask: Ask, fault: Fault, asked: int, message: str) -> None:
+def test_trouble_that_stays_is_a_failure_of_the_question_or_of_the_way_to_the_service(
+    ask: Ask, fault: Fault, asked: int, blame: str, message: str
+) -> None:
     with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
-        assert message in _failure(ask(server))
+        assert message in _failure(ask(server), blame)
         assert server.asked[QUESTION] == asked
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, "Not Found"),
+        (404, ""),
+        (401, "Not authenticated"),
+        (401, "Invalid credentials"),
+        (403, "Forbidden"),
+        (403, "The token has expired"),
+    ],
+)
+def test_a_refusal_without_a_reason_of_the_questions_own_ends_the_run(ask: Ask, status: int, said: str) -> None:
+    fault = Fault(kind="unavailable", status=status, message=said)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server, pytest.raises(SystemUnusable):
+        ask(server)
 
 
 def test_retry_after_is_honoured_up_to_the_bound(ask: Ask) -> None:
@@ -247,7 +280,7 @@ def test_an_answer_that_trickles_without_end_is_given_up(ask: Ask) -> None:
 
 def test_a_server_that_speaks_no_http_is_a_failure(ask: Ask) -> None:
     with _raw_server(lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")) as url:
-        assert "connection broke" in _failure(ask(None, path=url))
+        assert "connection broke" in _failure(ask(None, path=url), "network")
 
 
 def test_a_redirect_is_not_followed(ask: Ask) -> None:

@@ -92,7 +92,7 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
 @pytest.mark.parametrize(
     ("said", "path", "kind", "message"),
     [
-        ({"sql": None, "message": "I do not know"}, None, "unanswered", 'it said: "I do not know"'),
+        ({"sql": None, "message": "I do not know"}, None, "clarification", 'it said: "I do not know"'),
         ({"sql": " "}, "sql", "unanswered", "gave no query"),
         ({"text": "SELECT 1"}, None, "ask_failed", "no field for the query: it has 'text'"),
         ({"text": "SELECT 1"}, "data.sql", "ask_failed", "nothing at 'data.sql': its fields are 'text'"),

@@ -11,6 +11,7 @@ from assay.cases.options import options_of
 from assay.cases.records import Record, Table
 from assay.cases.values import (
     UnusableValue,
+    answer_of,
     context_of,
     count_of,
     golds_of,
@@ -140,7 +141,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     where there are ids. Raises CaseFileError with file, row and column.
     """
     _require(table.records, table, "prediction")
-    queries = _reader(table, "prediction", fields.prediction, partial(text_of, what="the predicted query"))
+    queries = _reader(table, "prediction", fields.prediction, partial(answer_of, what="the predicted query"))
     if not queries.columns:
         raise missing_column("prediction", table.columns, path=str(table.path))
     identify = _identifier(table, fields)

@@ -9,6 +9,7 @@ from typing import SupportsFloat
 
 from assay.cases.records import kind_of, shortened
 
+_FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
 _DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)
 _TAG_SEPARATORS = re.compile(r"[,;]")
 
@@ -35,6 +36,18 @@ def text_of(value: object, what: str) -> str | None:
     if is_absent(value):
         return None
     raise UnusableValue(f"{what} is {kind_of(value)}: expected text")
+
+
+def answer_of(value: object, what: str) -> str | None:
+    """As `text_of`, broken characters included: what a system answered is judged, not refused."""
+    text = value if type(value) is str else text_of(value, what)
+    return None if text is None else unfenced(text)
+
+
+def unfenced(text: str) -> str:
+    """The query of a text that is one code fence and nothing else, as models write them; any other text as it is."""
+    fence = _FENCE.fullmatch(text) if "```" in text else None
+    return text if fence is None or "```" in fence[1] else fence[1].strip()
 
 
 def check_characters(text: str) -> None:
@@ -81,13 +94,14 @@ def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
     """
     if type(value) is str and not in_text:
         text_of(value, "gold")
-        return (value,) if value.strip() else ()
+        return (unfenced(value),) if value.strip() else ()
     entries = value if isinstance(value, (list, tuple)) else (value,)
     golds: list[str] = []
     for entry in entries:
         text = text_of(entry, "gold")
         if text is None:
             continue
+        text = unfenced(text)
         parts = _DASHES.split(text) if in_text and "---" in text else [text]
         if len(parts) > 1:
             parts = [part.strip("\r\n") for part in parts]

@@ -24,7 +24,7 @@ from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
 from assay.cli.view import view
-from assay.errors import AssayError, Interrupted
+from assay.errors import AssayError, Interrupted, SystemLost
 
 DONE, UNUSABLE_INPUT, INTERRUPTED = 0, 2, 3
 
@@ -78,6 +78,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return stop.code if isinstance(stop.code, int) else DONE
     except (Interrupted, KeyboardInterrupt) as error:
         _say(str(error) or "interrupted")
+        return INTERRUPTED
+    except SystemLost as error:
+        _say(f"unfinished: {error}")
         return INTERRUPTED
     except AssayError as error:
         _say(f"error: {error}")

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import typer
+
 from assay import registry
 from assay.api import Run
 from assay.errors import InputError, UsageError
 
 STANDARD_OUTPUT = Path("-")
+UNFINISHED = 3
 
 
 def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:
@@ -52,6 +55,20 @@ def show(
         console = Console(stderr=True, highlight=False)
     paths = {name: str(path) for name, path in (written or {}).items()}
     print_summary(run.record, console=console, run_path=str(folder) if folder is not None else None, written=paths)
+
+
+def exit_if_unfinished(run: Run) -> None:
+    """Say on standard error why nothing could be asked or scored, and end with status 3. Nothing where anything was."""
+    from assay.runs.verdicts import unfinished
+
+    failure = unfinished(run.record.evidence)
+    if failure is not None:
+        sys.stdout.flush()
+        print(
+            f"assay: unfinished: nothing could be scored ({failure.message}): run the same command again to go on",
+            file=sys.stderr,
+        )
+        raise typer.Exit(UNFINISHED)
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:

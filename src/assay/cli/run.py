@@ -312,7 +312,7 @@ def run_settings(
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api import Run, evaluate
-    from assay.cli.output import printed_report, show, write_reports
+    from assay.cli.output import exit_if_unfinished, printed_report, show, write_reports
     from assay.cli.progress import progress
 
     printed = printed_report(reports, as_json=as_json)
@@ -366,6 +366,8 @@ def run_settings(
     show(done, as_json=as_json, folder=folder, written=written, on_stderr=printed is not None)
     if folder is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
+    # A gate says nothing of a system that could not be asked or judged.
+    exit_if_unfinished(done)
     exit_for(done.record.gates)
 
 

@@ -173,7 +173,7 @@ def run_selections(
     """
     from assay.api import Run
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import printed_report, show, write_reports
+    from assay.cli.output import exit_if_unfinished, printed_report, show, write_reports
     from assay.cli.progress import progress
 
     printed = printed_report(reports, as_json=as_json)
@@ -215,4 +215,5 @@ def run_selections(
     show(done, as_json=as_json, folder=output, written=written, on_stderr=printed is not None)
     if output is None and not written and not as_json and printed is None:
         typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")
+    exit_if_unfinished(done)
     exit_for(done.record.gates)

@@ -139,8 +139,11 @@ class Executor:
 
     def _find_out(self, url: DatabaseUrl, query: str, label: bytes, execution: Execution) -> Execution:
         """Whether it was the query that failed, or the server. What the server's trouble ended is run once more."""
+        looked = time.monotonic()
         why = self._trouble(url, execution)
-        if why is None and _kind(execution) != "unreadable_database":
+        # A plain query that takes long has waited for a server that stood still, as the query may have.
+        slow = time.monotonic() - looked > self._limits.timeout_s / 2
+        if why is None and (_kind(execution) == "error" or (_kind(execution) == "timeout" and not slow)):
             return execution
         if why is not None and not self._comes_back(url, execution, why):
             return outcomes.server_lost(query, f"{_said(execution)}; {why}")

@@ -26,17 +26,14 @@ class Ruling:
     """False: it is tried again once before the run ends, is not remembered, and the same command does it again."""
 
 
-_SURROUNDINGS: dict[str, Blame] = {"unreadable_database": "setup", "unreachable": "network"}
-"""Kinds of failure that nobody's query or answer brings about."""
-
-
 def ruling(failure: Failure, side: Side) -> Ruling:
     """Who is to blame for a failure on that side, whether it counts, and whether that is the last word."""
     kind = failure.kind
-    if kind in _SURROUNDINGS:
+    if kind == "unreadable_database":
         # An engine says where it had the database, and lost it.
-        blame = failure.blame if failure.blame == "engine" else _SURROUNDINGS[kind]
-        return Ruling(blame=blame, outcome="unscored", final=False)
+        return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
+    if kind == "ask_failed" and failure.blame != "system":
+        return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):
         # What cannot be decided stays so; a worker that was lost while it judged may do better next time.
         return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")

@@ -28,7 +28,6 @@ FailureKind = Literal[
     "unreadable_database",
     "unscorable",
     "ask_failed",
-    "unreachable",
     "unreadable_answer",
     "unknown_structure",
 ]

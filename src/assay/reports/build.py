@@ -13,6 +13,7 @@ from assay.reports.gates import gate_rows
 from assay.reports.repeats import answer_name, repeats_view
 from assay.reports.text import clipped, distinct, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.times import time_rows, usage_facts, usage_rows
+from assay.reports.unscored import told, unscored_notes
 from assay.reports.view import (
     CaseLink,
     CaseView,
@@ -35,7 +36,7 @@ _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selection_build.HEADLINE_METRIC: selection_build.HEADLINE_NAME}
 _SLOWEST = 5
 _GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
-_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "judge": 3}
+_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "judge": 3}
 
 
 def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
@@ -78,7 +79,7 @@ class _Builder:
     def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
         numbers, totals = self.numbers, self.numbers.selection
         room = selection_build.room_for(detailed, terms=terms)
-        headline = self.figure(numbers.overall, self.headline_metric)
+        headline = told(self.figure(numbers.overall, self.headline_metric), self.run.evidence)
         failures = [self.failure_row(count) for count in numbers.failures]
         return RunView(
             title=self.title(),
@@ -192,7 +193,7 @@ class _Builder:
         yield from self.lenient_notes()
         if self.repeats is not None:
             yield self.repeats.said
-        yield from self.gold_notes()
+        yield from unscored_notes(self.run.evidence, noun=self.noun, gold="target" if self.of_selections else "gold")
         yield from selection_build.notes(self.run)
         if numbers.unanswered:
             none = numbers.unanswered
@@ -228,26 +229,6 @@ class _Builder:
         without = self.figure(determined, self.headline_metric)
         rest = f" Over the others, accuracy is {without.text} ({without.tally})." if without.rate.n else ""
         yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
-
-    def gold_notes(self) -> Iterable[str]:
-        """What is in no rate, and how much of that is gold's own fault."""
-        unscored = [item for item in self.run.evidence if item.outcome == "unscored"]
-        broken = sum(map(_is_golds, unscored))
-        gold = "target" if self.of_selections else "gold"
-        in_no_rate = f"{plural(len(unscored), self.noun)} {_is(len(unscored))} in no rate"
-        if unscored and broken == len(unscored):
-            its = "its" if broken == 1 else "their"
-            yield f"{in_no_rate}: {its} {gold} is broken, which is not the system's fault."
-        elif broken:
-            yield f"{in_no_rate}: broken {gold} in {broken:,}, other trouble in {len(unscored) - broken:,}."
-        elif unscored:
-            yield f"{in_no_rate}: they could not be scored."
-        with_broken_gold = {
-            case_id for count in self.numbers.failures if count.name.startswith("gold:") for case_id in count.case_ids
-        }
-        others = len(with_broken_gold.difference(item.case.id for item in unscored if _is_golds(item)))
-        if others > 0 and not self.of_selections:
-            yield f"In {plural(others, 'scored case')} one of several gold queries is broken."
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
         def name(group: Group) -> str:
@@ -423,11 +404,6 @@ def short_name(path: str) -> str:
         path = path.removesuffix("/chat/completions")  # every chat model's address ends so
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
-
-
-def _is_golds(item: Evidence) -> bool:
-    """Whether gold is to blame that this answer is unscored."""
-    return item.verdict.failure is not None and item.verdict.failure.blame == "gold"
 
 
 def _differing(found: Disagreement) -> int:

@@ -52,7 +52,9 @@ def tiles(view: RunView) -> Iterable[Tile]:
     silent = [row.facet for row in view.failures if row.name == "unanswered" and row.facet is not None]
     link = silent[0] if view.unanswered and silent else None
     yield Tile(count=view.unanswered, label="unanswered", mark="∅", tone="", link=link)
-    broken = [row for row in view.failures if row.blame in ("gold", "target")]
+    broken = [
+        row for row in view.failures if row.blame in ("gold", "target") and row.name not in ("no gold", "no target")
+    ]
     if broken:
         cases = {case.anchor for row in broken for case in row.cases}
         label = f"broken {broken[0].blame}"

@@ -82,13 +82,15 @@ STRENGTHS: Mapping[str, str] = {
 BLAMES: Mapping[str, str] = {
     "gold": "the gold query is broken: the system is not to blame",
     "setup": "something about how the run was set up",
-    "engine": "the database engine gave up",
+    "engine": "the database engine gave up, or was lost",
+    "network": "the way to the system under test",
     "judge": "Assay's own judging",
     "system": "the system under test",
 }
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
+    "clarification": "a question or a refusal in place of a query",
     "no_query": "the answer holds no query",
     "several_statements": "more than one statement",
     "writes": "the query would write",
@@ -96,12 +98,12 @@ FAILURES: Mapping[str, str] = {
     "error": "the query fails",
     "timeout": "the query ran out of time",
     "out_of_memory": "the query ran out of memory",
-    "crashed": "the query took its process down",
+    "crashed": "the query took its process or its connection down",
     "truncated": "a cap cut the result",
     "no_gold": "the case has no gold query",
-    "unreadable_database": "the database cannot be read",
+    "unreadable_database": "the database cannot be read, or was lost",
     "unscorable": "the metric cannot judge the case",
-    "ask_failed": "the system could not be asked",
+    "ask_failed": "the system failed at the question, or could not be reached",
 }
 
 SELECTION_FAILURES: Mapping[str, str] = {

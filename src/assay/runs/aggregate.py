@@ -304,8 +304,9 @@ def failures_of(item: Evidence) -> Iterable[str]:
 
 
 def is_unanswered(item: Evidence) -> bool:
-    """Whether the system gave no answer at all."""
-    return item.prediction.failure is not None and item.prediction.failure.kind == "unanswered"
+    """Whether the system gave no answer at all, or failed at the question."""
+    failure = item.prediction.failure
+    return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"
 
 
 def _one(name: str | None) -> tuple[str, ...]:

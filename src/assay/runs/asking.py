@@ -35,8 +35,9 @@ def ask(
 
     Each question is asked ``repeats`` times, all of them once before any of them again; its answers follow one
     another in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
-    arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too, but it is asked
-    again when the same command runs again. Raises SystemUnusable where the system can answer nothing at all.
+    arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too,
+    but it is asked again when the same command runs again. Raises SystemUnusable where the system can answer nothing
+    at all.
     """
     wanted, noun = _wanted(cases, repeats), counted(repeats)
     answers: dict[_Key, Prediction] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -160,6 +161,15 @@ def is_doubtful(evidence: Evidence) -> bool:
     broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
     gold_timed_out = failure is not None and failure.kind == "timeout" and failure.blame == "gold"
     return broke or gold_timed_out or not is_last_word(evidence)
+
+
+def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
+    """Why nothing of a run could be asked or scored, by what befell most cases; None where anything was."""
+    failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
+    scored = any(item.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
+    if scored or not failures:
+        return None
+    return Counter(failures).most_common(1)[0][0]
 
 
 def may_have_stalled(evidence: Evidence) -> bool:

@@ -12,7 +12,7 @@ from assay.systems.chat_selection import selected
 from assay.systems.chat_sql import TOTAL_TIME, ChatSqlSystem, cost_usd
 from assay.systems.chat_sql_prompt import PromptTemplate
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import QuestionFailed, first_line
+from assay.systems.outcome import QuestionFailed, ask_failure
 
 
 class ChatSystem:
@@ -58,8 +58,9 @@ class ChatSystem:
             answer, message = self._ask(history, turn)
             answers.append(answer)
             if message is None:
-                failure = answer.failure or _ask_failed("there is no answer")
-                unasked = _ask_failed(f"not asked, since question {number} before it failed: {failure.message}")
+                failure = answer.failure or ask_failure("there is no answer")
+                why = f"not asked, since question {number} before it failed: {failure.message}"
+                unasked = ask_failure(why, reached=failure.blame != "network")
                 answers += [TurnAnswer(failure=unasked) for _ in case.turns[number:]]
                 break
             history += [ChatMessage(role="user", content=turn.question), message]
@@ -82,7 +83,7 @@ class ChatSystem:
         try:
             query = selected(completion.message, self._model.fetch)
         except QuestionFailed as error:
-            return replace(answer, failure=_ask_failed(str(error))), None
+            return replace(answer, failure=ask_failure(str(error), reached=error.reached)), None
         if query is None:
             query = _cause_of_nothing(completion)
         if isinstance(query, Failure):
@@ -105,7 +106,8 @@ def _cause_of_nothing(completion: Completion) -> Failure | None:
 def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -> Prediction:
     answered = [answer for answer in answers if answer.latency_s is not None]
     failure = next(
-        (one.failure for one in answers if one.failure is not None and one.failure.kind == "ask_failed"), None
+        (one.failure for one in answers if one.failure is not None and one.failure.kind == "ask_failed"),
+        None,
     )
     said = [text for answer in answered if (text := answer.text or answer.raw)]
     tokens = _sum([answer.tokens for answer in answered])
@@ -134,7 +136,3 @@ def _sum(counts: list[TokenUsage | None]) -> TokenUsage | None:
         total=total([None if one is None else one.total for one in counts]),
     )
     return None if summed == TokenUsage() else summed
-
-
-def _ask_failed(message: str) -> Failure:
-    return Failure(stage="ask", kind="ask_failed", blame="system", message=first_line(message))

@@ -20,7 +20,7 @@ from assay.systems.chat_stream import parse_answer
 from assay.systems.complaint import complaint_of
 from assay.systems.exchange import Conventions, Exchange, Reply, RequestRefused
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import QuestionFailed, first_line
+from assay.systems.outcome import QuestionFailed, ask_failure
 
 _PASSING = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # 529: overloaded, by some servers
 _MOST_TRIES = 8  # of one request, each without one more thing that the endpoint does not take
@@ -45,6 +45,7 @@ class HttpChatModel:
         conventions = Conventions(
             token_header="Api-Key" if place.is_deployment else "Authorization",
             passing=_PASSING,
+            refuses_questions=False,
             not_found="check the model's name and the path, which ends in /v1 at most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
         )
@@ -112,8 +113,7 @@ class HttpChatModel:
         try:
             return self._scrubbed(self._ask([_sent(message) for message in messages], fields, json_schema))
         except QuestionFailed as error:
-            message = first_line(self.scrub(str(error)))
-            return Failure(stage="ask", kind="ask_failed", blame="system", message=message)
+            return ask_failure(self.scrub(str(error)), reached=error.reached)
 
     def fetch(self, url: str) -> bytes | None:
         """The file that an attachment's URL names; None where another server has it, which is not asked.

@@ -9,9 +9,9 @@ from assay.model import Case, Failure, Prediction, TokenUsage
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat_model import HttpChatModel
 from assay.systems.chat_sql_prompt import Prompt, PromptTemplate
-from assay.systems.chat_sql_reading import read_answer, without_thinking
+from assay.systems.chat_sql_reading import read_answer
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import first_line
+from assay.systems.outcome import first_line, without_query
 
 TOTAL_TIME = "total_execution_time"
 
@@ -81,27 +81,28 @@ def _prediction(case: Case, completion: Completion, prompt: Prompt, options: Sys
         tokens=completion.tokens,
         explanation="\n".join([*notes, said.words]).strip() or None,
         cost_usd=cost_usd(completion.tokens, options),
-        failure=None if query is not None else _why_none(completion),
+        failure=None if query is not None else _why_none(completion, said.words),
     )
 
 
-def _why_none(completion: Completion) -> Failure:
+def _why_none(completion: Completion, words: str) -> Failure:
     if completion.refusal is not None:
-        return _unanswered(f'the model refused to answer: "{first_line(completion.refusal)}"')
+        said = first_line(completion.refusal)
+        return without_query(f'the model refused to answer: "{said}"', words=said)
     if completion.finish_reason == "content_filter":
         return _unanswered("the answer was kept back by the endpoint's content filter")
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before the query ended: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-    words = first_line(without_thinking(completion.message.content))
+    words = first_line(words)
     if words:
-        return _unanswered(f'the model gave no query; it said: "{words}"')
+        return without_query(f'the model gave no query; it said: "{words}"', words=words)
     thought = ", only its thoughts" if completion.message.content.strip() else ""
     return _unanswered(f"the model gave no query{thought}")
 
 
 def _unanswered(message: str) -> Failure:
-    return Failure(stage="ask", kind="unanswered", blame="system", message=message)
+    return without_query(message, words="")
 
 
 def cost_usd(tokens: TokenUsage | None, options: SystemOptions) -> float | None:

@@ -99,9 +99,9 @@ class CommandSystem:
             raise TryAgain(message) if done.status == TRY_AGAIN_STATUS else QuestionFailed(message)
         text = done.output.decode("utf-8", "replace")
         said = _last_line(done.errors)
-        return answered(
-            case, text if text.strip() else None, said=said, timings_s=(("wall_time", monotonic() - started),)
-        )
+        query = text if text.strip() else None
+        measured = (("wall_time", monotonic() - started),)
+        return answered(case, query, said=said, in_answer=query is not None, timings_s=measured)
 
     def _start(self, words: list[str]) -> Process:
         with self._lock:

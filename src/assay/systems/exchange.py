@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from assay.errors import SystemUnusable
+from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret
 from assay.systems.address import MASK, Address, is_secret_name
 from assay.systems.complaint import complaint_of, retry_after_s
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MOST_CONNECT_S = 10.0
-_PASSING = frozenset({429, 502, 503, 504})
+_OWN_FAILURE = 500
+"""The service itself failed at the question: the limit of its model, say. It may pass, and is the service's own."""
+_PASSING = frozenset({429, _OWN_FAILURE, 502, 503, 504})
+_NOT_OF_A_QUESTION = re.compile(
+    r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
+    r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
+    re.IGNORECASE,
+)
+"""What servers say of an address or of credentials, whatever is asked."""
 _SHORTEST_SECRET = 3  # shorter ones would black out every other word of a message
 
 
@@ -51,6 +60,8 @@ class Conventions:
     """What to do about a first answer of 404 or 405."""
     credentials: str = "a user and password, or a token"
     """What to give to a server that asks for credentials."""
+    refuses_questions: bool = True
+    """Whether 401, 403 and 404 with a reason of their own may be about the one question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +123,7 @@ class Exchange:
         try:
             prediction = read(self.post(body).said)
         except QuestionFailed as error:
-            return failed(case, self.scrub(str(error)))
+            return failed(case, self.scrub(str(error)), reached=error.reached)
         failure = prediction.failure
         return replace(
             prediction,
@@ -150,7 +161,7 @@ class Exchange:
             said, latency_s = with_retries(attempt, self._options)
         except TryAgain as error:
             if error.nobody_there:
-                raise SystemUnusable(self._nobody_there(error)) from None
+                raise self._unusable(self._nobody_there(error)) from None
             raise self._given_up(error) from None
         if not isinstance(said, dict):
             raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(said))}")
@@ -168,7 +179,7 @@ class Exchange:
     def _given_up(self, error: TryAgain) -> QuestionFailed:
         times = self._options.retries + 1
         tries = f" ({times} tries)" if times > 1 else ""
-        return QuestionFailed(f"{error}{tries}")
+        return QuestionFailed(f"{error}{tries}", reached=error.reached)
 
     def _nobody_there(self, error: TryAgain) -> str:
         if self.has_answered:
@@ -200,7 +211,7 @@ class Exchange:
             raise QuestionFailed(f"no answer within {limit:g} s: ask less, or give it more time") from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise TryAgain(
-                f"the connection broke before the answer was whole: {error or type(error).__name__}"
+                f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
             ) from None
         except httpx.HTTPError as error:
             raise QuestionFailed(f"the answer cannot be read ({type(error).__name__}): {error}") from None
@@ -239,13 +250,14 @@ class Exchange:
                     f"{self.address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
                 )
             wait_s = retry_after_s(response.headers.get("Retry-After"))
-            return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s)
+            return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s, reached=status == _OWN_FAILURE)
         if not is_question:
             return refused
-        if status in (401, 403):
-            return SystemUnusable(self._refused(status, quoted))
+        of_question = self._conventions.refuses_questions and _is_of_question(response, content, said)
+        if status in (401, 403) and not of_question:
+            return self._unusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
-        if not self.has_answered:
+        if not (self.has_answered or of_question):
             if status in (404, 405):
                 return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
             if response.is_redirect:
@@ -258,6 +270,9 @@ class Exchange:
             return RequestRefused(message, status=status, content=content)
         return refused
 
+    def _unusable(self, message: str) -> SystemUnusable:
+        return SystemLost(message) if self.has_answered else SystemUnusable(message)
+
     def _refused(self, status: int, quoted: str) -> str:
         if not self._authenticates:
             return f"{self.address.shown} asks for credentials ({status}{quoted}): give {self._conventions.credentials}"
@@ -267,6 +282,16 @@ class Exchange:
                 "give fresh ones, the same command goes on from there"
             )
         return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+
+
+def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
+    """Whether a refusal is about what was asked: JSON with a reason that is none of an address or of credentials."""
+    if "WWW-Authenticate" in response.headers or _NOT_OF_A_QUESTION.fullmatch(said):
+        return False
+    try:
+        return isinstance(json.loads(content), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.errors import AssayError
-from assay.model import Case, Failure, Prediction, TokenUsage
+from assay.model import Blame, Case, Failure, Prediction, TokenUsage
 from assay.systems.query import clean_query
 
 _MOST_CHARACTERS = 300
@@ -15,12 +15,26 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f]+")
 class QuestionFailed(AssayError):
     """One question could not be answered. Stays in this room: it leaves as a Prediction with a Failure."""
 
+    def __init__(self, message: str, *, reached: bool = True) -> None:
+        self.reached = reached
+        """False where no answer of the system's own came about, whatever was asked."""
+        super().__init__(message)
 
-def failed(case: Case, message: str) -> Prediction:
+
+def ask_failure(message: str, *, reached: bool = True) -> Failure:
+    """Why a question has no answer: the system failed at it, or was not to be reached."""
+    blame: Blame = "system" if reached else "network"
+    return Failure(stage="ask", kind="ask_failed", blame=blame, message=first_line(message))
+
+
+def failed(case: Case, message: str, *, reached: bool = True) -> Prediction:
     """The system was asked and something broke."""
-    return Prediction(
-        case_id=case.id, failure=Failure(stage="ask", kind="ask_failed", blame="system", message=first_line(message))
-    )
+    return Prediction(case_id=case.id, failure=ask_failure(message, reached=reached))
+
+
+def without_query(message: str, *, words: str) -> Failure:
+    """The failure of an answer without a query: a clarifying question or a refusal where it has ``words``."""
+    return Failure(stage="ask", kind="clarification" if words else "unanswered", blame="system", message=message)
 
 
 def answered(
@@ -28,6 +42,7 @@ def answered(
     text: str | None,
     *,
     said: str = "",
+    in_answer: bool = True,
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
     explanation: str | None = None,
@@ -35,14 +50,15 @@ def answered(
 ) -> Prediction:
     """The system answered ``text``: a query, perhaps in a code fence, or nothing.
 
-    ``said`` is what it said in place of a query; it is quoted where there is none.
+    ``said`` is what it said in place of a query; it is quoted where there is none. ``in_answer`` False: it said that
+    beside its answer, as on standard error.
     """
     query = clean_query(text)
     failure = None
     if query is None:
         instead = first_line(said) or first_line(text or "")
         message = f'the system gave no query; it said: "{instead}"' if instead else "the system gave no query"
-        failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
+        failure = without_query(message, words=instead if in_answer else "")
     return Prediction(
         case_id=case.id,
         query=query,

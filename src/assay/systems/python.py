@@ -79,7 +79,7 @@ class PythonSystem:
         try:
             return with_retries(lambda: self._answer_once(case), self._options)
         except (TryAgain, QuestionFailed) as error:
-            return failed(case, str(error))
+            return failed(case, str(error), reached=error.reached)
 
     def close(self) -> None:
         """Stop the event loop, if there is one."""
@@ -97,7 +97,7 @@ class PythonSystem:
         except (SystemUnusable, QuestionFailed):
             raise
         except ConnectionError as error:
-            raise TryAgain(f"{self._label} raised {type(error).__name__}: {error}") from None
+            raise TryAgain(f"{self._label} raised {type(error).__name__}: {error}", reached=False) from None
         # The per-case boundary: what a user's function raises is the trouble of this one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             raise QuestionFailed(f"{self._label} raised {type(error).__name__}: {error}") from None

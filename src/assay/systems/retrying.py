@@ -23,6 +23,7 @@ class TryAgain(AssayError):
         wait_s: float | None = None,
         nobody_there: bool = False,
         give_up_at: float | None = None,
+        reached: bool = True,
     ) -> None:
         self.wait_s = wait_s
         """How long the server asked to wait; None: the usual back-off."""
@@ -30,6 +31,8 @@ class TryAgain(AssayError):
         """Whether not even a connection came about."""
         self.give_up_at = give_up_at
         """The reading of the monotonic clock after which no retry begins."""
+        self.reached = reached
+        """False where what answered, or failed to, was not the system itself: a gateway, a limit on requests."""
         super().__init__(message)
 
 
