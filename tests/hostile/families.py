@@ -56,7 +56,13 @@ _POSTGRES_ALONE = (
     *('(1::int)."{name}"', "t.{name} FROM (SELECT 9::float8) t(x)", 't."{name}" FROM (SELECT 9::bigint) t'),
     *("(1::bigint) . /* x */ {upper}", "(x).{name} FROM (VALUES (1::bigint)) v(x)", '(1::bigint).U&"{escaped}"'),
     *("count(*) FROM t WHERE (1::bigint).{name} IS NULL", "1 ORDER BY (1::bigint).{name}", "(1::bigint)\n.\n{name}"),
-    *("pg_catalog.{name}(1)", '"pg_catalog"."{name}" (1)', "{name}/* /* */ */(1)", "1+{upper}(1)", "1a$x$,{name}(1)--$x$"),
+    *(
+        "pg_catalog.{name}(1)",
+        '"pg_catalog"."{name}" (1)',
+        "{name}/* /* */ */(1)",
+        "1+{upper}(1)",
+        "1a$x$,{name}(1)--$x$",
+    ),
 )
 _POSTGRES_NAMES = (
     *("pg_terminate_backend", "pg_cancel_backend", "pg_advisory_lock", "pg_advisory_xact_lock_shared", "pg_sleep"),
@@ -97,9 +103,17 @@ _DUCKDB_CALLS = (
 _DUCKDB_CALLED = (
     *("SELECT * FROM {name}{rest}", "FROM {name} {rest}", 'FROM "{name}"{rest}', "FROM {name}/* /* x */ */{rest}"),
     *("FROM main.{name}{rest}", "FROM {name} -- x\n{rest}", "FROM\u00a0{name}{rest}", "FROM {name}\u2003{rest}"),
-    *("SELECT * FROM t, LATERAL {name}{rest}", "SELECT (SELECT count(*) FROM {name}{rest})", "EXPLAIN FROM {name}{rest}"),
+    *(
+        "SELECT * FROM t, LATERAL {name}{rest}",
+        "SELECT (SELECT count(*) FROM {name}{rest})",
+        "EXPLAIN FROM {name}{rest}",
+    ),
     *("SELECT 1a$x$ FROM {name}{rest}--$x$", "SELECT E'\\'' FROM {name}{rest}", "DESCRIBE FROM {name}{rest}"),
-    *("WITH x AS (FROM {name}{rest}) FROM x", "FROM t UNION ALL BY NAME FROM {name}{rest}", "SUMMARIZE FROM {name}{rest}"),
+    *(
+        "WITH x AS (FROM {name}{rest}) FROM x",
+        "FROM t UNION ALL BY NAME FROM {name}{rest}",
+        "SUMMARIZE FROM {name}{rest}",
+    ),
 )
 _DUCKDB_SCALARS = ("setseed(0.5)", "sleep_ms(60000)", "write_log('evil')", "getenv('HOME')")
 
@@ -113,8 +127,17 @@ def duckdb() -> list[Hostile]:
 
 
 _LARGE = (
-    *("printf('%1500000000d', 1)", "format('{:>1500000000}', 'x')", "repeat('x', 1500000000)", "lpad('x', 1500000000, 'y')"),
-    *("repeat('x', 900000000) || repeat('y', 900000000)", "list_resize([1], 300000000)", "upper(repeat('x', 1500000000))"),
+    *(
+        "printf('%1500000000d', 1)",
+        "format('{:>1500000000}', 'x')",
+        "repeat('x', 1500000000)",
+        "lpad('x', 1500000000, 'y')",
+    ),
+    *(
+        "repeat('x', 900000000) || repeat('y', 900000000)",
+        "list_resize([1], 300000000)",
+        "upper(repeat('x', 1500000000))",
+    ),
     *("bitstring('0', 2000000000)", "md5(repeat('x', 1500000000))", "hex(repeat('x', 700000000))"),
     *("string_split(repeat('x,', 50000000), ',')", "replace(repeat('x', 300000000), 'x', 'yyyy')"),
     *("array_to_string(range(100000000), ',')", "to_json(range(100000000))", "encode(repeat('x', 1500000000))"),

@@ -168,7 +168,7 @@ class DuckdbEngine:
         self._connection.close()
 
     def _call_refusal(self, query: str) -> Execution | None:
-        """Why a function that it calls is not to be called: one that makes a table, or has effects, and is not known."""
+        """Why a function that it calls is not to be called: it makes a table or has effects, and is not known."""
         global _functions  # noqa: PLW0603 - the library's own, of which a process has one
         if _functions is None and calls_only_usual(query):
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from assay.sql.lexing import pieces
@@ -40,15 +41,29 @@ FROM duckdb_functions() WHERE internal GROUP BY 1
 """
 _USUAL = frozenset(
     {"abs", "and", "as", "avg", "cast", "coalesce", "concat", "count", "date_part", "date_trunc", "exists", "extract"}
-    | {"from", "if", "in", "join", "length", "like", "lower", "max", "min", "not", "nullif", "on", "or", "over", "round"}
+    | {
+        "from",
+        "if",
+        "in",
+        "join",
+        "length",
+        "like",
+        "lower",
+        "max",
+        "min",
+        "not",
+        "nullif",
+        "on",
+        "or",
+        "over",
+        "round",
+    }
     | {"select", "strftime", "substr", "substring", "sum", "trim", "union", "upper", "using", "values", "when", "where"}
 )
 """What mostly stands before a parenthesis. A text with nothing else before one need not wait for the list."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _LAST_WORD = re.compile(r"[A-Za-z0-9_]+\Z")
-_GAP = re.compile(
-    r'''"?(?:\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))''', re.DOTALL
-)
+_GAP = re.compile(r""""?(?:\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))""", re.DOTALL)
 _LONGEST_GAP = 300
 """Characters of blanks and comments before a parenthesis that are looked at; a longer gap counts as one before it."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -92,7 +107,7 @@ def called(query: str, functions: Collection[str]) -> str | None:
                 return found[0].lower()
         return None
     cut = list(pieces(text))
-    for piece, following in zip(cut, cut[1:], strict=False):
+    for piece, following in pairwise(cut):
         if piece.kind in ("word", "name") and following.text == "(" and piece.name.lower() in functions:
             return piece.name.lower()
     return None

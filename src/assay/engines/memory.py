@@ -13,7 +13,7 @@ import os
 import sys
 
 SLACK_BYTES = 300 * 1024 * 1024
-"""What a worker may hold beside the engine's memory and one result: the interpreter, the libraries, the driver's copies."""
+"""What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
 _LEAST_SLACK_BYTES = 128 * 1024 * 1024
 _RESIDENT, _DATA = 1, 5
 """Columns of /proc/self/statm."""

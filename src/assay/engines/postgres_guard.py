@@ -100,8 +100,9 @@ WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table') OR p.pro
       AND 'internal'::regtype::oid <> ALL (p.proargtypes::oid[])
 GROUP BY 1
 """
-"""The functions of the server, of extensions and of untrusted languages that are not known to be free of effects
-(three kinds of them run a text as a query, and are said to be stable all the same), and whether a name alone may call each: PostgreSQL takes ``(x).f`` for ``f(x)``."""
+"""The functions of the server, of extensions and of untrusted languages that are not known to be free of effects,
+and whether a name alone may call each: PostgreSQL takes ``(x).f`` for ``f(x)``. Three kinds of them run a text as a
+query, and are said to be stable all the same."""
 
 
 def refusal(query: str) -> Execution | None:
@@ -175,7 +176,7 @@ def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
 def _named(found: Sequence[Piece]) -> Iterator[tuple[Piece, bool]]:
     """The words and names of a text, and whether a parenthesis follows."""
     for place, piece in enumerate(found):
-        if piece.kind in ("word", "name"):
+        if (piece.kind == "word" and piece.text[0] not in "0123456789.") or piece.kind == "name":
             yield piece, place + 1 < len(found) and _is(found[place + 1], "(")
 
 

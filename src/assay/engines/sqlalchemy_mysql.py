@@ -85,7 +85,7 @@ class MysqlEngine(SqlAlchemyBase):
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """What the account in the URL may do beyond reading, as a sentence. Raises DatabaseError where nobody answers."""
+        """What the account in the URL may do beyond reading, as a sentence. Raises DatabaseError as `check` does."""
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
         try:
             engine._connect()
@@ -95,7 +95,9 @@ class MysqlEngine(SqlAlchemyBase):
             raise DatabaseError(f"{url} cannot be read: {message}") from None
         finally:
             engine.close()
-        return (f"{url}: the account may {can}: give Assay one that may only read, see docs/databases.md",) if can else ()
+        return (
+            (f"{url}: the account may {can}: give Assay one that may only read, see docs/databases.md",) if can else ()
+        )
 
     @classmethod
     def _require(cls, url: DatabaseUrl) -> None:

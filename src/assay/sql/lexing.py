@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["word", "name", "text", "sign", "open"]
-"""``word`` a keyword or bare name or number (what runs into a number is a piece of its own, as for the server); ``name`` a name in double quotes; ``text`` a literal; ``sign``
-one other character; ``open`` a literal, name or comment without its end. Blanks and comments are left out."""
+"""``word`` a keyword or bare name or number, and what runs into a number is a piece of its own; ``name`` a name in
+double quotes; ``text`` a literal; ``sign`` one other character; ``open`` a literal, name or comment without its end.
+Blanks and comments are left out."""
 
 
 class Piece(NamedTuple):

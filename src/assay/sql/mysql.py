@@ -74,6 +74,8 @@ _DOUBTS = {
     "introducer": "a literal in a character set that may hide a quote",
 }
 """What a server may cut otherwise than a reader does, by the kind of its token."""
+_LOOKED_AT = _DOUBTS.keys() | {"block", "text"}
+_LEFT_OUT = frozenset({"space", "comment", "block", "hint"})
 
 
 class _Token(NamedTuple):
@@ -133,12 +135,12 @@ def read_mysql(
         kind, text = found.lastgroup or "", found.group()
         if kind == "open":
             return StatementReading(does="error", detail="a quote or comment in it does not end")
-        if doubtful := _doubt(kind, text, tokens):
+        if kind in _LOOKED_AT and (doubtful := _doubt(kind, text, tokens)):
             # What follows may be cut wrongly. Whether it begins like a query is known by now, or no matter.
             detail = f"it holds {_DOUBTS[doubtful]} (at character {found.start() + 1})"
             doubt = StatementReading(does="reaches", detail=detail)
             break
-        if kind not in ("space", "comment", "block", "hint"):
+        if kind not in _LEFT_OUT:
             tokens.append(_Token(kind, text))
     while tokens and tokens[-1].text == ";" and doubt is None:
         tokens.pop()
@@ -179,17 +181,23 @@ def _read_tokens(
 def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementReading:
     """What the words of one statement say that begins like a query."""
     end = _Token("", "")
-    for before, token, after in zip([end, *tokens], tokens, [*tokens[1:], end], strict=False):
+    for index, token in enumerate(tokens):
         if token.kind not in ("word", "name"):
             continue
+        before = tokens[index - 1] if index else end
+        after = tokens[index + 1] if index + 1 < len(tokens) else end
         name, word, calls, behind_a_point = token.name, token.text.upper(), after.text == "(", before.text == "."
         if name == _SERVERS_OWN and after.text == "." and not behind_a_point:
-            return StatementReading(does="reaches", detail="it reads the server's own tables (mysql), accounts among them")
+            return StatementReading(
+                does="reaches", detail="it reads the server's own tables (mysql), accounts among them"
+            )
         stalls = name in _STALLING and token.kind == "word" and not behind_a_point
         if stalls or (calls and (name in _REACHING_FUNCTIONS or name.startswith(_REACHING_PREFIXES))):
             return StatementReading(does="reaches", detail=f"{name}() reaches out of the query")
         if calls and name in loaded:
-            return StatementReading(does="reaches", detail=f"{name}() is a function that the server loaded from a library")
+            return StatementReading(
+                does="reaches", detail=f"{name}() is a function that the server loaded from a library"
+            )
         if token.kind == "word" and (told := _keyword(word, before, after)) is not None:
             return told
     return QUERY
