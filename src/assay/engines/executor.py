@@ -22,6 +22,7 @@ from assay.ports import Engine, EngineClass
 ANY_SCHEME = "*"
 """Among the engines: a function that names the class for a scheme that stands not among them, or None."""
 _CONNECTIONS = 8
+_OPENING_S = 10.0
 _SAMPLE_ROWS = 32
 _ROW_BYTES = 56
 _CELL_BYTES = 40
@@ -202,13 +203,17 @@ class Executor:
         return False
 
     def _run(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
-        # Opening may hang or crash as well, so it stands under the same label.
+        # Opening may hang or crash as well, so it stands under the same label. Importing a driver takes seconds on a
+        # busy machine, and is not the query's doing.
         process = memory.current()
-        heartbeat.begin(label, self._limits.timeout_s)
+        is_open = url.text in self._open
+        heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
         try:
             if process is not None:
                 process.begin(self._make_room(process) + self._limits.max_memory_bytes + self._limits.max_result_bytes)
             engine = self._engine(url)
+            if not is_open:
+                heartbeat.begin(label, self._limits.timeout_s)
             self.runs += 1
             self.reruns += label in self._dropped
             execution = engine.execute(query)
