@@ -23,12 +23,13 @@ from assay.model import Execution, Limits
 
 TIMEOUT_S = 0.5
 PATIENT_S = 60.0
-WORKER_MEMORY_BYTES = 1024 * 1024 * 1024
-WORKER_AT_START_BYTES = 256 * 1024 * 1024
-"""What a worker may hold before its first statement, on top of which its cap counts."""
 LIMITS = Limits(
     timeout_s=TIMEOUT_S, max_rows=50_000, max_result_bytes=32 * 1024 * 1024, max_memory_bytes=256 * 1024 * 1024
 )
+WORKER_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
+"""The cap of a worker between two queries, as wide as a real run's."""
+MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + 300 * 1024 * 1024
+"""What a worker may hold at any time."""
 ENGINES = {
     "sqlite": "assay.engines.sqlite:SqliteEngine",
     "duckdb": "assay.engines.duckdb:DuckdbEngine",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from families import duckdb, duckdb_memory
 from statements import ANYWHERE, row
 
 DUCKDB = [
     *ANYWHERE,
+    *duckdb(),
+    *duckdb_memory(),
     row("write in a with clause", "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", "writes"),
     row("insert in a with clause", "WITH x AS (INSERT INTO t VALUES (9, 'x') RETURNING *) FROM x", "writes"),
     row("explain analyze a delete", "EXPLAIN ANALYZE DELETE FROM t", "writes"),
@@ -49,8 +52,8 @@ DUCKDB = [
     row("csv file as a table", "SELECT * FROM '/etc/evil.csv'", "refused", "error"),
     row("web page as a table", "SELECT * FROM 'https://127.0.0.1:9/evil.csv'", "refused", "error"),
     row("sniff", "SELECT * FROM sniff_csv('/etc/passwd')", "refused"),
-    row("getenv", "SELECT getenv('HOME')", "error"),
-    row("query in a text", "SELECT * FROM query('DELETE FROM t')", "error", "writes"),
+    row("getenv", "SELECT getenv('HOME')", "refused"),
+    row("query in a text", "SELECT * FROM query('DELETE FROM t')", "refused"),
     row("cross joins", "SELECT count(*) FROM big a, big b, big c, big d WHERE hash(a.a, b.a, c.a, d.a) = 0", "timeout"),
     row("cross joins, sorted", "SELECT * FROM big a, big b, big c ORDER BY random()", "timeout", "out_of_memory"),
     row("2 GB of text", "SELECT repeat('x', 2000000000)", "timeout", "out_of_memory", "truncated"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from families import mariadb
 from statements import Hostile
 
 SCHEMA = (
@@ -199,4 +200,4 @@ _TABLE: tuple[tuple[str, str], ...] = (
 MARIADB = [
     Hostile(f"{number}: {' '.join(sql.split())[:40]!a}", sql, frozenset(kinds.split()))
     for number, (sql, kinds) in enumerate(_TABLE)
-]
+] + mariadb()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from families import postgres
 from statements import ANYWHERE, ENDLESS, Gap, row
 
 SCRIPT = """
@@ -47,6 +48,22 @@ CREATE OPERATOR !!! (RIGHTARG = TEXT, FUNCTION = runs);
 
 POSTGRES = [
     *ANYWHERE,
+    *postgres(),
+    row(
+        "twenty views whose query is compiled",
+        "SELECT count(*) FROM " + ", ".join(f"information_schema.columns a{i}" for i in range(20)),
+        "timeout",
+    ),
+    row("sixty tables crossed", "SELECT count(*) FROM " + ", ".join(f"big a{i}" for i in range(60)), "timeout"),
+    row(
+        "sixty tables joined",
+        "SELECT count(*) FROM "
+        + ", ".join(f"big a{i}" for i in range(60))
+        + " WHERE "
+        + " AND ".join(f"a0.a = a{i}.a" for i in range(1, 60)),
+        "rows",
+        "timeout",
+    ),
     row("delete in a with clause", "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x", "writes"),
     row("update in a with clause", "WITH x AS (UPDATE t SET b = 'evil' RETURNING *) TABLE x", "writes"),
     row("insert in a with clause", "WITH x AS (INSERT INTO t VALUES (9, 'x') RETURNING *) SELECT 1", "writes"),
@@ -129,9 +146,9 @@ POSTGRES = [
     row("passwords of other servers", "SELECT umoptions FROM pg_user_mapping", "refused", "error"),
     row("next value", "SELECT nextval('numbers')", "writes", "error"),
     row("set value", "SELECT setval('numbers', 99)", "writes", "error"),
-    row("sleep", "SELECT pg_sleep(30)", "timeout"),
-    row("sleep for", "SELECT pg_sleep_for('1 hour')", "timeout"),
-    row("sleep per row", "SELECT a, pg_sleep(0.01) FROM big", "timeout"),
+    row("sleep", "SELECT pg_sleep(30)", "refused"),
+    row("sleep for", "SELECT pg_sleep_for('1 hour')", "refused"),
+    row("sleep per row", "SELECT a, pg_sleep(0.01) FROM big", "refused"),
     row("read a file", "SELECT pg_read_file('/etc/passwd')", "refused"),
     row("read a binary file", "SELECT pg_read_binary_file('/etc/passwd')", "refused"),
     row("list a folder", "SELECT * FROM pg_ls_dir('/')", "refused"),
@@ -171,7 +188,7 @@ POSTGRES = [
         "refused",
     ),
     row("query in an xml", "SELECT query_to_xml('DELETE FROM t', true, true, '')", "refused"),
-    row("whole database in an xml", "SELECT length(database_to_xml(true, true, '')::text)", "writes"),
+    row("whole database in an xml", "SELECT length(database_to_xml(true, true, '')::text)", "refused"),
     row(
         "query in a text search",
         "SELECT * FROM ts_stat('SELECT set_config(''role'', ''none'', false)::tsvector')",
@@ -200,7 +217,7 @@ POSTGRES = [
     row("function that runs a delete", "SELECT runs('DELETE FROM t')", "writes"),
     row("function that runs a copy", "SELECT runs('COPY t TO ''{folder}/evil''')", "error"),
     row("function that runs a program", "SELECT runs('COPY t TO PROGRAM ''cat > {folder}/evil''')", "error"),
-    row("function that sets", "SELECT runs('SET statement_timeout = 0'), pg_sleep(5)", "timeout"),
+    row("function that sets", "SELECT runs('SET statement_timeout = 0'), runs('SELECT pg_sleep(5)')", "timeout"),
     row("function that begins to write", "SELECT runs('SET TRANSACTION READ WRITE')", "error"),
     row("function that locks", "SELECT runs('LOCK TABLE t IN ACCESS EXCLUSIVE MODE')", "writes", "error"),
     row("function that listens", "SELECT runs('LISTEN evil')", "rows", "error"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from families import sqlite
 from statements import ANYWHERE, ENDLESS, row
 
 SQLITE = [
     *ANYWHERE,
+    *sqlite(),
     row("replace", "REPLACE INTO t VALUES (1, 'x')", "writes"),
     row("delete returning", "DELETE FROM t RETURNING a", "writes"),
     row("write in an upsert", "INSERT INTO t VALUES (1, 'x') ON CONFLICT DO NOTHING", "writes"),

@@ -74,7 +74,7 @@ def test_no_text_makes_the_readers_raise(text: str) -> None:
     ("query", "does"),
     [
         ("SELECT 1 -- ; DELETE FROM t", "query"),
-        ("SELECT 1 --; DELETE FROM t", "several"),
+        ("SELECT 1 --; DELETE FROM t", "reaches"),
         ("SELECT 1 # ; DELETE FROM t", "query"),
         ("SELECT '#' ; DELETE FROM t", "several"),
         ("SELECT `a``;` FROM t", "query"),
@@ -83,19 +83,41 @@ def test_no_text_makes_the_readers_raise(text: str) -> None:
         ('SELECT "\\"; DELETE FROM t; -- "', "query"),
         ("SELECT 1 /*! , SLEEP(9) */", "reaches"),
         ("SELECT '/*! not one */'", "query"),
-        ("SELECT 1 /* /*! */", "query"),
+        ("SELECT 1 /* /*! */", "reaches"),
         ("SELECT a.update, `delete` FROM a", "query"),
         ("SELECT REPLACE(a, 'x', 'y') FROM t", "query"),
         ("WITH x AS (SELECT 1) REPLACE t SELECT * FROM x", "write"),
         ("SELECT `sleep` (9)", "reaches"),
         ("SELECT sleep/* */(9)", "reaches"),
-        ("SELECT sleep FROM t", "query"),
+        ("SELECT sleep FROM t", "reaches"),
+        ("SELECT t.sleep, `sleep`, `into` FROM t", "query"),
+        ("SELECT 1e1INTO OUTFILE 'x'", "reaches"),
+        ("SELECT 1.e1SLEEP(9)", "reaches"),
+        ("SELECT \\NINTO OUTFILE 'x'", "reaches"),
+        ("SELECT 1\u00a0, 2", "reaches"),
+        ("SELECT {fn SLEEP(9)}", "reaches"),
+        ("SELECT _gbk'x'", "reaches"),
+        ("SELECT _utf8mb4'x' COLLATE utf8mb4_bin, N'x', x'41', b'1', DATE '2020-01-01'", "query"),
+        ("SELECT 1e1, 1.5e-3, .5, 5., 0x41, 0b1, 5 - -3, a->>'$.b' FROM t -- that was all", "query"),
+        ("SELECT gr\u00f6\u00dfe, `2nd`, t.`a b` FROM t AS stra\u00dfe", "query"),
+        ("SELECT /*+ NO_INDEX(t i) */ 1", "query"),
+        ("SELECT /*+ SET_VAR(sql_mode = '') */ 1", "reaches"),
+        ("SELECT * FROM mysql.user", "reaches"),
+        ("WITH x AS (SELECT 1) UPDATE (t) SET a = 1", "write"),
+        ("SELECT 'a\u00a0b', 1 -- a\u00a0b", "query"),
+        ("I am sorry \u2013 no", "prose"),
         ("SELECT a FROM t FORCE INDEX FOR JOIN (i)", "query"),
         ("SELECT a FROM t LIMIT 1 INTO @x", "write"),
     ],
 )
 def test_mysqls_own_rules_for_quotes_and_comments_are_followed(query: str, does: str) -> None:
     assert read_mysql(query).does == does
+
+
+def test_a_function_from_a_library_and_a_name_in_ansi_quotes_are_seen() -> None:
+    assert read_mysql("SELECT evil_of_ours('x')").does == "query"
+    assert read_mysql("SELECT Evil_of_ours ('x')", loaded={"evil_of_ours"}).does == "reaches"
+    assert read_mysql("SELECT \"load_file\"('x')", ansi_quotes=True).does == "reaches"
 
 
 def test_where_a_backslash_escapes_nothing_the_text_ends_earlier() -> None:

@@ -11,6 +11,7 @@ from itertools import chain
 import duckdb
 
 from assay.engines import outcomes
+from assay.engines.duckdb_guard import called, calls_only_usual, effectful_functions
 from assay.engines.files import check_file, files_beside, fingerprint_file
 from assay.engines.outcomes import Cap
 from assay.engines.watchdog import Watchdog
@@ -53,11 +54,16 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
     "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # no variable of this program is a table
     "temp_directory": "",  # a query that does not fit into memory fails: no file appears
     "max_temp_directory_size": "0KB",
     "threads": 1,
     "lock_configuration": True,
 }
+
+
+_functions: frozenset[str] | None = None
+"""What of this library's functions no query may call, once it was asked for."""
 
 
 class DuckdbEngine:
@@ -123,7 +129,7 @@ class DuckdbEngine:
             return outcomes.not_text(query, error)
         except (duckdb.Error, RuntimeError, MemoryError) as error:
             return self._failed(query, error, time.perf_counter() - started)
-        if refusal := _refusal(query, statements):
+        if refusal := _refusal(query, statements) or self._call_refusal(query):
             return refusal
         statement = statements[0]
         # Nothing of this query may stay behind for the next one: neither PIVOT's temporary types,
@@ -160,6 +166,18 @@ class DuckdbEngine:
         """Release the database. Closing twice is harmless."""
         self._watchdog.close()
         self._connection.close()
+
+    def _call_refusal(self, query: str) -> Execution | None:
+        """Why a function that it calls is not to be called: it makes a table or has effects, and is not known."""
+        global _functions  # noqa: PLW0603 - the library's own, of which a process has one
+        if _functions is None and calls_only_usual(query):
+            return None
+        if _functions is None:
+            _functions = effectful_functions(self._connection)
+        name = called(query, _functions)
+        if name is None:
+            return None
+        return outcomes.failed(query, "refused", "refused", f"refused: it calls {name}(), which no query needs")
 
     def _run(self, query: str, statement: duckdb.Statement, started: float) -> Execution:
         cursor = self._connection.execute(statement)

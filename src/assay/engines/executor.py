@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -13,7 +13,7 @@ from itertools import chain
 from marshal import dumps
 from typing import Any
 
-from assay.engines import heartbeat, outcomes
+from assay.engines import heartbeat, memory, outcomes
 from assay.engines.heartbeat import Loss
 from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
@@ -22,6 +22,7 @@ from assay.ports import Engine, EngineClass
 ANY_SCHEME = "*"
 """Among the engines: a function that names the class for a scheme that stands not among them, or None."""
 _CONNECTIONS = 8
+_OPENING_S = 10.0
 _SAMPLE_ROWS = 32
 _ROW_BYTES = 56
 _CELL_BYTES = 40
@@ -72,6 +73,8 @@ class Executor:
         self._cached_bytes = 0
         self._cache: OrderedDict[tuple[str, str], tuple[Execution, int]] = OrderedDict()
         self._dropped: set[bytes] = set()
+        self._large: deque[int] = deque(maxlen=2)
+        """Sizes of the last results that were too large to be kept: whoever asked for them may still hold them."""
         self._classes: dict[str, EngineClass] = {}
         self._open: OrderedDict[str, Engine] = OrderedDict()
         self._unreadable: dict[str, str] = {}
@@ -115,11 +118,14 @@ class Executor:
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
+        self._close_engines()
+        self._cache.clear()
+        self._cached_bytes = 0
+
+    def _close_engines(self) -> None:
         for engine in self._open.values():
             engine.close()
         self._open.clear()
-        self._cache.clear()
-        self._cached_bytes = 0
 
     def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
         away = self._away.get(url.text)
@@ -200,10 +206,17 @@ class Executor:
         return False
 
     def _run(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
-        # Opening may hang or crash as well, so it stands under the same label.
-        heartbeat.begin(label, self._limits.timeout_s)
+        # Opening may hang or crash as well, so it stands under the same label. Importing a driver takes seconds on a
+        # busy machine, and is not the query's doing.
+        process = memory.current()
+        is_open = url.text in self._open
+        heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
         try:
+            if process is not None:
+                process.begin(self._make_room(process) + self._limits.max_memory_bytes + self._limits.max_result_bytes)
             engine = self._engine(url)
+            if not is_open:
+                heartbeat.begin(label, self._limits.timeout_s)
             self.runs += 1
             self.reruns += label in self._dropped
             execution = engine.execute(query)
@@ -215,6 +228,8 @@ class Executor:
         except MemoryError:
             return outcomes.out_of_memory(query, self._limits, None)
         finally:
+            if process is not None:
+                process.end()
             heartbeat.end()
 
     def _close(self, url: DatabaseUrl) -> None:
@@ -222,12 +237,21 @@ class Executor:
         if engine is not None:
             engine.close()
 
+    def _make_room(self, process: memory.ProcessMemory) -> int:
+        """About how many bytes of results are kept. Connections that keep more than a query may take are closed."""
+        held = self._cached_bytes + sum(self._large)
+        if process.grown() > held + self._limits.max_memory_bytes // 2:
+            self._close_engines()
+            process.settle(held)
+        return held
+
     def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
         if _kind(execution) == "unreadable_database":
             return  # a server that was away may be back for the next case
         size = _estimate(execution)
         if size > self._cache_bytes:
             self._dropped.add(label)
+            self._large.append(size)
             return
         self._cache[key] = (execution, size)
         self._cached_bytes += size

@@ -1,7 +1,7 @@
 """PostgreSQL: each query in a read-only transaction of its own that it cannot leave.
 
-Three walls stand behind each other. What is not one query, and calls that reach out of the
-database, never leave this process (`assay.engines.postgres_guard`). The extended protocol takes one
+Three walls stand behind each other. What is not one query, and names of functions with effects, never
+leave this process (`assay.engines.postgres_guard`). The extended protocol takes one
 statement only, in a transaction that is read-only, has its snapshot, and is always rolled back. And
 the role that Assay connects as may do no more than its owner granted: see docs/postgres.md.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from assay.engines import outcomes
 from assay.engines.outcomes import Cap
-from assay.engines.postgres_guard import refusal
+from assay.engines.postgres_guard import refusal, volatile_refusal
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits, Row
@@ -153,6 +153,8 @@ class PostgresEngine:
             if self._watchdog.fired:
                 return outcomes.timed_out(query, self._limits, time.perf_counter() - started)
             return outcomes.failed(query, "error", "unreadable_database", str(error))
+        if refused := volatile_refusal(query, session.functions):
+            return refused
         try:
             session.begin()
             return self._fetch(session, query, started)

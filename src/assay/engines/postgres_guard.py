@@ -9,8 +9,7 @@ out of the database or act on the server, which no transaction takes back.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.engines import outcomes
 from assay.model import Execution
@@ -30,22 +29,80 @@ _COMMANDS = re.compile(
 )
 _EXPLAINED_WRITES = frozenset({"insert", "update", "delete", "merge", "create", "refresh", "declare"})
 
-_REACHES_OUT = re.compile(
-    r"pg_read_\w+|pg_ls_\w+|pg_stat_file|pg_file_\w+|lo_\w+|loread|lowrite|dblink\w*|pg_current_logfile|pg_hba_file_\w+|"
-    r"postgres_fdw_\w+|query_to_xml\w*|cursor_to_xml\w*|ts_stat|ts_rewrite|xpath_table|crosstab\w*|connectby"
-)
-"""Functions that touch files, other servers or large objects, and those that run a text as a query."""
 _SECRETS = frozenset({"pg_authid", "pg_shadow", "pg_user_mapping"})
 """Tables of the server with passwords in them. Their views without passwords are open."""
+_REACHES_OUT = re.compile(
+    r"pg_read_\w*file\w*|pg_ls_\w+|pg_stat_file|pg_file_\w+|pg_current_logfile|pg_hba_file_\w+|pg_ident_file_\w+|"
+    r"pg_show_all_file_settings|lo_(?:import|export|open|creat|create|unlink|put|get|from_bytea|truncate|truncate64)|"
+    r"loread|lowrite|dblink_\w+|postgres_fdw_\w+|(?:query|cursor|table|schema|database)_to_xml\w*|ts_stat|ts_rewrite|"
+    r"xpath_table|aws_(?:s3|lambda|commons|bedrock|ml)|azure_(?:storage|ai|ml|openai|cognitive)|google_ml"
+)
+"""Functions that touch files, other servers or large objects, and those that run a text as a query; and the schemas
+of hosted servers' extensions that do."""
+_REACHES_OUT_CALLED = re.compile(
+    r"lo_\w+|dblink|crosstab\w*|connectby|https?(?:_\w+)?|url_get|s3_\w+|lambda_\w+|file_copy|"
+    r"table_import_from_s3|query_export_to_s3"
+)
+"""As above, by names that a column or an alias may have as well: refused where they are called."""
 _ACTS_ON_SERVER = re.compile(
     r"pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile\w*|pg_logfile_rotate|pg_switch_wal|"
-    r"pg_promote|pg_create_\w+|pg_drop_\w+|pg_copy_\w+_slot|pg_backup_\w+|pg_start_backup|pg_stop_backup|"
+    r"pg_promote|pg_create_\w+|pg_drop_\w+|pg_copy_\w+_slot|pg_backup_(?:start|stop)|pg_start_backup|pg_stop_backup|"
     r"pg_wal_replay_\w+|pg_stat_reset\w*|pg_stat_statements_reset|pg_stat_force_next_flush|pg_log_\w+|"
-    r"pg_logical_\w+|pg_replication_\w+|pg_notify|pg_import_system_collations|pg_export_snapshot|"
-    r"pg_advisory_\w+|pg_try_advisory_\w+|set_config|pg_prewarm|pg_extension_config_dump|"
-    r"binary_upgrade_\w+|brin_\w*summarize\w*|brin_desummarize_range|gin_clean_pending_list|pg_nextoid"
+    r"pg_logical_\w+|pg_replication_(?:origin|slot)_\w+|pg_notify|pg_import_system_collations|pg_export_snapshot|"
+    r"pg_advisory_\w+|pg_try_advisory_\w+|set_config|setseed|pg_prewarm|autoprewarm_\w+|pg_extension_config_dump|"
+    r"binary_upgrade_\w+|brin_\w*summarize\w*|brin_desummarize_range|gin_clean_pending_list|pg_nextoid|"
+    r"pg_sleep|pg_sleep_for|pg_sleep_until|pg_buffercache_evict\w*|pg_clear_\w+|pg_restore_\w+_stats|pg_sync_\w+"
 )
-"""Functions that act on the server, on other sessions, or on this session's own settings and locks."""
+"""Functions that act on the server, on other sessions, or on this session's own settings and locks, or only wait."""
+
+HARMLESS = (
+    "random",
+    "random_normal",
+    "clock_timestamp",
+    "timeofday",
+    "gen_random_uuid",
+    "uuidv4",
+    "uuidv7",
+    "uuid_generate_v1",
+    "uuid_generate_v1mc",
+    "uuid_generate_v4",
+    "gen_random_bytes",
+    "gen_salt",
+    "normal_rand",
+    "st_generatepoints",
+    "pg_relation_size",
+    "pg_table_size",
+    "pg_indexes_size",
+    "pg_total_relation_size",
+    "pg_database_size",
+    "pg_tablespace_size",
+    "pg_is_in_recovery",
+    "pg_partition_tree",
+    "pg_partition_ancestors",
+    "current_query",
+    "currval",
+    "lastval",
+    "nextval",  # these two meet the read-only transaction, which says that they write
+    "setval",
+)
+"""Functions that the server counts as volatile, and that change nothing."""
+VOLATILE_FUNCTIONS = """
+SELECT p.proname, bool_or(n.nspname = 'pg_catalog'
+                          OR p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 OR p.provariadic <> 0)
+FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+     JOIN pg_catalog.pg_language l ON l.oid = p.prolang JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
+WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table') OR p.proname ~ '^crosstab')
+      AND p.proname <> ALL (%s)
+      AND (n.nspname = 'pg_catalog' OR NOT l.lanpltrusted
+           OR EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_proc'::regclass
+                      AND d.objid = p.oid AND d.deptype = 'e'))
+      AND (t.typtype <> 'p' OR t.typname IN ('void', 'record', 'anyelement', 'anyarray'))
+      AND 'internal'::regtype::oid <> ALL (p.proargtypes::oid[])
+GROUP BY 1
+"""
+"""The functions of the server, of extensions and of untrusted languages that are not known to be free of effects,
+and whether a name alone may call each: PostgreSQL takes ``(x).f`` for ``f(x)``. Three kinds of them run a text as a
+query, and are said to be stable all the same."""
 
 
 def refusal(query: str) -> Execution | None:
@@ -89,27 +146,42 @@ def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     return outcomes.failed(query, "error", "error", message)
 
 
+def volatile_refusal(query: str, functions: Mapping[str, bool]) -> Execution | None:
+    """Why a function is not to be called that the server itself says has effects; None where there is none.
+
+    ``functions`` are the rows of `VOLATILE_FUNCTIONS`. Never raises.
+    """
+    for piece, called in _named(list(pieces(query))):
+        by_name_alone = functions.get(piece.name)
+        if by_name_alone or (by_name_alone is not None and called):
+            return _refused(query, f"it calls a function that may have effects, as the server says ({piece.name})")
+    return None
+
+
 def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     """Why a function that it calls is not to be called, or a table not to be read."""
-    for piece in found:
-        if piece.kind in ("word", "name") and piece.name in _SECRETS:
-            return outcomes.failed(query, "refused", "refused", f"refused: it reads passwords ({piece.name})")
-    for piece, following in pairwise(found):
-        if piece.kind == "name" and piece.is_unicode_escaped:
-            return outcomes.failed(
-                query, "refused", "refused", f"refused: it hides a name behind Unicode escapes ({piece.text[:60]})"
-            )
-        if not _is(following, "(") or piece.kind not in ("word", "name"):
-            continue
+    for piece, called in _named(found):
         name = piece.name
-        if _REACHES_OUT.fullmatch(name):
-            message = f"refused: it reaches out of the database ({name})"
-        elif _ACTS_ON_SERVER.fullmatch(name):
-            message = f"refused: it acts on the server or its session ({name})"
-        else:
-            continue
-        return outcomes.failed(query, "refused", "refused", message)
+        if piece.kind == "name" and piece.is_unicode_escaped:
+            return _refused(query, f"it hides a name behind Unicode escapes ({piece.text[:60]})")
+        if name in _SECRETS:
+            return _refused(query, f"it reads passwords ({name})")
+        if _REACHES_OUT.fullmatch(name) or (called and _REACHES_OUT_CALLED.fullmatch(name)):
+            return _refused(query, f"it reaches out of the database ({name})")
+        if _ACTS_ON_SERVER.fullmatch(name):
+            return _refused(query, f"it acts on the server or its session ({name})")
     return None
+
+
+def _named(found: Sequence[Piece]) -> Iterator[tuple[Piece, bool]]:
+    """The words and names of a text, and whether a parenthesis follows."""
+    for place, piece in enumerate(found):
+        if (piece.kind == "word" and piece.text[0] not in "0123456789.") or piece.kind == "name":
+            yield piece, place + 1 < len(found) and _is(found[place + 1], "(")
+
+
+def _refused(query: str, why: str) -> Execution:
+    return outcomes.failed(query, "refused", "refused", f"refused: {why}")
 
 
 def _is(piece: Piece, sign: str) -> bool:

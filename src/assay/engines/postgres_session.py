@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import random
 import socket
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from assay.engines import outcomes, postgres_values
+from assay.engines.postgres_guard import HARMLESS, VOLATILE_FUNCTIONS
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits, Row
 
@@ -39,7 +41,7 @@ class Session:
     ``interrupt`` may be called from another thread; all else by the one that made it.
     """
 
-    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "nested")
+    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "functions", "nested")
 
     def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
         self.connection = connection
@@ -49,6 +51,8 @@ class Session:
         """Those of them, zero-based, whose values may hold other values."""
         self._interrupted_at: float | None = None
         postgres_values.register(connection)
+        self.functions: dict[str, bool] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
+        """Of this database, with effects: see `assay.engines.postgres_guard.VOLATILE_FUNCTIONS`."""
         self._begin = _begin_statements(connection, limits)
 
     @classmethod
@@ -83,7 +87,8 @@ class Session:
         """
         self._interrupted_at = None
         postgres_values.forget_undecodable_text()
-        self._exec(self._begin)
+        # A seed that a function of the database set before is none for this query.
+        self._exec(self._begin % random.random())
 
     def chunks(self, query: str) -> Iterator[list[Row]]:
         """Run a query and give its rows in chunks as they come; the server waits while nothing is taken.
@@ -194,6 +199,9 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
         statements.append(f"SET LOCAL temp_file_limit = {max(1024, limits.max_memory_bytes // 1024)}")
         if version >= 140000:  # it reads everything, and reaches no file and no program
             statements.append("SET LOCAL ROLE pg_read_all_data")
+    if version >= 110000:  # no request to cancel ends the compiling of a query of sixty tables: half a minute
+        statements.append("SET LOCAL jit = off")
+    statements.append("SET LOCAL seed = %f")
     statements.append("SELECT 1")
     return "; ".join(statements).encode()
 

@@ -2,17 +2,20 @@
 
 Four things hold a query: its text is read before it is sent (`assay.sql.mysql`), the server is told
 that the transaction only reads and how long it may take, a second connection kills what takes
-longer or gives more rows than wanted, and nothing of the session is left for the next query.
+longer or gives more rows than wanted, and nothing of the session is left for the next query. The
+session's `sql_mode` is set anew each time, so that the server cuts the text as the reader did.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+import re
 from typing import Any, ClassVar
 
 from assay.engines import outcomes
 from assay.engines.sqlalchemy_base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
+from assay.engines.sqlalchemy_mysql_rights import beyond_reading, loaded_functions
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 
@@ -42,14 +45,14 @@ class MysqlEngine(SqlAlchemyBase):
     has_boolean_type: ClassVar[bool] = False
     form: ClassVar[str] = "mysql://user:password@host:3306/database"
 
-    __slots__ = ("_backslash_escapes", "_driver", "_killer", "_quotes_names", "_thread_id")
+    __slots__ = ("_driver", "_killer", "_loaded", "_mode", "_thread_id")
 
     def __init__(self, engine: Any, limits: Limits) -> None:
         super().__init__(engine, limits)
         self._driver: Any = None
         self._thread_id = 0
-        self._backslash_escapes = True
-        self._quotes_names = False
+        self._mode = ""
+        self._loaded: frozenset[str] = frozenset()
         self._killer: Any = None
 
     @classmethod
@@ -79,6 +82,22 @@ class MysqlEngine(SqlAlchemyBase):
             raise DatabaseError(f"{url} cannot be read: {message}") from None
         finally:
             engine.close()
+
+    @classmethod
+    def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """What the account in the URL may do beyond reading, as a sentence. Raises DatabaseError as `check` does."""
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
+        try:
+            engine._connect()
+            can = beyond_reading(str(row[0]) for row in engine._connection.exec_driver_sql("SHOW GRANTS"))
+        except Exception as error:  # noqa: BLE001 - a driver raises what it likes; the URL is shown without its password
+            message = engine._scrubbed(outcomes.first_line(getattr(error, "orig", None) or error))
+            raise DatabaseError(f"{url} cannot be read: {message}") from None
+        finally:
+            engine.close()
+        return (
+            (f"{url}: the account may {can}: give Assay one that may only read, see docs/databases.md",) if can else ()
+        )
 
     @classmethod
     def _require(cls, url: DatabaseUrl) -> None:
@@ -122,23 +141,38 @@ class MysqlEngine(SqlAlchemyBase):
     def _refusal(self, query: str) -> Execution | None:
         from assay.sql.mysql import read_mysql
 
-        reading = read_mysql(query, backslash_escapes=self._backslash_escapes, ansi_quotes=self._quotes_names)
+        reading = read_mysql(
+            query,
+            backslash_escapes="NO_BACKSLASH_ESCAPES" not in self._mode,
+            ansi_quotes="ANSI_QUOTES" in self._mode,
+            loaded=self._loaded,
+        )
         return outcomes.unless_query(query, reading.does, reading.detail)
 
     def _begin(self) -> None:
         if not self._thread_id:
             thread_id, mode = self._connection.exec_driver_sql("SELECT CONNECTION_ID(), @@sql_mode").fetchone()
-            self._thread_id = int(thread_id)
+            self._mode = re.sub(r"[^A-Z0-9_,]", "", str(mode))
+            self._loaded = loaded_functions(self._connection)
             self._driver = self._connection.connection.driver_connection
-            self._backslash_escapes = "NO_BACKSLASH_ESCAPES" not in mode
-            self._quotes_names = "ANSI_QUOTES" in mode
+            self._thread_id = int(thread_id)
         self._connection.exec_driver_sql(self._session())
         self._connection.exec_driver_sql("START TRANSACTION READ ONLY")
 
     def _session(self) -> str:
         """One statement that sets all that the session needs: a reset took it back to the server's defaults."""
         seconds, dialect = self._limits.timeout_s, self._connection.dialect
-        settings = ["NAMES utf8mb4", f"SESSION lock_wait_timeout = {max(1, math.ceil(seconds))}"]
+        # The mode is the server's own, as it was when the connection was made: by it a text is read before it is sent.
+        settings = [
+            "NAMES utf8mb4",
+            f"SESSION sql_mode = '{self._mode}'",
+            f"SESSION lock_wait_timeout = {max(1, math.ceil(seconds))}",
+        ]
+        # Whatever ends the query's own transaction, the next one only reads, too.
+        if dialect.is_mariadb or dialect.server_version_info < (8, 0, 3):
+            settings.append("SESSION tx_read_only = ON")
+        else:
+            settings.append("SESSION transaction_read_only = ON")
         if dialect.is_mariadb:
             settings.append(f"SESSION max_statement_time = {seconds:.6f}")
             if dialect.server_version_info >= (10, 1, 1):

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from assay.engines import heartbeat, wire
+from assay.engines import heartbeat, memory, wire
 
 
 def main() -> None:
@@ -37,6 +37,8 @@ def main() -> None:
     if function is None:
         return
     _limit(hello.memory_limit_bytes)
+    if hello.memory_limit_bytes is not None:
+        memory.install()
     wire.send(outbox, pickle.dumps((wire.READY,)))
     while True:
         try:

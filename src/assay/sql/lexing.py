@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["word", "name", "text", "sign", "open"]
-"""``word`` a keyword or bare name or number; ``name`` a name in double quotes; ``text`` a literal; ``sign``
-one other character; ``open`` a literal, name or comment without its end. Blanks and comments are left out."""
+"""``word`` a keyword or bare name or number, and what runs into a number is a piece of its own; ``name`` a name in
+double quotes; ``text`` a literal; ``sign`` one other character; ``open`` a literal, name or comment without its end.
+Blanks and comments are left out."""
 
 
 class Piece(NamedTuple):
@@ -50,7 +51,8 @@ _PIECE = re.compile(
               | \$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*+)?)\$ )
     | (?P<name> (?:[uU]&)?"(?:[^"]++|"")*+" )
     | (?P<open> (?:[eEbBxXnN]|[uU]&)?' | (?:[uU]&)?" )
-    | (?P<word> [A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*+ | [0-9][\w.]*+ )
+    | (?P<word> [A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*+
+              | 0[xXoObB][0-9A-Fa-f_]++ | (?:[0-9][0-9_]*+(?:\.[0-9_]*+)?+|\.[0-9][0-9_]*+)(?:[eE][+-]?[0-9]++)?+ )
     | (?P<sign> . )
     """,
     re.VERBOSE | re.DOTALL,

@@ -1,34 +1,45 @@
 """What a text would do on MySQL or MariaDB, by their own lexical rules.
 
 sqlglot is not asked: it takes ``/*! ... */`` for a comment, which these servers run, and what the
-server reads must be what was read here. So only quotes, comments and words are told apart, and
-what is not plainly a query is refused.
+server reads must be what was read here. So only quotes, comments, numbers and words are told apart,
+what is not plainly a query is refused, and so is every place that a server could cut otherwise: there
+a word could hide.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
+from typing import NamedTuple
 
 from assay.sql.statement import MOST_CHARACTERS, QUERY, StatementReading, told_by_opening, too_long
 
 _ESCAPED = r"'(?:[^'\\]+|\\.|'')*+'"
 _PLAIN = r"'(?:[^']+|'')*+'"
+_LETTER = r"(?:[A-Za-z0-9_$]|[^\W\x00-\x7f])"
+"""Of a bare name. The server takes any character beyond ASCII for one, blanks and dashes among them: see ``alien``."""
 
+_NEVER = frozenset({"INTO", "OUTFILE", "DUMPFILE", "INFILE"})
+"""Words that no query has, wherever they stand."""
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "MERGE"})
+_ALSO_FUNCTIONS = frozenset({"INSERT", "REPLACE", "TRUNCATE"})
 _SHOWS = frozenset(
     {"TABLES", "COLUMNS", "FIELDS", "FULL", "DATABASES", "SCHEMAS", "INDEX", "INDEXES", "KEYS", "CREATE", "TABLE"}
 )
 _DESCRIBES = frozenset({"DESC", "DESCRIBE", "EXPLAIN"})
 
-_REACHING_FUNCTIONS = frozenset(
-    {"load_file", "sleep", "benchmark", "get_lock", "release_lock", "release_all_locks", "is_free_lock", "is_used_lock"}
-    | {"master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "setval", "nextval"}
-    | {"wait_until_sql_thread_after_gtids", "sys_exec", "sys_eval", "sys_get", "sys_set", "lastval", "des_encrypt"}
-    | {"flush_rewrite_rules", "load_rewrite_rules", "set_firewall_mode", "read_firewall_users", "ps_kill"}
+_STALLING = frozenset({"load_file", "sleep", "benchmark", "get_lock"})
+"""Functions whose names are refused even where no parenthesis follows, unless a point stands before them."""
+_REACHING_FUNCTIONS = _STALLING | frozenset(
+    {"release_lock", "release_all_locks", "is_free_lock", "is_used_lock", "setval", "nextval", "lastval"}
+    | {"master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "des_encrypt"}
+    | {"wait_until_sql_thread_after_gtids", "ps_kill", "set_firewall_mode", "read_firewall_users"}
+    | {"flush_rewrite_rules", "load_rewrite_rules"}
 )
 _REACHING_PREFIXES = (
     "spider_",
+    "sys_",
     "keyring_",
     "group_replication_",
     "asynchronous_connection_failover_",
@@ -40,101 +51,172 @@ _REACHING_PREFIXES = (
     "gtid_",
     "wsrep_sync_wait",
 )
+_SERVERS_OWN = "mysql"
+"""The schema with the accounts and their passwords."""
+_CHARACTER_SETS = frozenset({"_utf8", "_utf8mb3", "_utf8mb4", "_latin1", "_ascii", "_binary"})
+"""What may introduce a literal: no byte of theirs is ever a quote or backslash within another character."""
+_HINT = re.compile(
+    r"(?:NO_)?(?:BKA|BNL|DERIVED_CONDITION_PUSHDOWN|GROUP_INDEX|HASH_JOIN|ICP|INDEX|INDEX_MERGE|JOIN_FIXED_ORDER|"
+    r"JOIN_INDEX|JOIN_ORDER|JOIN_PREFIX|JOIN_SUFFIX|MERGE|MRR|ORDER_INDEX|QB_NAME|RANGE_OPTIMIZATION|SEMIJOIN|"
+    r"SKIP_SCAN|SUBQUERY)",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"([\w$]+)\s*\(")
+
+_DOUBTS = {
+    "run": "a comment that the server executes, /*! ... */",
+    "hint": "an optimizer hint that changes the session's limits, or that is not known",
+    "nested": "a comment within a comment",
+    "minus": "'--' without a blank behind it, which begins no comment here: write '-- '",
+    "digit": "a number that runs into a word: put a blank between them, or the name into backticks",
+    "alien": "a blank or sign that is not ASCII, outside of quotes",
+    "strange": "a sign that no query needs outside of quotes",
+    "introducer": "a literal in a character set that may hide a quote",
+}
+"""What a server may cut otherwise than a reader does, by the kind of its token."""
+_LOOKED_AT = _DOUBTS.keys() | {"block", "text"}
+_LEFT_OUT = frozenset({"space", "comment", "block", "hint"})
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """In lower case, without its quotes."""
+        if self.kind != "name":
+            return self.text.lower()
+        quote = self.text[0]
+        return self.text[1:-1].replace(quote * 2, quote).lower()
 
 
 @lru_cache(maxsize=8)
 def _lexer(*, backslash_escapes: bool, ansi_quotes: bool) -> re.Pattern[str]:
     single = _ESCAPED if backslash_escapes else _PLAIN
     double = (_ESCAPED if backslash_escapes and not ansi_quotes else _PLAIN).replace("'", '"')
+    text, name = (single, f"`(?:[^`]+|``)*+`|{double}") if ansi_quotes else (f"{single}|{double}", "`(?:[^`]+|``)*+`")
     return re.compile(
-        rf"""(?P<space>\s++)
-        |(?P<comment>--(?=[\s\x00-\x1f]|\Z)[^\n]*|\#[^\n]*)
-        |(?P<run>/\*M?!)
+        rf"""(?P<space>[ \t\n\r\f\v]++)
+        |(?P<comment>--(?=[ \t\n\r\f\v]|\Z)[^\n]*|\#[^\n]*)
+        |(?P<minus>--)
+        |(?P<run>/\*[Mm]?!)
         |(?P<hint>/\*\+.*?\*/)
         |(?P<block>/\*.*?\*/)
-        |(?P<text>{single}|{double})
-        |(?P<name>`(?:[^`]+|``)*+`)
-        |(?P<word>[\w$]++)
+        |(?P<text>{text})
+        |(?P<name>{name})
+        |(?P<number>(?>0x[0-9a-fA-F]++|0b[01]++|(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)(?!{_LETTER}))
+        |(?P<digit>\.?[0-9])
+        |(?P<word>{_LETTER}++)
         |(?P<open>['"`]|/\*)
-        |(?P<assign>:=)
-        |(?P<sign>[^\x00])""",
+        |(?P<sign>[-(),.;+*/%=<>!&|^~@?:])
+        |(?P<alien>[^\x00-\x7f])
+        |(?P<strange>.)""",
         re.DOTALL | re.VERBOSE,
     )
 
 
-def read_mysql(query: str, *, backslash_escapes: bool = True, ansi_quotes: bool = False) -> StatementReading:
+def read_mysql(
+    query: str, *, backslash_escapes: bool = True, ansi_quotes: bool = False, loaded: Collection[str] = ()
+) -> StatementReading:
     """Say what a text would do. Never raises.
 
     ``backslash_escapes`` and ``ansi_quotes`` are the session's, from its ``sql_mode``: they decide
-    where a text in quotes ends.
+    where a text in quotes ends. ``loaded`` are the names, in lower case, of functions that the
+    server loaded from libraries: nothing is known of what they do.
     """
     if len(query) > MOST_CHARACTERS:
         return too_long(query)
-    tokens: list[tuple[str, str]] = []
-    position = 0
+    if (place := query.find("\0")) >= 0:
+        return StatementReading(does="error", detail=f"it holds a NUL at character {place + 1}")
+    tokens: list[_Token] = []
+    doubt: StatementReading | None = None
     for found in _lexer(backslash_escapes=backslash_escapes, ansi_quotes=ansi_quotes).finditer(query):
-        kind = found.lastgroup or ""
-        if found.start() != position:
-            break
-        position = found.end()
-        if kind in ("space", "comment", "block"):
-            continue
-        if kind == "run":
-            return StatementReading(does="reaches", detail="it holds a comment that the server executes, /*! ... */")
+        kind, text = found.lastgroup or "", found.group()
         if kind == "open":
             return StatementReading(does="error", detail="a quote or comment in it does not end")
-        if kind == "hint":
-            if re.search(r"SET_VAR|MAX_EXECUTION_TIME|RESOURCE_GROUP", found.group(), re.IGNORECASE):
-                return StatementReading(does="reaches", detail="it holds a hint that changes the session's limits")
-            continue
-        tokens.append((kind, found.group()))
-    if position != len(query):
-        return StatementReading(does="error", detail="it holds a NUL character outside of quotes")
-    while tokens and tokens[-1] == ("sign", ";"):
+        if kind in _LOOKED_AT and (doubtful := _doubt(kind, text, tokens)):
+            # What follows may be cut wrongly. Whether it begins like a query is known by now, or no matter.
+            detail = f"it holds {_DOUBTS[doubtful]} (at character {found.start() + 1})"
+            doubt = StatementReading(does="reaches", detail=detail)
+            break
+        if kind not in _LEFT_OUT:
+            tokens.append(_Token(kind, text))
+    while tokens and tokens[-1].text == ";" and doubt is None:
         tokens.pop()
-    return _read_tokens(query, tokens)
+    return _read_tokens(query, tokens, doubt, loaded)
 
 
-def _read_tokens(query: str, tokens: list[tuple[str, str]]) -> StatementReading:
-    first = next((index for index, token in enumerate(tokens) if token not in (("sign", "("), ("sign", ";"))), None)
+def _doubt(kind: str, text: str, before: list[_Token]) -> str:
+    """What of `_DOUBTS` a token is; empty where server and reader cut it alike."""
+    if kind == "hint":
+        plain = not text[3:-2].strip(" \t\n\r_`@,().abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+        return "" if plain and all(map(_HINT.fullmatch, _CALLED.findall(text))) else "hint"
+    if kind == "block":
+        return "nested" if "/*" in text[2:] else ""
+    if kind == "text" and before and before[-1].kind == "word" and before[-1].text[0] == "_":
+        return "" if before[-1].name in _CHARACTER_SETS else "introducer"
+    return kind if kind in _DOUBTS else ""
+
+
+def _read_tokens(
+    query: str, tokens: list[_Token], doubt: StatementReading | None, loaded: Collection[str]
+) -> StatementReading:
+    first = next((index for index, token in enumerate(tokens) if token.text not in ("(", ";")), None)
     if first is None:
-        return StatementReading(does="none")
-    kind, text = tokens[first]
-    opening = text.upper() if kind == "word" else ""
-    following = tokens[first + 1][1].upper() if first + 1 < len(tokens) else ""
+        return doubt or StatementReading(does="none")
+    opening = tokens[first].text.upper() if tokens[first].kind == "word" else ""
+    following = tokens[first + 1].text.upper() if first + 1 < len(tokens) else ""
     shows = opening == "SHOW" and following in _SHOWS
     if not (shows or opening in _DESCRIBES) and (told := told_by_opening(opening, query)) is not None:
         return told
-    if ("sign", ";") in tokens[first:]:
+    if any(token.text == ";" for token in tokens[first:]):
         return StatementReading(does="several")
     if opening in _DESCRIBES and following == "ANALYZE":
         return StatementReading(does="refused", detail=f"{opening} ANALYZE")
-    return _look_inside(tokens[first + 2 :] if shows else tokens)
+    told = _look_inside(tokens[first + 2 :] if shows else tokens, loaded)
+    return told if told is not QUERY or doubt is None else doubt
 
 
-def _look_inside(tokens: list[tuple[str, str]]) -> StatementReading:
+def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementReading:
     """What the words of one statement say that begins like a query."""
-    for index, (kind, text) in enumerate(tokens):
-        if kind not in ("word", "name"):
+    end = _Token("", "")
+    for index, token in enumerate(tokens):
+        if token.kind not in ("word", "name"):
             continue
-        following = tokens[index + 1] if index + 1 < len(tokens) else ("", "")
-        if following == ("sign", "("):
-            called = text.strip("`").replace("``", "`").lower()
-            if called in _REACHING_FUNCTIONS or called.startswith(_REACHING_PREFIXES):
-                return StatementReading(does="reaches", detail=f"{called}() reaches out of the query")
-            continue
-        if kind == "name" or (index and tokens[index - 1] in (("sign", "."), ("sign", "@"))):
-            continue
-        word, after = text.upper(), following[1].upper()
-        if word == "FOR" and after in ("UPDATE", "SHARE"):
-            return StatementReading(does="reaches", detail=f"FOR {after} locks rows")
-        if word == "LOCK" and after == "IN":
-            return StatementReading(does="reaches", detail="LOCK IN SHARE MODE locks rows")
-        if word == "INTO":
-            where = after if after in ("OUTFILE", "DUMPFILE") else "a variable or table"
-            return StatementReading(does="write", detail=f"SELECT ... INTO {where}")
-        if word == "NEXT" and after == "VALUE":
-            return StatementReading(does="write", detail="NEXT VALUE FOR")
-        if word in _WRITES:
-            return StatementReading(does="write", detail=word)
+        before = tokens[index - 1] if index else end
+        after = tokens[index + 1] if index + 1 < len(tokens) else end
+        name, word, calls, behind_a_point = token.name, token.text.upper(), after.text == "(", before.text == "."
+        if name == _SERVERS_OWN and after.text == "." and not behind_a_point:
+            return StatementReading(
+                does="reaches", detail="it reads the server's own tables (mysql), accounts among them"
+            )
+        stalls = name in _STALLING and token.kind == "word" and not behind_a_point
+        if stalls or (calls and (name in _REACHING_FUNCTIONS or name.startswith(_REACHING_PREFIXES))):
+            return StatementReading(does="reaches", detail=f"{name}() reaches out of the query")
+        if calls and name in loaded:
+            return StatementReading(
+                does="reaches", detail=f"{name}() is a function that the server loaded from a library"
+            )
+        if token.kind == "word" and (told := _keyword(word, before, after)) is not None:
+            return told
     return QUERY
+
+
+def _keyword(word: str, before: _Token, after: _Token) -> StatementReading | None:
+    """What a bare word says that is a keyword; None where it is harmless, or no keyword there."""
+    following = after.text.upper()
+    if word in _NEVER:
+        where = following if following in _NEVER else "a file, variable or table"
+        return StatementReading(does="write", detail=f"{word} {where}" if word == "INTO" else word)
+    if before.text in (".", "@"):
+        return None
+    if word == "FOR" and following in ("UPDATE", "SHARE"):
+        return StatementReading(does="reaches", detail=f"FOR {following} locks rows")
+    if word == "LOCK" and following == "IN":
+        return StatementReading(does="reaches", detail="LOCK IN SHARE MODE locks rows")
+    if word in ("NEXT", "PREVIOUS") and following == "VALUE":
+        return StatementReading(does="write", detail=f"{word} VALUE")
+    if word in _WRITES and not (following == "(" and word in _ALSO_FUNCTIONS):
+        return StatementReading(does="write", detail=word)
+    return None

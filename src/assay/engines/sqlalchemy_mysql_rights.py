@@ -1,0 +1,54 @@
+"""What an account of MySQL or MariaDB may do beyond reading, and which functions its server loaded from libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<where>\S+|`.*?`\.\S+) TO ", re.DOTALL)
+_RIGHT = re.compile(r"[A-Z][A-Z_ ]*[A-Z]")
+_READS = frozenset({"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "EXECUTE", "PROXY", "SHOW_ROUTINE"})
+_REACHES = {
+    "FILE": "read and write files of the server",
+    "SUPER": "change the server's settings and end other sessions",
+    "CONNECTION ADMIN": "end other sessions",
+    "CONNECTION_ADMIN": "end other sessions",
+    "PROCESS": "see what other sessions run",
+    "SHUTDOWN": "stop the server",
+    "READ_ONLY ADMIN": "write to a server that is set to only read",
+}
+_ALL = "ALL PRIVILEGES"
+
+
+def beyond_reading(grants: Iterable[str]) -> str:
+    """What an account may do beyond reading, from the lines of SHOW GRANTS; empty where it only reads."""
+    reaches: set[str] = set()
+    others: set[str] = set()
+    for line in grants:
+        found = _GRANT.match(line)
+        if found is None:  # a role that it was given, whose own rights stand in other lines
+            continue
+        # Columns stand in parentheses behind a right.
+        rights = set(_RIGHT.findall(re.sub(r"\(.*?\)", "", found["rights"])))
+        if _ALL in rights and found["where"] == "*.*":
+            return "do everything, reading and writing files of the server included"
+        reaches |= rights & _REACHES.keys()
+        others |= rights - _REACHES.keys() - _READS
+    told = [f"{meaning} ({right})" for right, meaning in _REACHES.items() if right in reaches]
+    if others:
+        shown = sorted(others)
+        more = f" and {len(shown) - 4} more" if len(shown) > 4 else ""
+        told.append(f"do more than read ({', '.join(shown[:4])}{more})")
+    return "; ".join(told)
+
+
+def loaded_functions(connection: Any) -> frozenset[str]:
+    """The names, in lower case, of functions that the server loaded from libraries.
+
+    None where the account may not see them: then those whose names are known are refused all the same.
+    """
+    try:
+        return frozenset(str(name).lower() for (name,) in connection.exec_driver_sql("SELECT name FROM mysql.func"))
+    except Exception:  # noqa: BLE001 - each driver has its own error for a table that may not be read
+        return frozenset()
