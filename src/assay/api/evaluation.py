@@ -60,7 +60,7 @@ def evaluate(
     metrics: Sequence[str | Metric] | None = None,
     limits: Limits | None = None,
     columns: ColumnRule = "any",
-    relative_tolerance: float = 1e-9,
+    relative_tolerance: float = 1e-12,
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
     timing_iterations: int = 3,

@@ -167,7 +167,7 @@ def compare(
     *,
     columns: ColumnRule = "any",
     ordered: bool = False,
-    relative_tolerance: float = 1e-9,
+    relative_tolerance: float = 1e-12,
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
     boolean_is_integer: bool = False,

@@ -38,7 +38,7 @@ class ComparisonOptions:
     """What counts as a difference between two results. The defaults are those of `match`."""
 
     columns: ColumnRule = "any"
-    relative_tolerance: float = 1e-9
+    relative_tolerance: float = 1e-12
     """Applies only where a float takes part; integers and decimals compare exactly."""
     absolute_tolerance: float = 1e-12
     boolean_is_integer: bool = False
