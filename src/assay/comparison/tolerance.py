@@ -23,6 +23,7 @@ from fractions import Fraction
 from math import inf, isfinite
 from operator import eq, itemgetter
 from sys import float_info
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from assay.comparison.cells import Column, Key
@@ -280,6 +281,8 @@ def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | 
             floats.update(column)  # type: ignore[arg-type]
         elif kinds == {int}:
             exact.update(column)  # type: ignore[arg-type]
+        elif kinds <= {int, NoneType}:
+            exact.update(key for key in set(column) if key is not None)  # type: ignore[misc]
         elif any(issubclass(kind, (*_NUMBERS, tuple)) for kind in kinds):
             leaves = [leaf for key in column for leaf in _leaves(key)] if tuple in kinds else column
             floats.update(key for key in leaves if isinstance(key, float))
