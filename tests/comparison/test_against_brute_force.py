@@ -1,6 +1,6 @@
 """The comparison against a plain reference: all orders of columns, all pairings of rows, the written rule for cells.
 
-The reference shares no code with `assay.comparison`; it knows docs/verdict.md alone. The tables are small, and made
+The tables are small, and made
 so that the rules meet their borders: numbers a little more or less apart than the tolerance, huge, tiny and negative
 ones, integers and decimals beside floats, in columns that can be taken for one another.
 """
@@ -14,70 +14,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
-from itertools import chain, permutations
+from itertools import chain
 
 import pytest
+from tests.comparison.reference import Segments, is_finite, is_number, same_answer
 
 from assay.comparison import Answer, Segment, compare
 from assay.model import Cell, ComparisonOptions, Result, Row
 
 TABLES = 1_000
 """Tables of one seed."""
-Segments = list[tuple[list[Row], int]]
-
-
-def same_cell(first: Cell, second: Cell, options: ComparisonOptions) -> bool:
-    """The rule of docs/verdict.md, by fractions."""
-    if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(same_cell, first, second, [options] * len(first)))
-    if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(same_cell(first[key], second[key], options) for key in first)
-    if not (_is_number(first) and _is_number(second)):
-        return type(first) is type(second) and first == second
-    if first != first or second != second:  # noqa: PLR0124 - NaN
-        return first != first and second != second  # noqa: PLR0124
-    if not (_is_finite(first) and _is_finite(second)):
-        return first == second
-    one, two = Fraction(first), Fraction(second)
-    if one == two:
-        return True
-    if not (isinstance(first, float) or isinstance(second, float)):
-        return False
-    if one == 0 or two == 0:
-        return abs(one - two) <= Fraction(options.absolute_tolerance)
-    return abs(one - two) <= Fraction(options.relative_tolerance) * max(abs(one), abs(two))
-
-
-def _is_number(cell: Cell) -> bool:
-    return isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool)
-
-
-def _is_finite(number: Cell) -> bool:
-    return number == number and -math.inf < number < math.inf  # noqa: PLR0124 - NaN
-
-
-def same_answer(segments: Segments, predicted: Sequence[Row], options: ComparisonOptions) -> bool:
-    """Whether some order of columns and, per segment, some pairing of rows makes every two cells equal."""
-    width = len(predicted[0])
-    orders = permutations(range(width)) if options.columns == "any" else [tuple(range(width))]
-    return any(_rows_pair_up(segments, [[row[c] for c in order] for row in predicted], options) for order in orders)
-
-
-def _rows_pair_up(segments: Segments, predicted: Sequence[Sequence[Cell]], options: ComparisonOptions) -> bool:
-    start = 0
-    for rows, take in segments:
-        theirs = predicted[start : start + take]
-        start += take
-        equal = [
-            [all(same_cell(a, b, options) for a, b in zip(ours, row, strict=True)) for ours in rows] for row in theirs
-        ]
-        if not any(
-            all(equal[index][place] for index, place in enumerate(chosen))
-            for chosen in permutations(range(len(rows)), take)
-        ):
-            return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -141,7 +87,7 @@ def _changed(rows: Sequence[Row], pool: Sequence[Cell], chance: random.Random, o
     def cell(old: Cell) -> Cell:
         if chance.random() >= share:
             return old
-        numeric = _is_number(old) and _is_finite(old)
+        numeric = is_number(old) and is_finite(old)
         return (
             _near(old, chance, options.relative_tolerance) if numeric and chance.random() < 0.8 else chance.choice(pool)
         )
@@ -191,9 +137,7 @@ def _check(seeds: range) -> None:
         assert found.decided, (seed, table)
         assert found.equal == wanted, (seed, table)
         equal += wanted
-    assert len(seeds) / 10 < equal < len(seeds) * 9 / 10, (
-        "tables that are nearly all equal, or all different, show little"
-    )
+    assert len(seeds) / 10 < equal < len(seeds) * 9 / 10, "nearly all equal, or all different, shows little"
 
 
 @pytest.mark.parametrize("part", range(3))

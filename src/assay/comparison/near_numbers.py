@@ -28,10 +28,10 @@ def look_at_rounding(pair: Pair) -> Iterator[NearMiss]:
         predicted = [pair.predicted.columns[column] for column in mapping]
         for fine, coarse in ((pair.gold.columns, predicted), (predicted, pair.gold.columns)):
             for rounding in _ROUNDINGS:
-                rounded = [_rounded(one, two, rounding) for one, two in zip(fine, coarse, strict=True)]
-                if any(one is not two for one, two in zip(rounded, fine, strict=True)) and pair.agree_in_place(
-                    coarse, rounded
-                ):
+                pairs = [_rounded(one, two, rounding) for one, two in zip(fine, coarse, strict=True)]
+                rounded = [one for one, _ in pairs]
+                changed = any(one is not two for one, two in zip(rounded, fine, strict=True))
+                if changed and pair.agree_in_place([two for _, two in pairs], rounded):
                     yield NearMiss(kind="rounding_only", detail="the same numbers rounded differently")
                     return
 
@@ -52,13 +52,15 @@ def _whole(key: Key) -> Key:
     return int(key) if isinstance(key, (float, Decimal)) and isfinite(key) and abs(key) < 10**_MOST_DIGITS else key
 
 
-def _rounded(fine: Column, coarse: Column, rounding: str) -> Column:
-    """The column with as many decimals as the coarse one has; the same object where that changes nothing."""
+def _rounded(fine: Column, coarse: Column, rounding: str) -> tuple[Column, Column]:
+    """Both columns, the fine one with as many decimals as the coarse one has; the same objects where none has more.
+
+    Floats become the decimals that they are written as: what is rounded is equal exactly or not at all.
+    """
     decimals = max((_decimals(key) for key in coarse if is_number(key)), default=None)
-    if decimals is None:
-        return fine
-    changed = {key: _round(key, decimals, rounding) for key in set(fine) if _is_finer(key, decimals)}
-    return [changed.get(key, key) for key in fine] if changed else fine
+    if decimals is None or not any(_is_finer(key, decimals) for key in fine):
+        return fine, coarse
+    return [_round(key, decimals, rounding) for key in fine], list(map(_written, coarse))
 
 
 def _is_finer(key: Key, decimals: int) -> bool:
@@ -66,11 +68,14 @@ def _is_finer(key: Key, decimals: int) -> bool:
 
 
 def _round(key: Key, decimals: int, rounding: str) -> Key:
-    exact = Decimal(repr(key)) if isinstance(key, float) else key
-    if not isinstance(exact, Decimal) or exact.adjusted() > _MOST_DIGITS:
-        return key
-    found = exact.quantize(Decimal(1).scaleb(-decimals), rounding, _EXACTLY)
-    return float(found) if isinstance(key, float) else found
+    exact = _written(key)
+    if not _is_finer(key, decimals) or not isinstance(exact, Decimal) or exact.adjusted() > _MOST_DIGITS:
+        return exact
+    return exact.quantize(Decimal(1).scaleb(-decimals), rounding, _EXACTLY)
+
+
+def _written(key: Key) -> Key:
+    return Decimal(repr(key)) if isinstance(key, float) and isfinite(key) else key
 
 
 def _decimals(key: Number) -> int:
