@@ -42,9 +42,10 @@ def same_cell(first: Cell, second: Cell, options: ComparisonOptions) -> bool:
         return True
     if not (isinstance(first, float) or isinstance(second, float)):
         return False
-    if one == 0 or two == 0:
-        return abs(one - two) <= Fraction(options.absolute_tolerance)
-    return abs(one - two) <= Fraction(options.relative_tolerance) * max(abs(one), abs(two))
+    scale = max(abs(one), abs(two))
+    return (
+        scale <= Fraction(options.absolute_tolerance) or abs(one - two) <= Fraction(options.relative_tolerance) * scale
+    )
 
 
 def is_number(cell: Cell) -> bool:
@@ -171,9 +172,7 @@ def _by_cells(alike: Same) -> Callable[[Parts, list[Row], ComparisonOptions], bo
 
 
 def _spells(first: Cell, second: Cell) -> bool:
-    """Values of different types, of which one can be read as the other."""
-    if type(first) is type(second):
-        return False
+    """Values that can be read as one and the same; two texts too, as '1' and '1.0' are."""
     return any(same_cell(one, two, ComparisonOptions()) for one in _readings(first) for two in _readings(second))
 
 
@@ -247,9 +246,9 @@ def _same_times(first: Cell, second: Cell, *, factor: Fraction, options: Compari
     one, two = Fraction(first), Fraction(second) * factor
     if not (isinstance(first, float) or isinstance(second, float)):
         return one == two
-    if 0 in (one, two):
-        return abs(one - two) <= Fraction(options.absolute_tolerance)
-    return abs(one - two) <= (Fraction(options.relative_tolerance) + Fraction(1, 2**51)) * max(abs(one), abs(two))
+    # A product of a float is rounded; and where the prediction is to be divided, gold is multiplied instead.
+    scale, tolerance = max(abs(one), abs(two)), Fraction(options.relative_tolerance) + Fraction(1, 2**51)
+    return scale <= Fraction(options.absolute_tolerance) or abs(one - two) <= tolerance * scale
 
 
 _FACTORS = [Fraction(10**power) for power in (2, 3, 6)]

@@ -148,11 +148,6 @@ def test_numbers_that_are_merely_close_are_not_called_rounded(gold: list[Row], p
     assert _kinds(gold, predicted) == []
 
 
-def test_two_texts_that_spell_one_number_are_two_texts() -> None:
-    assert _kinds([("07",)], [("7",)]) == []
-    assert _kinds([(8, "07")], [("8", "07")]) == ["type_only"]
-
-
 def test_whatever_is_in_the_wrong_order_is_not_right_but_for_something_else() -> None:
     gold = Result.of([("a", 1), ("b", 2)])
     assert compare(Result.of([("b",), ("a",)]), Answer.strict(gold)).near_misses == ()

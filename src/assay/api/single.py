@@ -180,7 +180,7 @@ def compare(
 
     Raises UsageError for anything else, and for rows of different lengths.
     """
-    check_options(columns, relative_tolerance, absolute_tolerance)
+    check_options(columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance)
     options = ComparisonOptions(
         columns=columns,
         relative_tolerance=relative_tolerance,

@@ -29,6 +29,8 @@ Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Gold's columns and as many predicted ones, of which each stands for one of the former."""
 _FEW = 4_000
 """So many cells are summed up without numpy, which need not be loaded for them."""
+_SHORT = 100
+"""Steps of a search after which loading it pays even so."""
 
 
 def find_contained_mapping(
@@ -138,9 +140,10 @@ class _Search:
     ) -> None:
         self.width = len(candidates)
         self.cells = self.width * (gold.row_count + predicted.row_count)
-        rows = _Few if self.cells <= _FEW else _Many
-        self.gold = rows(gold)
-        self.predicted = rows(predicted)
+        self.sides = gold, predicted
+        self.steps = 0
+        self.gold: _Few | _Many = _Few(gold) if self.cells <= _FEW else _Many(gold)
+        self.predicted: _Few | _Many = _Few(predicted) if self.cells <= _FEW else _Many(predicted)
         self.candidates = candidates
         self.accept = accept
         self.twins = twins
@@ -179,6 +182,9 @@ class _Search:
     def _next_row(self, groups: list[Group]) -> int | None:
         """The predicted row to match next: -1 where none divides the groups further, None where they are wrong."""
         self.budget.spend(self.cells)
+        self.steps += 1
+        if self.steps == _SHORT and isinstance(self.gold, _Few):
+            self.gold, self.predicted = map(_Many, self.sides)
         ours, theirs = self._sums(groups)
         partners, wanted = Counter(ours), Counter(theirs)
         if any(partners[key] < count for key, count in wanted.items()):

@@ -197,30 +197,15 @@ def _changes(columns: Sequence[Column], change: Callable[[Key], Key]) -> dict[Ke
 
 
 def _types(pair: Pair) -> Iterator[NearMiss]:
-    if not pair.same_shape:
-        return
-    ours, theirs = _changes(pair.gold.columns, _untyped), _changes(pair.predicted.columns, _untyped)
-    # Two texts are not two types: '07' is not '7', though both spell 7. Such texts stay what they are.
-    spelt: dict[Key, set[str]] = defaultdict(set)
-    for key, value in (*ours.items(), *theirs.items()):
-        if isinstance(key, (str, bytes)):
-            spelt[value].add(_text(key))
-    ambiguous = {text for texts in spelt.values() if len(texts) > 1 for text in texts}
-    changed = [
-        {key: value for key, value in one.items() if not isinstance(key, (str, bytes)) or _text(key) not in ambiguous}
-        for one in (ours, theirs)
-    ]
-    detail = "the same values written in another type, such as '7' for 7"
-    yield from _alike_after(pair, "type_only", (changed[0], changed[1]), detail)
-
-
-def _text(key: str | bytes) -> str:
-    return key.decode("utf-8", "replace") if isinstance(key, bytes) else key
+    if pair.same_shape:
+        changed = _changes(pair.gold.columns, _untyped), _changes(pair.predicted.columns, _untyped)
+        detail = "the same values written in another type, such as '7' for 7"
+        yield from _alike_after(pair, "type_only", changed, detail)
 
 
 def _untyped(key: Key) -> Key:
     if isinstance(key, bytes):
-        key = _text(key)
+        key = key.decode("utf-8", "replace")
     if isinstance(key, tuple) and key and key[0] == "bool":
         return int(key[1])
     if not isinstance(key, str):

@@ -2,8 +2,8 @@
 
 The rule is one of pairs: two exact numbers (integers, decimals) are equal only if they are the same
 number, whatever else stands in the results; where a float takes part, the two may differ by
-``relative_tolerance`` of the larger; and where one of them is 0, the other may be as far from it as
-``absolute_tolerance``. All of it is decided exactly, without an error of rounding at the border.
+``relative_tolerance`` of the larger, or both lie within ``absolute_tolerance`` of 0. All of it is
+decided exactly, without an error of rounding at the border.
 
 Such a rule is not transitive, so bags cannot simply be hashed by it. All numbers of both results
 that have a float near them are therefore chained into clusters of neighbours, such that numbers
@@ -96,10 +96,9 @@ def as_float(number: Number) -> float:
 
 def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
     """The rule for two numbers that are not the same, of which one at least is a float."""
-    if first == 0:
-        return -options.absolute_tolerance <= second <= options.absolute_tolerance
-    if second == 0:
-        return -options.absolute_tolerance <= first <= options.absolute_tolerance
+    beside = options.absolute_tolerance
+    if -beside <= first <= beside and -beside <= second <= beside:
+        return True
     one, two = as_float(first), as_float(second)
     if first in (inf, -inf) or second in (inf, -inf):
         return False
@@ -178,12 +177,11 @@ def _few_in_line(
     floats: set[float], exact: set[int | Decimal], options: ComparisonOptions
 ) -> tuple[Sequence[Key], Iterable[Chain]]:
     """The numbers in order, and the chains of at least two: first, end, and whether all members are equal."""
-    zero = 0.0 in floats or 0 in exact
     ordered = sorted(floats)
 
     def near_float(number: float) -> bool:
         place = bisect_left(ordered, number)
-        return any(_maybe_close(other, number, options, zero=True) for other in ordered[max(place - 1, 0) : place + 1])
+        return any(_maybe_close(other, number, options) for other in ordered[max(place - 1, 0) : place + 1])
 
     members: list[tuple[float, int, Key]] = [(number, 0, number) for number in floats]
     members += [(value, _weight(key, value), key) for key in exact if near_float(value := _in_range(key))]
@@ -192,7 +190,7 @@ def _few_in_line(
     chains: list[Chain] = []
     start = 0
     for stop in range(1, len(members) + 1):
-        if stop < len(members) and _maybe_close(values[stop - 1], values[stop], options, zero=zero):
+        if stop < len(members) and _maybe_close(values[stop - 1], values[stop], options):
             continue
         if stop - start > 1:
             weight = sum(weight for _, weight, _ in members[start:stop])
@@ -211,14 +209,13 @@ def _many_in_line(
     line.sort()
     near = _near_floats(line, exact, options)
     keys: list[Key] = line.tolist()
-    zero = 0.0 in floats or 0 in exact
     weights = np.zeros(len(line) + len(near), dtype=np.int64)
     if near:
         unsorted = np.concatenate([line, [_in_range(key) for key in near]])
         weights[len(line) :] = [_weight(key, _in_range(key)) for key in near]
         order = np.argsort(unsorted, kind="stable")
         line, weights, keys = unsorted[order], weights[order], list(map([*keys, *near].__getitem__, order.tolist()))
-    linked = _maybe_close_each(line[:-1], line[1:], options, zero=zero)
+    linked = _maybe_close_each(line[:-1], line[1:], options)
     starts = np.concatenate([[0], np.flatnonzero(~linked) + 1])
     stops = np.append(starts[1:], len(line))
     weight = np.add.reduceat(weights, starts)
@@ -228,9 +225,8 @@ def _many_in_line(
     scale = np.maximum(np.abs(first), np.abs(last))
     with np.errstate(over="ignore"):
         narrow = last - first <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
+    narrow |= scale <= options.absolute_tolerance * (1 - _ROUNDING)
     tight = (weight <= 1) & narrow & (scale < float_info.max)
-    for place in np.flatnonzero((first <= 0) & (last >= 0)).tolist():
-        tight[place] = weight[place] <= 1 and _all_close(line[starts[place] : stops[place]].tolist(), options)
     return keys, zip(starts.tolist(), stops.tolist(), tight.tolist(), strict=True)
 
 
@@ -247,28 +243,22 @@ def _weight(number: int | Decimal, value: float) -> int:
     return 2 if abs(value) == float_info.max or (value == 0) != (number == 0) else 1
 
 
-def _maybe_close(first: float, second: float, options: ComparisonOptions, *, zero: bool) -> bool:
-    """Whether numbers as near as these may be equal by the rule: never False where they are.
-
-    ``zero`` says whether there is a 0, which everything within the absolute tolerance of it is close to.
-    """
+def _maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
+    """Whether numbers as near as these may be equal by the rule: never False where they are."""
     scale = max(abs(first), abs(second))
     if abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST:
         return True
-    return zero and scale <= options.absolute_tolerance * (1 + _ROUNDING)
+    return scale <= options.absolute_tolerance * (1 + _ROUNDING)
 
 
 def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
     """Whether all of these sorted numbers are equal by the rule: never True where they are not."""
-    others = [value for value in values if value]
-    scale = max(map(abs, others), default=0.0)
-    if len(others) < len(values) and scale > options.absolute_tolerance * (1 - _ROUNDING):
-        return False
+    scale = max(abs(values[0]), abs(values[-1]))
+    if scale <= options.absolute_tolerance * (1 - _ROUNDING):
+        return True
     if scale == float_info.max:
         return False
-    if len(others) <= 1:
-        return True
-    return others[-1] - others[0] <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
+    return values[-1] - values[0] <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
 
 
 def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | Decimal]]:
@@ -314,17 +304,16 @@ def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonO
     values = np.clip(values, -float_info.max, float_info.max)
     places = np.searchsorted(floats, values)
     below, above = floats[np.maximum(places - 1, 0)], floats[np.minimum(places, len(floats) - 1)]
-    near = _maybe_close_each(below, values, options, zero=True) | _maybe_close_each(above, values, options, zero=True)
+    near = _maybe_close_each(below, values, options) | _maybe_close_each(above, values, options)
     return [numbers[place] for place in np.flatnonzero(near).tolist()]
 
 
-def _maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions, *, zero: bool) -> Flags:
+def _maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
     """As `_maybe_close`, of arrays."""
     import numpy as np
 
     scale = np.maximum(np.abs(first), np.abs(second))
     with np.errstate(over="ignore"):
         close = np.abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST
-    if zero:
-        close |= scale <= options.absolute_tolerance * (1 + _ROUNDING)
+    close |= scale <= options.absolute_tolerance * (1 + _ROUNDING)
     return close
