@@ -115,7 +115,7 @@ def main() -> int:
     gold = rows_of(100_000, 5, chance)
     same = copied(gold, chance)
     swapped: Rows = [(a, d, c, b, e) for a, b, c, d, e in same]
-    noisy: Rows = [(a, b * (1 + 1e-12), c, d, e) for a, b, c, d, e in same]  # type: ignore[operator]
+    noisy: Rows = [(a, b * (1 + 1e-13), c, d, e) for a, b, c, d, e in same]  # type: ignore[operator]
     good.append(report("100,000 x 5 shuffled", ratio(gold, same, same, rounds), 3.0, "times the floor"))
     good.append(report("100,000 x 5, two columns swapped", ratio(gold, swapped, same, rounds), 5.0, "times the floor"))
     good.append(report("100,000 x 5, noise in a column", ratio(gold, noisy, same, 2), None, "times the floor"))

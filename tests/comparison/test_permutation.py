@@ -8,7 +8,8 @@ import time
 import pytest
 
 from assay.comparison import compare
-from assay.comparison.permutation import BudgetSpent, Side, find_mapping, same_rows
+from assay.comparison.budget import Budget, BudgetSpent
+from assay.comparison.permutation import Side, find_mapping, same_rows
 from assay.model import ComparisonOptions, Result, Row
 
 
@@ -64,7 +65,7 @@ def test_a_search_beyond_its_budget_is_undecided_and_says_so() -> None:
     shuffled = columns[::-1]
     sides = [Side(columns=each, places=(0,) * 50) for each in (columns, shuffled)]
     with pytest.raises(BudgetSpent):
-        find_mapping(sides[0], sides[1], budget=60)
+        find_mapping(sides[0], sides[1], budget=Budget(work=60))
     assert find_mapping(sides[0], sides[1]) == tuple(range(9, -1, -1))
 
 

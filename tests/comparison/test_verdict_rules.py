@@ -20,7 +20,11 @@ SAME = [
     (Decimal("0.1"), 0.1),
     (-0.0, 0),
     (0.0, 5e-13),
-    (1e300, 1e300 * (1 + 1e-12)),
+    (-5e-13, 5e-13),
+    (5.551115123125783e-17, -2.7755575615628914e-17),
+    (1e300, 1e300 * (1 + 9e-13)),
+    (Decimal(2**53 + 1), float(2**53)),
+    (10**300 + 10**287, 1e300),
     (2**70, 2**70),
     (float("nan"), float("nan")),
     (float("nan"), Decimal("NaN")),
@@ -43,6 +47,14 @@ DIFFERENT = [
     (1, 2),
     (0.001, 0.009),
     (1.0, 1.0 + 1e-8),
+    (1.0, 1.0 + 1.1e-12),
+    (1700000000.0, 1700000001),
+    (0, 1.1e-12),
+    (1e-6, 1e-6 + 1e-13),
+    (2e-12, 2.5e-12),
+    (Decimal("5e-13"), 0),
+    (10**400, math.inf),
+    (10**400, 1.7e308),
     (2**53, 2**53 + 1),
     (Decimal("0.1"), Decimal("0.10000000000000001")),
     (1e-20, 1e-3),
@@ -99,11 +111,11 @@ def test_tolerance_is_settable_and_applies_to_floats_alone() -> None:
 
 
 def test_a_chain_of_near_floats_does_not_join_its_ends() -> None:
-    options = ComparisonOptions(relative_tolerance=0.0, absolute_tolerance=1.0)
-    gold = Result.of([(0.0,), (0.9,), (1.8,)])
-    assert compare(Result.of([(0.9,), (1.8,), (1.8,)]), gold, options).equal  # 0-0.9, 0.9-1.8, 1.8-1.8
-    assert not compare(Result.of([(1.8,), (1.8,), (1.8,)]), gold, options).equal  # nothing is within 1 of 0
-    assert not compare(Result.of([(0.0,), (0.0,), (0.0,)]), gold, options).equal
+    options = ComparisonOptions(relative_tolerance=0.1)
+    gold = Result.of([(100.0,), (109.0,), (118.0,)])
+    assert compare(Result.of([(109.0,), (118.0,), (118.0,)]), gold, options).equal  # 100-109, 109-118, 118-118
+    assert not compare(Result.of([(118.0,), (118.0,), (118.0,)]), gold, options).equal  # not within a tenth of 100
+    assert not compare(Result.of([(100.0,), (100.0,), (100.0,)]), gold, options).equal
 
 
 def test_two_integers_are_not_joined_by_a_float_between_them() -> None:

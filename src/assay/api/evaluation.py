@@ -60,7 +60,7 @@ def evaluate(
     metrics: Sequence[str | Metric] | None = None,
     limits: Limits | None = None,
     columns: ColumnRule = "any",
-    relative_tolerance: float = 1e-9,
+    relative_tolerance: float = 1e-12,
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
     timing_iterations: int = 3,
@@ -88,8 +88,8 @@ def evaluate(
         metrics: names of registered metrics, or metrics; None: the built-in ones.
         limits: caps for every query.
         columns: ``any`` leaves the column order free, ``strict`` demands gold's.
-        relative_tolerance: for numbers where a float takes part.
-        absolute_tolerance: likewise.
+        relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.
+        absolute_tolerance: likewise; what is no further than this from 0 is 0.
         leniency: what is no mistake, where a case does not say otherwise; every report says so beside the number.
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
@@ -117,7 +117,7 @@ def evaluate(
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     _check_names(wanted, repeats)
-    check_options(columns, relative_tolerance, absolute_tolerance)
+    check_options(columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance)
     limits = limits or Limits()
     count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
@@ -227,13 +227,14 @@ def _check_names(metrics: Sequence[Metric], repeats: int) -> None:
             raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
 
 
-def check_options(columns: str, *tolerances: float) -> None:
-    """Raise UsageError for a column rule that there is not, and for a tolerance below 0."""
+def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:
+    """Raise UsageError for a column rule that there is not, and for a tolerance out of its range."""
     if columns not in get_args(ColumnRule):
         raise UsageError(f"columns is {columns!r}: write 'any' or 'strict'")
-    for tolerance in tolerances:
-        if not 0 <= tolerance < math.inf:
-            raise UsageError(f"a tolerance is {tolerance!r}: give a number from 0 up")
+    if not 0 <= relative_tolerance < 1:
+        raise UsageError(f"relative_tolerance is {relative_tolerance!r}: give a number from 0 up, and below 1")
+    if not 0 <= absolute_tolerance < math.inf:
+        raise UsageError(f"absolute_tolerance is {absolute_tolerance!r}: give a number from 0 up")
 
 
 def read_tags(tags: Sequence[str]) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def compare(
     *,
     columns: ColumnRule = "any",
     ordered: bool = False,
-    relative_tolerance: float = 1e-9,
+    relative_tolerance: float = 1e-12,
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
     boolean_is_integer: bool = False,
@@ -180,7 +180,7 @@ def compare(
 
     Raises UsageError for anything else, and for rows of different lengths.
     """
-    check_options(columns, relative_tolerance, absolute_tolerance)
+    check_options(columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance)
     options = ComparisonOptions(
         columns=columns,
         relative_tolerance=relative_tolerance,

@@ -46,6 +46,8 @@ def key_of(cell: Cell, *, boolean_is_integer: bool) -> Key:
 
 
 def _rare_key(cell: Cell, boolean_is_integer: bool) -> Key:  # noqa: FBT001 - private, one caller
+    if isinstance(cell, (float, Decimal)) and cell != cell:  # noqa: PLR0124 - only NaN differs from itself
+        return _NAN
     if isinstance(cell, (bytearray, memoryview)):
         return bytes(cell)
     if isinstance(cell, Mapping):

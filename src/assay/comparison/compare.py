@@ -7,23 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from assay.comparison.agreement import find_agreement
 from assay.comparison.answer import Answer
+from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.near import near_misses
-from assay.comparison.permutation import (
-    BudgetSpent,
-    Mapping,
-    NoPlaces,
-    Side,
-    contained_rows,
-    find_contained_mapping,
-    find_mapping,
-    greedy_mapping,
-    key_rows,
-    same_rows,
-)
+from assay.comparison.pairing import Pairing
+from assay.comparison.permutation import Mapping, NoPlaces, Side, greedy_mapping, key_rows
 from assay.comparison.reason import Finding
-from assay.comparison.tolerance import Clusters, cluster_numbers, pair_rows
+from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
 _NEAR_MISS_CELLS = 200_000
@@ -31,27 +23,39 @@ _NEAR_MISS_CELLS = 200_000
 _GREEDY_CELLS = 4_000_000
 """Beyond so many, a mismatch is shown by position."""
 _MATCHED_SAMPLE = 5
+_ALIGN_WORK = 2_000_000
+"""Cells to look at, at most, to pair rows that tolerance leaves open for showing."""
 
 
-def compare(predicted: Result, gold: Answer | Result, options: ComparisonOptions | None = None) -> Comparison:
+def compare(
+    predicted: Result,
+    gold: Answer | Result,
+    options: ComparisonOptions | None = None,
+    *,
+    deadline: float | None = None,
+) -> Comparison:
     """Compare a predicted result with gold's answer.
 
     A plain Result for gold is taken as a bag: row order does not count. The rules are those of
-    the verdict (docs/verdict.md); nothing is sorted, copied to text or rounded on the way.
+    the verdict (docs/verdict.md); nothing is copied to text or rounded on the way. A comparison that
+    has not come to an end at ``deadline``, a moment of `time.monotonic`, or within its budget of
+    work is not ``decided``, and its reason says which. A difference that is found by then stands;
+    only near misses may go unseen.
     """
     options = options or ComparisonOptions()
+    budget = Budget(deadline=deadline)
     answer = gold if isinstance(gold, Answer) else Answer.bag(gold)
     if not answer.result.rows and not predicted.rows:
         return _both_empty(answer, predicted)
     widths_agree = answer.result.column_count == predicted.column_count
     if widths_agree and len(answer.result.rows) == len(predicted.rows):
         try:
-            mapping = _equal_mapping(answer, predicted, options)
-        except BudgetSpent:
-            return _undecided(answer, predicted)
+            mapping = _equal_mapping(answer, predicted, options, budget)
+        except BudgetSpent as spent:
+            return _undecided(answer, predicted, spent)
         if mapping is not None:
             return _equal(answer, predicted, mapping, options)
-    return _Difference(answer, predicted, options).describe()
+    return _Difference(answer, predicted, options, budget).describe()
 
 
 def _both_empty(answer: Answer, predicted: Result) -> Comparison:
@@ -63,7 +67,10 @@ def _both_empty(answer: Answer, predicted: Result) -> Comparison:
     return Comparison(equal=equal, column_mapping=mapping, ordered=answer.ordered, vacuous=equal, reason=reason)
 
 
-def _undecided(answer: Answer, predicted: Result) -> Comparison:
+def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Comparison:
+    reason = "the columns are too symmetric to find out within the budget whether a permutation makes the rows equal"
+    if spent.out_of_time:
+        reason = "comparing the results took longer than its time limit"
     return Comparison(
         equal=False,
         decided=False,
@@ -71,25 +78,17 @@ def _undecided(answer: Answer, predicted: Result) -> Comparison:
         gold_row_count=len(answer.result.rows),
         predicted_row_count=len(predicted.rows),
         ambiguous=answer.ambiguous,
-        reason="the columns are too symmetric to find out within the budget whether a permutation makes the rows equal",
+        reason=reason,
     )
 
 
-def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions) -> Mapping | None:
-    width = predicted.column_count
+def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Mapping | None:
     if _equal_as_they_are(answer, predicted, options):
-        return tuple(range(width))
+        return tuple(range(predicted.column_count))
+    budget.check_clock()
     takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
     gold, theirs = _sides(answer, predicted, options)
-    mapping = _find(gold, theirs, options, None) if takes_all else _find_contained(gold, theirs, options)
-    if mapping is not None:
-        return mapping
-    clusters = cluster_numbers([*gold.columns, *theirs.columns], options)
-    if clusters is None:
-        return None
-    if takes_all:
-        return _find(gold, theirs, options, clusters)
-    return _find_contained(_clustered(gold, clusters), _clustered(theirs, clusters), options)
+    return find_agreement(gold, theirs, options, budget, contained=not takes_all)
 
 
 def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOptions) -> bool:
@@ -141,40 +140,6 @@ def _sides(answer: Answer, predicted: Result, options: ComparisonOptions) -> tup
     return Side(columns=ours, places=places, rows=keyed), Side(columns=theirs, places=their_places)
 
 
-def _clustered(side: Side, clusters: Clusters) -> Side:
-    return Side(columns=clusters.apply(side.columns), places=side.places)
-
-
-def _find(gold: Side, predicted: Side, options: ComparisonOptions, clusters: Clusters | None) -> Mapping | None:
-    ours, theirs = (
-        (gold, predicted) if clusters is None else (_clustered(gold, clusters), _clustered(predicted, clusters))
-    )
-
-    def accept(mapping: Mapping) -> bool:
-        if not same_rows(ours, theirs, mapping):
-            return False
-        if clusters is None or not clusters.loose:
-            return True
-        return pair_rows(
-            list(zip(gold.places, *gold.columns, strict=True)),
-            list(zip(predicted.places, *(predicted.columns[column] for column in mapping), strict=True)),
-            clusters,
-            options,
-        )
-
-    if options.columns == "strict":
-        identity = tuple(range(len(gold.columns)))
-        return identity if accept(identity) else None
-    return find_mapping(ours, theirs, verify=accept)
-
-
-def _find_contained(gold: Side, predicted: Side, options: ComparisonOptions) -> Mapping | None:
-    if options.columns == "strict":
-        identity = tuple(range(len(gold.columns)))
-        return identity if contained_rows(gold, predicted, identity) else None
-    return find_contained_mapping(gold, predicted)
-
-
 def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: ComparisonOptions) -> Comparison:
     count = len(predicted.rows)
     sample = min(_MATCHED_SAMPLE, options.sample_rows)
@@ -205,6 +170,7 @@ class _Difference:
     answer: Answer
     predicted: Result
     options: ComparisonOptions
+    budget: Budget
 
     def describe(self) -> Comparison:
         gold, predicted = self.answer.result, self.predicted
@@ -213,14 +179,20 @@ class _Difference:
         theirs, _ = to_columns(predicted.rows, predicted.column_count, boolean_is_integer=boolean)
         cells = len(gold.rows) * len(ours) + len(predicted.rows) * len(theirs)
         clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= _GREEDY_CELLS else None
-        if clusters is not None:
-            ours, theirs = clusters.apply(ours), clusters.apply(theirs)
-        mapping = self._mapping(ours, theirs, cells)
-        missing, extra, aligned = self._align(ours, theirs, mapping)
+        one, two = (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)
+        mapping = self._mapping(one, two, cells)
+        missing, extra, aligned = self._align(ours, theirs, mapping, clusters)
         counts = (len(gold.rows), len(predicted.rows))
         close: tuple[NearMiss, ...] = ()
         if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
-            close = near_misses(ours, theirs, rows=counts, options=self.options, ordered=self.answer.ordered)
+            places = tuple(place for place, segment in enumerate(self.answer.segments) for _ in range(segment.take))
+            close = near_misses(
+                Side(columns=ours, places=places if self.answer.ordered else NoPlaces(counts[0])),
+                Side(columns=theirs, places=NoPlaces(counts[1])),
+                options=self.options,
+                ordered=self.answer.ordered,
+                budget=self.budget,
+            )
         return Comparison(
             equal=False,
             column_mapping=mapping,
@@ -242,38 +214,56 @@ class _Difference:
         return greedy_mapping(ours, theirs)
 
     def _align(
-        self, ours: list[Column], theirs: list[Column], mapping: tuple[int | None, ...]
+        self, ours: list[Column], theirs: list[Column], mapping: tuple[int | None, ...], clusters: Clusters | None
     ) -> tuple[int, int, tuple[AlignedRow, ...]]:
         """Missing and extra row counts over the mapped columns, with a sample of the rows on each side."""
         pairs = [(column, option) for column, option in enumerate(mapping) if option is not None]
         gold, predicted = self.answer.result.rows, self.predicted.rows
-        if not pairs:
-            missing_places, extra_places = list(range(len(gold))), list(range(len(predicted)))
-            matched_places: list[int] = []
-            our_rows, their_rows = [], []
-        else:
-            our_rows = key_rows([ours[column] for column, _ in pairs])
-            their_rows = key_rows([theirs[option] for _, option in pairs])
-            missing_places, matched_places = _left_over(our_rows, Counter(their_rows))
-            extra_places, _ = _left_over(their_rows, Counter(our_rows))
+        partners = self._paired(ours, theirs, pairs, clusters) if pairs else [None] * len(gold)
+        missing_places = [place for place, partner in enumerate(partners) if partner is None]
+        matched_places = [place for place, partner in enumerate(partners) if partner is not None]
+        taken = set(partners)
+        extra_places = [place for place in range(len(predicted)) if place not in taken]
         limit = self.options.sample_rows
         sampled = matched_places[: min(_MATCHED_SAMPLE, limit)]
-        partners: Sequence[int | None] = [None] * len(sampled)
-        if len(pairs) < len(theirs):  # else a matched row's predicted side is gold's once more
-            partners = _partners([our_rows[place] for place in sampled], their_rows)
+        # Else a matched row's predicted side is gold's once more.
+        shown = len(pairs) < len(theirs)
         aligned = [
             AlignedRow(
                 state="matched",
                 gold=gold[place],
-                predicted=None if partner is None else self._mapped(predicted[partner], mapping),
+                predicted=self._mapped(predicted[partner], mapping) if shown and partner is not None else None,
             )
-            for place, partner in zip(sampled, partners, strict=True)
+            for place in sampled
+            for partner in [partners[place]]
         ]
         aligned += [AlignedRow(state="missing", gold=gold[place]) for place in missing_places[:limit]]
         aligned += [
             AlignedRow(state="extra", predicted=self._mapped(predicted[p], mapping)) for p in extra_places[:limit]
         ]
         return len(missing_places), len(extra_places), tuple(aligned)
+
+    def _paired(
+        self,
+        ours: list[Column],
+        theirs: list[Column],
+        pairs: list[tuple[int, int]],
+        clusters: Clusters | None,
+    ) -> list[int | None]:
+        """For each gold row the place of a predicted row that is equal in these columns, each taken once."""
+        columns, mapping = zip(*pairs, strict=True)
+        if clusters is not None and clusters.loose:
+            sides = [Side(columns=each, places=NoPlaces(len(each[0]))) for each in (ours, theirs)]
+            try:
+                pairing = Pairing(sides[0], sides[1], clusters, self.options, self.budget.part(_ALIGN_WORK))
+                return pairing.partners(columns, mapping)
+            except BudgetSpent:
+                clusters = None  # then only the very same cells are shown as equal
+        if clusters is not None:
+            ours, theirs = clusters.apply(ours), clusters.apply(theirs)
+        return _partners(
+            key_rows([ours[column] for column in columns]), key_rows([theirs[option] for option in mapping])
+        )
 
     def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
         """The row with its columns in gold's order, those without a counterpart behind them."""
@@ -301,30 +291,9 @@ class _Difference:
         ).reason()
 
 
-def _partners(wanted: Sequence[tuple[object, ...]], rows: Sequence[tuple[object, ...]]) -> list[int | None]:
-    """For each wanted row the place of an equal one that none before it took; one pass over the rows at most."""
-    found: list[int | None] = [None] * len(wanted)
-    open_places: dict[tuple[object, ...], list[int]] = {}
-    for place, row in enumerate(wanted):
-        open_places.setdefault(row, []).append(place)
-    for place, row in enumerate(rows):
-        if not open_places:
-            break
-        if row in open_places:
-            found[open_places[row].pop(0)] = place
-            if not open_places[row]:
-                del open_places[row]
-    return found
-
-
-def _left_over(rows: Sequence[tuple[object, ...]], others: Counter[tuple[object, ...]]) -> tuple[list[int], list[int]]:
-    """Places of the rows that find no partner among the others, and of those that do."""
-    lone: list[int] = []
-    paired: list[int] = []
-    for place, row in enumerate(rows):
-        if others[row] > 0:
-            others[row] -= 1
-            paired.append(place)
-        else:
-            lone.append(place)
-    return lone, paired
+def _partners(wanted: Sequence[tuple[Key, ...]], rows: Sequence[tuple[Key, ...]]) -> list[int | None]:
+    """For each wanted row the place of an equal one that none before it took."""
+    open_places: dict[tuple[Key, ...], list[int]] = {}
+    for place in range(len(rows) - 1, -1, -1):
+        open_places.setdefault(rows[place], []).append(place)
+    return [places.pop() if (places := open_places.get(row)) else None for row in wanted]

@@ -17,17 +17,28 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TypeAlias, overload
 
+from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
 
 Mapping: TypeAlias = tuple[int, ...]
 Verify: TypeAlias = Callable[[Mapping], bool]
+Allow: TypeAlias = Callable[[int, int], bool]
+"""Whether gold's column may be mapped to that predicted column at all."""
 
-DEFAULT_BUDGET = 30_000_000
-"""Cells that one search may hash: some seconds."""
-
-
-class BudgetSpent(Exception):
-    """The search for a column permutation ran out of its budget."""
+__all__ = [
+    "Allow",
+    "BudgetSpent",
+    "Mapping",
+    "NoPlaces",
+    "Side",
+    "Verify",
+    "contained_rows",
+    "find_mapping",
+    "greedy_mapping",
+    "key_rows",
+    "same_rows",
+    "twins_among",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,24 +112,35 @@ def contained_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
 
 
 def find_mapping(
-    gold: Side, predicted: Side, *, verify: Verify | None = None, budget: int = DEFAULT_BUDGET
+    gold: Side,
+    predicted: Side,
+    *,
+    verify: Verify | None = None,
+    allow: Allow | None = None,
+    twins: Sequence[int] | None = None,
+    budget: Budget | None = None,
 ) -> Mapping | None:
     """Map each of gold's columns to a predicted column of its own so that the rows are equal as bags, per place.
 
     The predicted side may have more columns than gold. Returns None where there is no such
     mapping; raises BudgetSpent where that could not be found out. ``verify`` has the last word
-    over a complete mapping (default: the rows themselves).
+    over a complete mapping (default: the rows themselves). Where it sees more than the columns
+    here say, ``twins`` are the predicted columns as it takes them for one and the same.
     """
     if gold.row_count != predicted.row_count or len(gold.columns) > len(predicted.columns):
         return None
     candidates = _candidates(gold.columns, predicted.columns)
-    if candidates is None:
+    if candidates is not None and allow is not None:
+        candidates = [[option for option in found if allow(column, option)] for column, found in enumerate(candidates)]
+    if candidates is None or not all(candidates):
         return None
     accept = verify or (lambda mapping: same_rows(gold, predicted, mapping))
     if all(len(options) == 1 for options in candidates):
         only = tuple(options[0] for options in candidates)
         return only if len(set(only)) == len(only) and accept(only) else None
-    return _Search(gold, predicted, candidates, accept, budget).run()
+    if twins is None:
+        twins = twins_among(predicted.columns)
+    return _Search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget or Budget()).run()
 
 
 def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[list[int]] | None:
@@ -138,7 +160,16 @@ def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[lis
 
 
 class _Search:
-    def __init__(self, gold: Side, predicted: Side, candidates: list[list[int]], accept: Verify, budget: int) -> None:
+    def __init__(
+        self,
+        gold: Side,
+        predicted: Side,
+        *,
+        candidates: list[list[int]],
+        accept: Verify,
+        twins: Sequence[int],
+        budget: Budget,
+    ) -> None:
         self.gold = gold
         self.predicted = predicted
         self.candidates = candidates
@@ -150,7 +181,7 @@ class _Search:
         )
         self.gold_hashes: list[int] = []
         self._gold_prefix: Sequence[int] = gold.places
-        self.twins = _twins(predicted.columns)
+        self.twins = twins
 
     def run(self) -> Mapping | None:
         """Depth first, without recursion: columns may be many."""
@@ -192,9 +223,7 @@ class _Search:
         return options
 
     def _extend(self, prefix: Sequence[int], column: Column) -> Sequence[int]:
-        self.budget -= len(column) + 1
-        if self.budget < 0:
-            raise BudgetSpent
+        self.budget.spend(len(column) + 1)
         return list(map(hash, zip(prefix, column, strict=True)))
 
     def _gold_hash(self, depth: int) -> int:
@@ -211,7 +240,7 @@ class _Search:
         return tuple(mapping)
 
 
-def _twins(columns: Sequence[Column]) -> list[int]:
+def twins_among(columns: Sequence[Column]) -> list[int]:
     """For each column the first column that is equal to it throughout."""
     first: dict[tuple[int, int], list[int]] = {}
     twins: list[int] = []
@@ -222,41 +251,6 @@ def _twins(columns: Sequence[Column]) -> list[int]:
             alike.append(index)
         twins.append(twin)
     return twins
-
-
-def find_contained_mapping(gold: Side, predicted: Side, *, budget: int = DEFAULT_BUDGET) -> Mapping | None:
-    """Map each of gold's columns to a predicted column so that the predicted rows occur among gold's, per place.
-
-    For an answer cut out of ties: gold offers more rows than the answer takes. Both sides have the
-    same number of columns.
-    """
-    if len(gold.columns) != len(predicted.columns):
-        return None
-    available = [Counter(zip(gold.places, column, strict=True)) for column in gold.columns]
-    wanted = [Counter(zip(predicted.places, column, strict=True)) for column in predicted.columns]
-    candidates = [
-        sorted(
-            (option for option, need in enumerate(wanted) if all(have[key] >= n for key, n in need.items())),
-            key=lambda option: (option != column, option),
-        )
-        for column, have in enumerate(available)
-    ]
-    steps = budget
-    pending: list[Mapping] = [()]
-    while pending:
-        mapping = pending.pop()
-        steps -= gold.row_count + predicted.row_count + 1
-        if steps < 0:
-            raise BudgetSpent
-        depth = len(mapping)
-        part = Side(columns=gold.columns[:depth], places=gold.places)
-        if not contained_rows(part, predicted, mapping):
-            continue
-        if depth == len(gold.columns):
-            return mapping
-        # Pushed last is tried first: the same position.
-        pending.extend((*mapping, option) for option in reversed(candidates[depth]) if option not in mapping)
-    return None
 
 
 def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple[int | None, ...]:

@@ -1,44 +1,75 @@
-"""Equality of floats within a tolerance, made transitive where that can be done without a lie.
+"""When are two cells equal within tolerance? The rule, and the clusters that let rows be hashed by it.
 
-"Within 1e-9" is not transitive, so bags cannot simply be hashed by it. All numbers of both results
-are therefore sorted and chained into clusters of neighbours within tolerance. Where every two
-members of a cluster are equal by the rule (nearly always), the cluster stands for one value, and
-comparing clusters is comparing within tolerance, exactly. Else the cluster is *loose*: equal
-clusters are then only necessary, and rows are matched one to one (`pair_rows`).
+The rule is one of pairs: two exact numbers (integers, decimals) are equal only if they are the same
+number, whatever else stands in the results; where a float takes part, the two may differ by
+``relative_tolerance`` of the larger, or both lie within ``absolute_tolerance`` of 0. All of it is
+decided exactly, without an error of rounding at the border.
+
+Such a rule is not transitive, so bags cannot simply be hashed by it. All numbers of both results
+that have a float near them are therefore chained into clusters of neighbours, such that numbers
+that are equal by the rule are in one cluster. Where every two members of a cluster are equal
+(nearly always), the cluster stands for one value, and comparing clusters is comparing by the rule.
+Else the cluster is *loose*: equal clusters are then only necessary, and rows are paired one to one
+(`assay.comparison.pairing`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, pairwise
-from math import isfinite
-from typing import Any, TypeAlias, TypeGuard
+from fractions import Fraction
+from math import inf, isfinite
+from operator import eq, itemgetter
+from sys import float_info
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
 
+if TYPE_CHECKING:
+    from numpy import bool_, float64
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[float64]
+    Flags: TypeAlias = NDArray[bool_]
+
 _NUMBERS = (int, float, Decimal)
 Number: TypeAlias = int | float | Decimal
 
+_ROUNDING = 2.0**-50
+"""More than what turning two numbers into floats and subtracting them can lose, as a share of the larger."""
+_LEAST = 1e-300
+"""Below this floats lose digits: more than what that can lose."""
+_FEW = 5_000
+"""So many numbers are clustered without numpy, which need not be loaded for them."""
+Chain: TypeAlias = tuple[int, int, bool]
+_WORTH_EXACTNESS = 400
+"""Powers of ten: a decimal beyond them is close to no float but, where it is tiny, to 0."""
+
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
-    """Whether two keys are the same number: exactly, or within tolerance where a float takes part.
+    """Whether two keys are the same value: exactly, or within tolerance where a float takes part.
 
     Lists and structs are, where their members are.
     """
     if first == second:
         return True
-    if _is_nested(first) and _is_nested(second):
+    if is_nested(first) and is_nested(second):
         return _members_equal(first, second, options)
     if not (isinstance(first, float) or isinstance(second, float)):
         return False
     return isinstance(first, _NUMBERS) and isinstance(second, _NUMBERS) and _close(first, second, options)
 
 
-def _is_nested(key: Key) -> TypeGuard[tuple[str, Iterable[Any]]]:
+def is_number(key: Key) -> TypeGuard[Number]:
+    """Whether it is a number; NaN and the boolean of an engine that has booleans are none."""
+    return isinstance(key, _NUMBERS)
+
+
+def is_nested(key: Key) -> TypeGuard[tuple[str, Iterable[Any]]]:
     """Whether it is the key of a list, of members, or of a map, of pairs of name and member without an order."""
     return isinstance(key, tuple) and key[0] in ("list", "map")
 
@@ -55,35 +86,64 @@ def _members_equal(
     return len(one) == len(two) and all(numbers_equal(a, b, options) for a, b in zip(one, two, strict=True))
 
 
-def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
+def as_float(number: Number) -> float:
+    """The nearest float; an infinity beyond their range."""
     try:
-        one, two = float(first), float(second)
+        return float(number)
     except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
+    """The rule for two numbers that are not the same, of which one at least is a float."""
+    beside = options.absolute_tolerance
+    if -beside <= first <= beside and -beside <= second <= beside:
+        return True
+    one, two = as_float(first), as_float(second)
+    if first in (inf, -inf) or second in (inf, -inf):
         return False
-    if not (isfinite(one) and isfinite(two)):
-        return one == two
     scale = max(abs(one), abs(two))
-    return abs(one - two) <= max(options.absolute_tolerance, options.relative_tolerance * scale)
+    gap, allowed = abs(one - two), options.relative_tolerance * scale
+    slack = scale * _ROUNDING + _LEAST
+    if isfinite(scale) and gap > allowed + slack:
+        return False
+    if isfinite(scale) and gap <= allowed - slack:
+        return True
+    return _close_exactly(first, second, options.relative_tolerance)
+
+
+def _close_exactly(first: Number, second: Number, tolerance: float) -> bool:
+    for number in (first, second):
+        if isinstance(number, Decimal) and abs(number.adjusted()) > _WORTH_EXACTNESS:
+            return False
+    one, two = Fraction(first), Fraction(second)
+    return abs(one - two) <= Fraction(tolerance) * max(abs(one), abs(two))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusters:
-    """Which numbers stand for which. ``loose`` keys need `pair_rows` to decide."""
+    """Which numbers stand for which."""
 
     representative: dict[Key, Key]
-    loose: bool
+    loose: frozenset[Key]
+    """What stands for clusters not all of whose members are equal to each other: `pairing` decides."""
 
     def apply(self, columns: Iterable[Column]) -> list[Column]:
         """The columns with each number replaced by what stands for its cluster."""
+        return [self._applied(column) for column in columns]
+
+    def _applied(self, column: Column) -> Column:
+        kinds = set(map(type, column))
+        if not any(issubclass(kind, (*_NUMBERS, tuple)) for kind in kinds):
+            return column
+        if tuple in kinds:
+            return list(map(self.replace, column))
         find = self.representative.get
-        return [
-            list(map(self.replace, column)) if any(map(_is_nested, column)) else [find(key, key) for key in column]
-            for column in columns
-        ]
+        return list(map(find, column, column))
 
     def replace(self, key: Key) -> Key:
         """What stands for this key, or for the numbers within it."""
-        if not _is_nested(key):
+        if not is_nested(key):
             return self.representative.get(key, key)
         kind, members = key
         if kind == "list":
@@ -92,129 +152,168 @@ class Clusters:
 
 
 def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Clusters | None:
-    """Cluster all numbers of these columns. None where no two different numbers are within tolerance."""
-    distinct: set[Key] = set()
-    for column in columns:
-        distinct.update(column)
-    if nested := [key for key in distinct if _is_nested(key)]:
-        distinct.update(chain.from_iterable(map(_leaves, nested)))
-    numbers = [key for key in distinct if isinstance(key, _NUMBERS) and _is_finite(key)]
-    if not any(isinstance(key, float) for key in numbers):
+    """Cluster the numbers of these columns. None where no two different numbers are within tolerance."""
+    floats, exact = _distinct_numbers(columns)
+    if not floats or not (options.relative_tolerance or options.absolute_tolerance):
         return None
-    numbers.sort()
+    line = _few_in_line if len(floats) + len(exact) <= _FEW else _many_in_line
+    keys, chains = line(floats, exact, options)
     representative: dict[Key, Key] = {}
-    loose = False
-    for linked in _links(numbers, options):
-        loose = loose or not _mutually_equal(linked, options)
-        representative.update((member, linked[0]) for member in linked)
-    return Clusters(representative=representative, loose=loose) if representative else None
+    loose: set[Key] = set()
+    for start, stop, tight in chains:
+        first = keys[start]
+        if not tight:
+            loose.add(first)
+        representative[keys[start + 1]] = first
+        if stop - start > 2:  # most are of two
+            representative.update((keys[place], first) for place in range(start + 2, stop))
+    if all(map(eq, representative.keys(), representative.values())):
+        return None
+    representative.update((first, first) for first in loose)
+    return Clusters(representative=representative, loose=frozenset(loose))
 
 
-def _links(numbers: Sequence[Number], options: ComparisonOptions) -> Iterator[list[Number]]:
-    """Runs of at least two sorted numbers of which each is within tolerance of the next."""
-    linked: list[Number] = []
-    for place in _close_places(numbers, options):
-        if linked and linked[-1] is not numbers[place]:
-            yield linked
-            linked = []
-        linked = linked or [numbers[place]]
-        linked.append(numbers[place + 1])
-    if linked:
-        yield linked
+def _few_in_line(
+    floats: set[float], exact: set[int | Decimal], options: ComparisonOptions
+) -> tuple[Sequence[Key], Iterable[Chain]]:
+    """The numbers in order, and the chains of at least two: first, end, and whether all members are equal."""
+    ordered = sorted(floats)
+
+    def near_float(number: float) -> bool:
+        place = bisect_left(ordered, number)
+        return any(_maybe_close(other, number, options) for other in ordered[max(place - 1, 0) : place + 1])
+
+    members: list[tuple[float, int, Key]] = [(number, 0, number) for number in floats]
+    members += [(value, _weight(key, value), key) for key in exact if near_float(value := _in_range(key))]
+    members.sort(key=itemgetter(0, 1))
+    values = [value for value, _, _ in members]
+    chains: list[Chain] = []
+    start = 0
+    for stop in range(1, len(members) + 1):
+        if stop < len(members) and _maybe_close(values[stop - 1], values[stop], options):
+            continue
+        if stop - start > 1:
+            weight = sum(weight for _, weight, _ in members[start:stop])
+            chains.append((start, stop, weight <= 1 and _all_close(values[start:stop], options)))
+        start = stop
+    return [key for _, _, key in members], chains
 
 
-def _close_places(numbers: Sequence[Number], options: ComparisonOptions) -> Iterable[int]:
-    """Places of the sorted numbers that are within tolerance of the one that follows."""
-    pairs = enumerate(pairwise(numbers))
-    relative, absolute = options.relative_tolerance, options.absolute_tolerance
-    try:
-        # In one go, with a margin for rounding; what it lets through is looked at again.
-        near = [
-            place
-            for place, (one, two) in pairs
-            if (gap := two - one) <= 2 * absolute or gap <= 2 * relative * max(two, -one)  # type: ignore[operator]
-        ]
-    except (TypeError, OverflowError):  # decimals beside floats, integers beyond the range of floats
-        near = list(range(len(numbers) - 1))
-    return [place for place in near if _close(numbers[place], numbers[place + 1], options)]
+def _many_in_line(
+    floats: set[float], exact: set[int | Decimal], options: ComparisonOptions
+) -> tuple[Sequence[Key], Iterable[Chain]]:
+    """As `_few_in_line`, by arrays: some ten times as fast, but they take a tenth of a second to load."""
+    import numpy as np
+
+    line = np.fromiter(floats, dtype=np.float64, count=len(floats))
+    line.sort()
+    near = _near_floats(line, exact, options)
+    keys: list[Key] = line.tolist()
+    weights = np.zeros(len(line) + len(near), dtype=np.int64)
+    if near:
+        unsorted = np.concatenate([line, [_in_range(key) for key in near]])
+        weights[len(line) :] = [_weight(key, _in_range(key)) for key in near]
+        order = np.argsort(unsorted, kind="stable")
+        line, weights, keys = unsorted[order], weights[order], list(map([*keys, *near].__getitem__, order.tolist()))
+    linked = _maybe_close_each(line[:-1], line[1:], options)
+    starts = np.concatenate([[0], np.flatnonzero(~linked) + 1])
+    stops = np.append(starts[1:], len(line))
+    weight = np.add.reduceat(weights, starts)
+    chained = stops - starts > 1
+    starts, stops, weight = starts[chained], stops[chained], weight[chained]
+    first, last = line[starts], line[stops - 1]
+    scale = np.maximum(np.abs(first), np.abs(last))
+    with np.errstate(over="ignore"):
+        narrow = last - first <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
+    narrow |= scale <= options.absolute_tolerance * (1 - _ROUNDING)
+    tight = (weight <= 1) & narrow & (scale < float_info.max)
+    return keys, zip(starts.tolist(), stops.tolist(), tight.tolist(), strict=True)
+
+
+def _in_range(number: int | Decimal) -> float:
+    """The nearest float, of one beyond the range its end."""
+    return max(-float_info.max, min(float_info.max, as_float(number)))
+
+
+def _weight(number: int | Decimal, value: float) -> int:
+    """How much an exact number counts: a chain of more than 1 holds two that differ.
+
+    One beyond the range of floats, or too small for a float, is not the number that it seems: it counts as two.
+    """
+    return 2 if abs(value) == float_info.max or (value == 0) != (number == 0) else 1
+
+
+def _maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
+    """Whether numbers as near as these may be equal by the rule: never False where they are."""
+    scale = max(abs(first), abs(second))
+    if abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST:
+        return True
+    return scale <= options.absolute_tolerance * (1 + _ROUNDING)
+
+
+def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
+    """Whether all of these sorted numbers are equal by the rule: never True where they are not."""
+    scale = max(abs(values[0]), abs(values[-1]))
+    if scale <= options.absolute_tolerance * (1 - _ROUNDING):
+        return True
+    if scale == float_info.max:
+        return False
+    return values[-1] - values[0] <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
+
+
+def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | Decimal]]:
+    """The finite floats and the exact numbers of these columns, nested ones too. Value and type tell them apart."""
+    floats: set[float] = set()
+    exact: set[int | Decimal] = set()
+    for column in columns:
+        kinds = set(map(type, column))
+        if kinds == {float}:
+            floats.update(column)  # type: ignore[arg-type]
+        elif kinds == {int}:
+            exact.update(column)  # type: ignore[arg-type]
+        elif kinds <= {int, NoneType}:
+            exact.update(key for key in set(column) if key is not None)  # type: ignore[misc]
+        elif any(issubclass(kind, (*_NUMBERS, tuple)) for kind in kinds):
+            leaves = [leaf for key in column for leaf in _leaves(key)] if tuple in kinds else column
+            floats.update(key for key in leaves if isinstance(key, float))
+            exact.update(key for key in leaves if isinstance(key, (int, Decimal)))
+    infinite = [number for number in exact if isinstance(number, Decimal) and not number.is_finite()]
+    return set(filter(isfinite, floats)), exact.difference(infinite)
 
 
 def _leaves(key: Key) -> Iterator[Key]:
     """What a list or struct holds, however deep."""
-    if not _is_nested(key):
+    if not is_nested(key):
         yield key
         return
     for member in key[1]:
         yield from _leaves(member[1] if key[0] == "map" else member)
 
 
-def _is_finite(number: Number) -> bool:
-    return number.is_finite() if isinstance(number, Decimal) else not isinstance(number, float) or isfinite(number)
+def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonOptions) -> list[int | Decimal]:
+    """The exact numbers that a float may be close to, none left out."""
+    import numpy as np
+
+    if not exact:
+        return []
+    numbers = list(exact)
+    try:
+        values = np.fromiter(map(float, numbers), dtype=np.float64, count=len(numbers))
+    except OverflowError:
+        values = np.fromiter(map(as_float, numbers), dtype=np.float64, count=len(numbers))
+    values = np.clip(values, -float_info.max, float_info.max)
+    places = np.searchsorted(floats, values)
+    below, above = floats[np.maximum(places - 1, 0)], floats[np.minimum(places, len(floats) - 1)]
+    near = _maybe_close_each(below, values, options) | _maybe_close_each(above, values, options)
+    return [numbers[place] for place in np.flatnonzero(near).tolist()]
 
 
-def _mutually_equal(linked: Sequence[Number], options: ComparisonOptions) -> bool:
-    exact = sum(not isinstance(number, float) for number in linked)
-    return exact <= 1 and _close(linked[0], linked[-1], options)
+def _maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
+    """As `_maybe_close`, of arrays."""
+    import numpy as np
 
-
-def pair_rows(
-    gold: Sequence[tuple[Key, ...]],
-    predicted: Sequence[tuple[Key, ...]],
-    clusters: Clusters,
-    options: ComparisonOptions,
-) -> bool:
-    """Whether the rows can be paired one to one with every pair equal within tolerance.
-
-    Rows can only pair inside the group of rows with equal clusters, so each group is matched on
-    its own by augmenting paths (Kuhn's algorithm).
-    """
-    groups: dict[tuple[Key, ...], tuple[list[tuple[Key, ...]], list[tuple[Key, ...]]]] = defaultdict(lambda: ([], []))
-    for side, rows in enumerate((gold, predicted)):
-        for row in rows:
-            groups[tuple(map(clusters.replace, row))][side].append(row)
-    return all(_group_pairs(ours, theirs, options) for ours, theirs in groups.values())
-
-
-def _group_pairs(gold: list[tuple[Key, ...]], predicted: list[tuple[Key, ...]], options: ComparisonOptions) -> bool:
-    if len(gold) != len(predicted):
-        return False
-    partners = [
-        [
-            index
-            for index, theirs in enumerate(predicted)
-            if all(numbers_equal(a, b, options) for a, b in zip(ours, theirs, strict=True))
-        ]
-        for ours in gold
-    ]
-    taken: dict[int, int] = {}
-    return all(_augment(row, partners, taken) for row in range(len(gold)))
-
-
-def _augment(start: int, partners: list[list[int]], taken: dict[int, int]) -> bool:
-    """Find a partner for one more gold row, moving earlier ones where needed (iterative: no recursion limit)."""
-    came_from: dict[int, int] = {}
-    queue = [start]
-    while queue:
-        row = queue.pop()
-        for candidate in partners[row]:
-            if candidate in came_from:
-                continue
-            came_from[candidate] = row
-            owner = taken.get(candidate)
-            if owner is not None:
-                queue.append(owner)
-                continue
-            _reassign(candidate, start, came_from, taken)
-            return True
-    return False
-
-
-def _reassign(candidate: int, start: int, came_from: dict[int, int], taken: dict[int, int]) -> None:
-    held = {row: column for column, row in taken.items()}
-    while True:
-        row = came_from[candidate]
-        previous = held.get(row)
-        taken[candidate] = row
-        if row == start or previous is None:
-            return
-        candidate = previous
+    scale = np.maximum(np.abs(first), np.abs(second))
+    with np.errstate(over="ignore"):
+        close = np.abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST
+    close |= scale <= options.absolute_tolerance * (1 + _ROUNDING)
+    return close

@@ -38,9 +38,10 @@ class ComparisonOptions:
     """What counts as a difference between two results. The defaults are those of `match`."""
 
     columns: ColumnRule = "any"
-    relative_tolerance: float = 1e-9
-    """Applies only where a float takes part; integers and decimals compare exactly."""
+    relative_tolerance: float = 1e-12
+    """A share of the larger number, below 1. Only where a float takes part: integers and decimals compare exactly."""
     absolute_tolerance: float = 1e-12
+    """Two numbers no further than this from 0 are both 0, where a float takes part. It says nothing of larger ones."""
     boolean_is_integer: bool = False
     """True for engines without a boolean type of their own, where True is 1 and False is 0."""
     near_misses: bool = True

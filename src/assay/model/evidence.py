@@ -281,7 +281,7 @@ class RunSettings:
     metrics: tuple[str, ...]
     limits: Limits
     columns: str = "any"
-    relative_tolerance: float = 1e-9
+    relative_tolerance: float = 1e-12
     absolute_tolerance: float = 1e-12
     timing_iterations: int = 3
     """How often efficiency metrics execute both queries, after a warm-up."""

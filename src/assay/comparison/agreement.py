@@ -1,0 +1,125 @@
+"""Under which mapping of columns are two results the same rows, by the rule of pairs?
+
+First the cells themselves are tried, then the clusters that stand for numbers within tolerance, and
+where these leave something open, the rows are paired one to one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from assay.comparison.budget import Budget
+from assay.comparison.cells import Column
+from assay.comparison.contained import find_contained_mapping
+from assay.comparison.pairing import Pairing, may_hold_floats
+from assay.comparison.permutation import (
+    Allow,
+    Mapping,
+    Side,
+    Verify,
+    contained_rows,
+    find_mapping,
+    same_rows,
+    twins_among,
+)
+from assay.comparison.tolerance import Clusters, cluster_numbers, is_nested
+from assay.model import ComparisonOptions
+
+
+def find_agreement(
+    gold: Side, predicted: Side, options: ComparisonOptions, budget: Budget, *, contained: bool = False
+) -> Mapping | None:
+    """A mapping of gold's columns under which the predicted rows are gold's, per place, by the rule of pairs.
+
+    With ``contained`` gold may have more rows at a place than the prediction takes. The predicted side may have more
+    columns than gold, but not with ``contained``. None where there is no such mapping; raises BudgetSpent where that
+    could not be found out.
+    """
+    search = _Search(gold, predicted, options, contained)
+    found = search.run(gold, predicted, budget.part(budget.work))
+    if found is not None:
+        return found
+    budget.check_clock()
+    if search.holds_in_place():
+        return tuple(range(len(gold.columns)))
+    clusters = cluster_numbers([*gold.columns, *predicted.columns], options)
+    if clusters is None:
+        return None
+    budget.check_clock()
+    ours = Side(columns=clusters.apply(gold.columns), places=gold.places)
+    theirs = Side(columns=clusters.apply(predicted.columns), places=predicted.places)
+    if not clusters.loose:
+        return search.run(ours, theirs, budget)
+    return search.run_loose(ours, theirs, clusters, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    gold: Side
+    predicted: Side
+    options: ComparisonOptions
+    contained: bool
+
+    def holds_in_place(self) -> bool:
+        """Whether the columns as they stand agree within tolerance: asked first, as it is mostly so and soon said.
+
+        Only columns that meet a float are clustered. False too where clusters leave it open.
+        """
+        ours, theirs = list(self.gold.columns), list(self.predicted.columns)
+        if len(ours) != len(theirs) or (not self.contained and self.gold.row_count != self.predicted.row_count):
+            return False
+        with_floats = [
+            column for column in range(len(ours)) if may_hold_floats(ours[column]) or may_hold_floats(theirs[column])
+        ]
+        clusters = cluster_numbers([side[column] for column in with_floats for side in (ours, theirs)], self.options)
+        if clusters is None or clusters.loose:
+            return False
+        for column in with_floats:
+            ours[column], theirs[column] = clusters.apply((ours[column], theirs[column]))
+        holds = contained_rows if self.contained else same_rows
+        one, two = Side(columns=ours, places=self.gold.places), Side(columns=theirs, places=self.predicted.places)
+        return holds(one, two, tuple(range(len(ours))))
+
+    def run(
+        self,
+        gold: Side,
+        predicted: Side,
+        budget: Budget,
+        *,
+        verify: Verify | None = None,
+        allow: Allow | None = None,
+        twins: list[int] | None = None,
+    ) -> Mapping | None:
+        identity = tuple(range(len(gold.columns)))
+        if self.options.columns == "strict" and len(gold.columns) == len(predicted.columns):
+            if verify is None:
+                holds = contained_rows if self.contained else same_rows
+                return identity if holds(gold, predicted, identity) else None
+            return identity if gold.row_count >= predicted.row_count and verify(identity) else None
+        find = find_contained_mapping if self.contained else find_mapping
+        return find(gold, predicted, verify=verify, allow=allow, twins=twins, budget=budget)
+
+    def run_loose(self, gold: Side, predicted: Side, clusters: Clusters, budget: Budget) -> Mapping | None:
+        """By clusters that do not tell all: what they accept is paired; columns without floats agree exactly."""
+        pairing = Pairing(self.gold, self.predicted, clusters, self.options, budget)
+        exact_gold = [not may_hold_floats(column) for column in self.gold.columns]
+        exact_predicted = [not may_hold_floats(column) for column in self.predicted.columns]
+        ours = [Counter(column) if exact else None for column, exact in zip(self.gold.columns, exact_gold, strict=True)]
+        theirs = [
+            Counter(column) if exact else None
+            for column, exact in zip(self.predicted.columns, exact_predicted, strict=True)
+        ]
+
+        def allow(column: int, option: int) -> bool:
+            have, need = ours[column], theirs[option]
+            return have is None or need is None or need <= have
+
+        # Columns of equal clusters may differ, and 1 is not 1.0 beside a float: only the same cells make twins.
+        twins = twins_among([_typed(column) for column in self.predicted.columns])
+        return self.run(gold, predicted, budget, verify=pairing.complete, allow=allow, twins=twins)
+
+
+def _typed(column: Column) -> Column:
+    """Cells that are equal only where they are of the same type too."""
+    return [(type(key), repr(key) if is_nested(key) else key) for key in column]

@@ -1,0 +1,52 @@
+"""How much a comparison may work, and until when.
+
+Every loop that can grow faster than its input spends from a budget.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+DEFAULT_WORK = 30_000_000
+"""Cells that one search may look at: some seconds."""
+_LOOK_AT_CLOCK = 50_000
+"""Units of work between two looks at the clock: about ten milliseconds."""
+
+
+class BudgetSpent(Exception):
+    """A comparison ran out of its budget of work, or out of its time."""
+
+    def __init__(self, message: str = "the columns are too symmetric", *, out_of_time: bool = False) -> None:
+        super().__init__(message)
+        self.out_of_time = out_of_time
+
+
+class Budget:
+    """What is left of the work of one search, counted in cells looked at, with an optional deadline."""
+
+    __slots__ = ("_until_clock", "deadline", "work")
+
+    def __init__(self, *, work: int = DEFAULT_WORK, deadline: float | None = None) -> None:
+        """``deadline`` is a moment of `time.monotonic`."""
+        self.work = work
+        self.deadline = deadline
+        self._until_clock = _LOOK_AT_CLOCK
+
+    def part(self, work: int = DEFAULT_WORK) -> Budget:
+        """A budget of its own for one step, which ends at the same moment."""
+        return Budget(work=work, deadline=self.deadline)
+
+    def spend(self, work: int) -> None:
+        """Take so much work off. Raises BudgetSpent where none is left, or the deadline has passed."""
+        self.work -= work
+        if self.work < 0:
+            raise BudgetSpent
+        self._until_clock -= work
+        if self._until_clock < 0:
+            self.check_clock()
+
+    def check_clock(self) -> None:
+        """Raise BudgetSpent where the deadline has passed."""
+        self._until_clock = _LOOK_AT_CLOCK
+        if self.deadline is not None and monotonic() > self.deadline:
+            raise BudgetSpent("the comparison ran out of time", out_of_time=True)

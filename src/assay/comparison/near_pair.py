@@ -1,0 +1,72 @@
+"""The two results that near misses are looked for in, and when they are the same but for one change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from assay.comparison.agreement import find_agreement
+from assay.comparison.budget import Budget
+from assay.comparison.cells import Column, Key
+from assay.comparison.permutation import Mapping, NoPlaces, Side, greedy_mapping
+from assay.model import ComparisonOptions
+
+WORK = 2_000_000
+"""Cells that one search for one kind of near miss may look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Gold's and the predicted columns of keys, with the places of gold's rows where their order counts."""
+
+    gold: Side
+    predicted: Side
+    options: ComparisonOptions
+    ordered: bool
+    budget: Budget
+
+    @property
+    def row_counts(self) -> tuple[int, int]:
+        """Of gold and of the prediction."""
+        return self.gold.row_count, self.predicted.row_count
+
+    @property
+    def same_shape(self) -> bool:
+        """Whether both have the same number of columns, and of rows, of which there are some."""
+        ours, theirs = self.row_counts
+        return len(self.gold.columns) == len(self.predicted.columns) and ours == theirs > 0
+
+    def all_keys(self) -> Iterator[Key]:
+        """Every cell of both."""
+        return chain.from_iterable((*self.gold.columns, *self.predicted.columns))
+
+    def mappings(self) -> Iterator[Mapping]:
+        """Where the cells themselves do not give the mapping away: by position, then by common values."""
+        width = len(self.gold.columns)
+        identity = tuple(range(width))
+        yield identity
+        greedy = greedy_mapping(self.gold.columns, self.predicted.columns)
+        complete = tuple(column for column in greedy if column is not None)
+        if len(complete) == width and complete != identity and self.options.columns == "any":
+            yield complete
+
+    def agree(
+        self, gold: Sequence[Column], predicted: Sequence[Column], options: ComparisonOptions | None = None
+    ) -> Mapping | None:
+        """A mapping under which these columns, of as many rows as gold has, are the same rows in gold's order."""
+        ours, theirs = (Side(columns=each, places=self.gold.places) for each in (gold, predicted))
+        return find_agreement(ours, theirs, options or self.options, self.budget.part(WORK))
+
+    def agree_in_place(self, gold: Sequence[Column], predicted: Sequence[Column]) -> bool:
+        """As `agree`, with the columns as they stand."""
+        return self.agree(gold, predicted, replace(self.options, columns="strict")) is not None
+
+    def agree_as_bags(
+        self, gold: Sequence[Column], predicted: Sequence[Column], counts: tuple[int, int], *, contained: bool = False
+    ) -> Mapping | None:
+        """As `agree` for so many rows on each side, in any order. With ``contained`` gold may have more of them."""
+        ours, theirs = (
+            Side(columns=each, places=NoPlaces(count)) for each, count in zip((gold, predicted), counts, strict=True)
+        )
+        return find_agreement(ours, theirs, self.options, self.budget.part(WORK), contained=contained)

@@ -1,0 +1,159 @@
+"""What a near miss claims is true: each claim is checked by trying everything, on tables a change or two from gold."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from datetime import date
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from typing import get_args
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.comparison.reference import is_finite, is_number, near_miss_holds
+
+from assay.comparison import Answer, Segment, compare
+from assay.model import Cell, ComparisonOptions, NearMissKind, Result, Row
+
+CELLS: list[Cell] = [
+    0, 1, 2, 3, -3, 7, 32, 100, 2020, 2021, 0.5, 1.005, 2.5, 2.6, 31.33, 0.1 + 0.2, 0.3, 66.667, -12.75, 1e-13, 1e17,
+    1_700_000_000, 1_700_000_001, 2**53, 2**53 + 1, 10**14, float(2**53), Decimal("0.30"), Decimal("12.345"),
+    None, True, math.nan, "7", "07", "2.50", "ab", "AB", "a  b", "straße", "true", b"7", b"ab", date(2024, 1, 2),
+    "2024-01-02",
+]  # fmt: skip
+Change = Callable[[list[Row], random.Random], list[Row]]
+
+
+def _each(change: Callable[[Cell], Cell]) -> Change:
+    """Change all cells of one column, or of all."""
+
+    def changed(rows: list[Row], chance: random.Random) -> list[Row]:
+        only = chance.choice((None, chance.randrange(len(rows[0]))))
+        return [tuple(change(cell) if only in (None, c) else cell for c, cell in enumerate(row)) for row in rows]
+
+    return changed
+
+
+def _number(change: Callable[[int | float | Decimal], Cell]) -> Change:
+    return _each(lambda cell: change(cell) if is_number(cell) and is_finite(cell) else cell)  # type: ignore[arg-type]
+
+
+CHANGES: list[Change] = [
+    lambda rows, chance: chance.sample(rows, len(rows)),
+    lambda rows, chance: chance.sample(rows, max(1, len(rows) - 1)),
+    lambda rows, chance: rows[: chance.randrange(1, len(rows) + 1)],
+    lambda rows, chance: [*rows, chance.choice(rows)],
+    lambda rows, chance: [*rows[:1], *rows],
+    lambda rows, chance: [*rows, tuple(chance.choice(CELLS) for _ in rows[0])],
+    lambda rows, chance: [(*row, chance.choice(CELLS)) for row in rows],
+    lambda rows, chance: [row[1:] if len(row) > 1 else row for row in rows],
+    lambda rows, chance: [row[::-1] for row in rows],
+    _each(lambda cell: str(cell) if is_number(cell) or isinstance(cell, (bool, date)) else cell),
+    _each(lambda cell: cell.upper() if isinstance(cell, str) else cell),
+    _each(lambda cell: f" {cell} " if isinstance(cell, str) else cell),
+    _number(lambda number: round(number, 1)),
+    _number(round),
+    _number(int),
+    _number(lambda number: number + 1),
+    _number(lambda number: float(number) * (1 + 3e-13)),
+    _number(lambda number: -number),
+    _number(lambda number: number * 100),
+    _number(lambda number: float(number) / 1000),
+    _number(lambda number: number * (100 if number > 2 else -1)),
+]
+
+
+def _claims(seed: int) -> list[str]:
+    """What is claimed of one table and its change, each claim checked."""
+    chance = random.Random(seed)
+    pool = [chance.choice(CELLS) for _ in range(chance.randint(2, 6))]
+    width = chance.randint(1, 3)
+    rows: list[Row] = [tuple(chance.choice(pool) for _ in range(width)) for _ in range(chance.randint(1, 4))]
+    options = ComparisonOptions(columns=chance.choice(("any", "any", "strict")), sample_rows=2)
+    ordered = chance.random() < 0.4
+    border = chance.randint(0, len(rows))
+    halves = [half for half in (rows[:border], rows[border:]) if half]
+    parts = [[row] for row in rows] if chance.random() < 0.5 else halves
+    gold = parts if ordered else [rows]
+    predicted = rows
+    for change in chance.choices(CHANGES, k=chance.choice((1, 1, 2))):
+        predicted = change(predicted, chance)
+    segments = tuple(Segment(rows=tuple(part), take=len(part)) for part in gold)
+    answer = Answer(result=Result.of(rows), segments=segments, ordered=ordered)
+    comparison = compare(Result.of(predicted), answer, options)
+    for near in comparison.near_misses:
+        assert near_miss_holds(near.kind, gold, predicted, options), (seed, near, gold, predicted, options)
+    return [near.kind for near in comparison.near_misses]
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_every_near_miss_that_is_claimed_is_true(part: int) -> None:
+    claimed = Counter(kind for seed in range(part * 1000, part * 1000 + 1000) for kind in _claims(seed))
+    assert set(claimed) == set(get_args(NearMissKind)), "each kind must come up"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(3, 23))
+def test_every_near_miss_of_many_that_is_claimed_is_true(part: int) -> None:
+    claimed = Counter(kind for seed in range(part * 1000, part * 1000 + 1000) for kind in _claims(seed))
+    assert set(claimed) == set(get_args(NearMissKind)), "each kind must come up"
+
+
+def _kinds(gold: list[Row], predicted: list[Row]) -> list[str]:
+    return [near.kind for near in compare(Result.of(predicted), Result.of(gold)).near_misses]
+
+
+numbers = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda number: len(repr(number).partition(".")[2]) > 4)
+
+
+@given(st.lists(numbers, min_size=1, max_size=6), st.integers(0, 3), st.booleans(), st.booleans())
+@settings(deadline=None)
+def test_a_column_rounded_or_cut_is_said_to_be(fine: list[float], places: int, cut: bool, turned: bool) -> None:
+    step, rounding = Decimal(1).scaleb(-places), ROUND_DOWN if cut else ROUND_HALF_UP
+    coarse = [float(Decimal(repr(number)).quantize(step, rounding)) for number in fine]
+    sides: list[list[Row]] = [list(enumerate(column)) for column in (fine, coarse)]
+    gold, predicted = sides[::-1] if turned else sides
+    if not compare(Result.of(predicted), Result.of(gold)).equal:  # 1e-13 is 0
+        assert "rounding_only" in _kinds(gold, predicted)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 10**9)), min_size=1, max_size=5), st.floats(0, 9))
+@example([(1, 3)], 2.5)
+@example([(1, 2020)], 2.5)
+@settings(deadline=None)
+def test_integers_off_by_some_are_not_called_rounded_beside_a_float(
+    pairs: list[tuple[int, int]], beside: float
+) -> None:
+    gold: list[Row] = [(number, beside) for _, number in pairs]
+    predicted: list[Row] = [(number + off, beside) for off, number in pairs]
+    assert "rounding_only" not in _kinds(gold, predicted)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted"),
+    [
+        ([(3, 2.5)], [(4, 2.5)]),
+        ([(31.33,)], [(32,)]),
+        ([(2020, 0.5)], [(2021, 0.5)]),
+        ([(2.6,)], [(2.5,)]),
+        ([(31.33,)], [(31.3,), (31.3,)]),
+        ([(1.25, "a"), (1.35, "b")], [(1.4, "a"), (1.2, "b")]),
+        ([(1.25,), (2.5,)], [(1.2,), (2.55,)]),
+    ],
+)
+def test_numbers_that_are_merely_close_are_not_called_rounded(gold: list[Row], predicted: list[Row]) -> None:
+    assert _kinds(gold, predicted) == []
+
+
+def test_whatever_is_in_the_wrong_order_is_not_right_but_for_something_else() -> None:
+    gold = Result.of([("a", 1), ("b", 2)])
+    assert compare(Result.of([("b",), ("a",)]), Answer.strict(gold)).near_misses == ()
+    in_order = compare(Result.of([("a",), ("b",)]), Answer.strict(gold))
+    assert [near.kind for near in in_order.near_misses] == ["subset_columns"]
+    gold = Result.of([("a",), ("b",), ("c",)])
+    in_order = compare(Result.of([("a",), ("c",)]), Answer.strict(gold))
+    assert [near.kind for near in in_order.near_misses] == ["missing_rows"]
+    assert compare(Result.of([("c",), ("a",)]), Answer.strict(gold)).near_misses == ()
