@@ -136,19 +136,26 @@ class Executor:
         if url.text in self._unreadable:
             return execution
         if _is_doubtful(execution) or (_kind(execution) == "error" and self._stands_between(url)):
-            return self._find_out(url, query, label, execution)
+            return self._find_out(url, query, label, execution, hung=loss is not None)
         return execution
 
     def _stands_between(self, url: DatabaseUrl) -> bool:
         """Whether the errors of that engine may be those of a server behind the one that it speaks to."""
         return getattr(self._class(url), "stands_between", False)
 
-    def _find_out(self, url: DatabaseUrl, query: str, label: bytes, execution: Execution) -> Execution:
+    def _find_out(
+        self, url: DatabaseUrl, query: str, label: bytes, execution: Execution, *, hung: bool = False
+    ) -> Execution:
         """Whether it was the query that failed, or the server. What the server's trouble ended is run once more."""
         looked = time.monotonic()
         why = self._trouble(url, execution)
         # A plain query that takes long has waited for a server that stood still, as the query may have.
         slow = time.monotonic() - looked > self._limits.timeout_s / 2
+        if hung:  # it cost a worker, whose successor may have come when the server moved again
+            label = label_of(url, f"again\0{query}", self._attempt)
+            slow = _is_remote(url) and heartbeat.lost(label) is None
+            if why is not None and heartbeat.lost(label) is not None:
+                return outcomes.server_lost(query, f"{_said(execution)}; {why}")
         if why is None and (_kind(execution) == "error" or (_kind(execution) == "timeout" and not slow)):
             return execution
         if why is not None and not self._comes_back(url, execution, why):
@@ -311,6 +318,11 @@ def _said(execution: Execution) -> str:
 
 def _is_doubtful(execution: Execution) -> bool:
     return _kind(execution) in _DOUBTFUL
+
+
+def _is_remote(url: DatabaseUrl) -> bool:
+    """Whether a URL names a host, and not a file on this machine."""
+    return not url.text.partition("://")[2].startswith(("/", ":memory:"))
 
 
 def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
