@@ -19,6 +19,7 @@ from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction
 from assay.ports import LoadedCases, LoadedPredictions, System
+from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]
@@ -88,7 +89,7 @@ def read_inputs(
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
-    kept = one_spelling(every_case.cases)[: options.limit]
+    kept = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
         # It is asked once everything else is known to be usable.
@@ -141,17 +142,12 @@ def read_inputs(
     )
 
 
-def one_spelling(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases, each difficulty spelled as the first that differs in letter case and blanks alone: Easy is easy."""
-    spelled: dict[str, str] = {}
-    told = []
-    for case in cases:
-        if case.difficulty is None:
-            told.append(case)
-            continue
-        first = spelled.setdefault(" ".join(case.difficulty.split()).casefold(), case.difficulty)
-        told.append(case if first == case.difficulty else replace(case, difficulty=first))
-    return tuple(told)
+def _with_difficulties_spelled_once(cases: Sequence[Case]) -> tuple[Case, ...]:
+    names = spelled_once(case.difficulty for case in cases)
+    return tuple(
+        case if case.difficulty == name else replace(case, difficulty=name)
+        for case, name in zip(cases, names, strict=True)
+    )
 
 
 def _answers(

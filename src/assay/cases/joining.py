@@ -76,7 +76,7 @@ def join(
     unmatched = []
     for prediction, place in zip(loaded.predictions, way.places, strict=True):
         if place is None:
-            unmatched.append(prediction.case_id)
+            unmatched.append(_called(prediction, way))
         else:
             found[place] = prediction
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
@@ -93,9 +93,23 @@ def join(
             loose_ids=way.loose,
             questions_compared=compared,
             questions_ignored=ignore_questions,
-            left_out=(*questions.left_out, *(() if same_file else loaded.left_out)),
+            left_out=_left_out(questions, loaded),
         ),
     )
+
+
+def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, ...]:
+    """The sheets that neither side was read from: of one workbook, what one side leaves out the other may read."""
+    if not (questions.left_out and loaded.left_out):
+        return (*questions.left_out, *loaded.left_out)
+    both = set(questions.left_out) & set(loaded.left_out)
+    return tuple(name for name in questions.left_out if name in both)
+
+
+def _called(prediction: Prediction, way: _Way) -> str:
+    """What an unmatched prediction is called: by its id, or by its place where the number of its row says little."""
+    place = (prediction.origin or "").partition(", ")[2]
+    return place if way.by == "question" and place else prediction.case_id
 
 
 def _plain(cases: tuple[Case, ...]) -> LoadedCases:
@@ -142,6 +156,7 @@ def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
     if not questions.by_position:
         raise InputError(
             f"the predictions have no id that is known as one, and the questions have ids, {_ids(questions.cases)}. "
+            + ("The questions that they repeat do not tell the cases apart. " if _echo(questions, loaded) else "")
             + (_did_you_mean(found) or f"Give each prediction the id of its question; {_as_rows()}")
         )
     doubtful = [candidate for candidate in found if not candidate.in_order]
@@ -357,7 +372,7 @@ def _compare(echo: _Echo, questions: LoadedCases, loaded: LoadedPredictions, way
     more = f" So it is for {len(wrong)} of {len(compared)}." if len(wrong) > 1 else ""
     hint = f" {_did_you_mean(found)}" if (found := candidates_of(questions, loaded)) else ""
     raise InputError(
-        f"{loaded.predictions[row].origin or 'prediction ' + str(row + 1)}: its {what} is "
+        f"{(loaded.predictions[row].origin or '').partition(', ')[2] or f'item {row + 1}'}: its {what} is "
         f"{shortened(str(column.values[row]), most=_TEXT)}, and that of the case "
         f"{questions.cases[place].id!r}, to which it belongs {how}, is "
         f"{shortened(str(asked[place]), most=_TEXT)}.{more}{hint} Where you know that they belong together: "

@@ -312,8 +312,9 @@ def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
     if fields.id == POSITION:
         return None
     named = fields.id
-    if named is None and fields.shared_id in table.columns:
-        named = fields.shared_id
+    if named is None and fields.shared_id is not None:
+        same = [column for column in table.columns if normal(column) == normal(fields.shared_id)]
+        named = fields.shared_id if fields.shared_id in same else same[0] if len(same) == 1 else None
     if named is None and any(record.key is not None for record in table.records):
         keys = _Reader(
             str(table.path), "id", columns_of("id", None, table.columns, path=str(table.path)), _id, keyed=True

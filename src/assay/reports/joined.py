@@ -51,4 +51,7 @@ def all_gold(run: Run) -> bool:
 
 
 def _columns(uses: Sequence[ColumnUse]) -> str:
-    return ", ".join(f"{use.field} from {one_line(use.column, limit=40)}" for use in uses)
+    """Where a column is called what it was taken for, its name says it."""
+    return ", ".join(
+        use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
+    )
