@@ -7,14 +7,25 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.cases.fields import normal
+from assay.cases.fields import ALIASES, normal
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
+QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
+"""Names under which a prediction repeats its question; a prompt is more than that."""
+DATABASES = frozenset({"dbid", "databaseid"})
+"""Names under which it repeats the database's name; others may hold a path or a URL."""
 _LONGEST = 200
 """Characters of an id: longer texts are prompts and answers."""
 _NUMBER = re.compile(r"([+-]?)0*(\d+)(?:\.0+)?")
 _SOUNDS_LIKE_ID = re.compile(r"(?:id|ids|no|nr|num|number|key|case|index|idx|ref|test|item|uuid|guid|unnamed:0)$")
+
+_WORD = re.compile(r"[\w.:#/-]{1,64}")
+_FRACTION = re.compile(r"-?\d*\.\d+")
+_MEASURE = re.compile(
+    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows?$|ms$"
+)
+"""What is counted or measured of an answer differs from row to row without naming it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,24 +52,34 @@ def same_name(first: str, second: str) -> bool:
 
 
 def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Candidate]:
-    """The columns of predictions whose values tell rows apart and are found among the questions, or sound like ids.
+    """The columns of predictions whose values tell rows apart and are found among the questions, or may be ids yet.
 
-    Those that hold the same ids come first, those that only sound like it last.
+    Those that hold the same ids come first. The others are called like an id, or hold a number or word of its own in
+    each row: what they refer to is not in the questions, and so nobody can tell that the rows are in their order.
     """
     own = {loose_id(case.id) for case in questions.cases} if not questions.by_position else set()
-    beside = [(column.name, ids) for column in questions.beside if (ids := _ids(column)) is not None]
+    beside = [(column.name, ids) for column in questions.beside if (ids := ids_in(column)) is not None]
     certain: list[Candidate] = []
     by_name: list[Candidate] = []
     for column in loaded.beside:
-        ids = _ids(column)
-        if ids is None:
+        ids = ids_in(column)
+        if ids is None or normal(column.name) in QUESTIONS | DATABASES:
             continue
         found = _found(column.name, ids, own, beside, len(questions.cases))
         certain += found
-        if not found and _SOUNDS_LIKE_ID.search(normal(column.name)):
+        if not found and (_SOUNDS_LIKE_ID.search(normal(column.name)) or _labels_rows(column.name, ids)):
             why = "its values tell the rows apart"
             by_name.append(Candidate(option=f'--prediction-id-column "{column.name}"', why=why, in_order=False))
     return certain + by_name
+
+
+def _labels_rows(name: str, ids: Sequence[str]) -> bool:
+    """Whether whole numbers or single words tell rows apart, and by their name do not measure anything."""
+    return (
+        len(ids) > 1
+        and not _MEASURE.search(normal(name))
+        and all(_WORD.fullmatch(one) and not _FRACTION.fullmatch(one) for one in ids)
+    )
 
 
 def _found(
@@ -88,7 +109,7 @@ def _found(
     return found
 
 
-def _ids(column: Column) -> list[str] | None:
+def ids_in(column: Column) -> list[str] | None:
     """The column's values as ids; None where one is missing or long, or two are the same."""
     ids: dict[str, None] = {}
     for value in column.values:

@@ -15,8 +15,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.cases.candidates import Candidate, candidates_of, loose_id, same_name
-from assay.cases.fields import ALIASES, POSITION, listed, normal
+from assay.cases.candidates import DATABASES, QUESTIONS, Candidate, candidates_of, ids_in, loose_id, same_name
+from assay.cases.fields import POSITION, listed, normal
 from assay.cases.reading import unanswered
 from assay.cases.records import shortened
 from assay.cases.values import is_absent, name_of
@@ -28,9 +28,6 @@ _SHOWN = 3
 """Ids of either side that a message shows."""
 _TEXT = 160
 """Characters of a question that a message shows."""
-_ECHOES = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
-"""Names under which a prediction repeats its question; a prompt is more than that."""
-_DATABASES = frozenset({"dbid", "databaseid"})
 _BY_POSITION = f'--prediction-id-column "{POSITION}"'
 
 
@@ -254,6 +251,15 @@ def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | Non
 def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: Sequence[str]) -> None:
     """Raise where ids of predictions may be anything but the zero-based row numbers of questions without ids."""
     loose = {loose_id(id_) for id_ in ids}
+    for column in questions.beside:
+        own = ids_in(column) or []
+        at = {id_: place for place, id_ in enumerate(own)}
+        both = loose.intersection(at)
+        if len(both) * 2 >= len(ids) and any(str(at[id_]) != id_ for id_ in both):
+            raise InputError(
+                f'the predictions have ids, {_some(ids)}, which may be the questions\' column "{column.name}" or their '
+                f'row numbers from 0: say --id-column "{column.name}", or --id-column "{POSITION}"'
+            )
     if "0" in loose and all(number.isdigit() and int(number) < len(questions.cases) for number in loose):
         return
     raise InputError(
@@ -387,7 +393,7 @@ def _echo(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[Column, Se
     if own is not None and (same := _named(loaded.beside, own)) is not None:
         return same, asked
     for column in loaded.beside:
-        if normal(column.name) in _ECHOES:
+        if normal(column.name) in QUESTIONS:
             beside = _named(questions.beside, column.name)
             return column, asked if beside is None else beside.values
     return None
@@ -395,7 +401,7 @@ def _echo(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[Column, Se
 
 def _database_echo(questions: LoadedCases, loaded: LoadedPredictions) -> Column | None:
     own = next((normal(use.column) for use in questions.columns if use.field == "database"), None)
-    return next((column for column in loaded.beside if normal(column.name) in {*_DATABASES, own}), None)
+    return next((column for column in loaded.beside if normal(column.name) in {*DATABASES, own}), None)
 
 
 def _as_question(value: object) -> str:

@@ -60,7 +60,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         ) from error
     if encoding is None and not mark and text.count("\0") * 4 > len(text):
         raise CaseFileError(
-            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark. {_SAY_SO}", path=str(path)
+            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {_SAY_SO}", path=str(path)
         )
     return text
 
