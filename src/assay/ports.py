@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from assay.model import (
     Case,
+    ColumnUse,
     Comparison,
     DatabaseSchema,
     DatabaseUrl,
@@ -172,15 +173,54 @@ AWAITS_TIMING = Failure(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a file as it came: a value for each case or prediction, None where there is none."""
+
+    name: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedCases:
+    """A question set as a file gave it. What a format may return in place of bare cases, for sounder joining.
+
+    ``by_position`` is true where the file has no ids, and that of a case is its zero-based position;
+    ``stated`` where the user asked for that.
+    """
+
+    cases: tuple[Case, ...]
+    by_position: bool = False
+    stated: bool = False
+    columns: tuple[ColumnUse, ...] = ()
+    """What was taken for what."""
+    beside: tuple[Column, ...] = ()
+    """The columns that were taken for nothing: one of them may be the id that the predictions go by."""
+    left_out: tuple[str, ...] = ()
+    """Sheets with content that were not read."""
+
+    def __iter__(self) -> Iterator[Case]:
+        """The cases."""
+        return iter(self.cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPredictions:
     """Predictions as a file gave them, before they meet their cases.
 
     ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th
-    case, and ``case_id`` of each holds its zero-based position.
+    case, and ``case_id`` of each holds its zero-based position. They are joined so only where the cases
+    have no ids either and are as many, or where ``stated`` is true: the format or the user says positions.
     """
 
     predictions: tuple[Prediction, ...]
     by_position: bool = False
+    stated: bool = False
+    columns: tuple[ColumnUse, ...] = ()
+    """What was taken for what."""
+    beside: tuple[Column, ...] = ()
+    """The columns that were taken for nothing, such as the question again: what they say is compared."""
+    left_out: tuple[str, ...] = ()
+    """Sheets with content that were not read."""
 
 
 class CaseFormat(Protocol):

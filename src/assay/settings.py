@@ -30,6 +30,7 @@ from assay.model.gate import HEADLINE
 
 _SUFFIXES = (".yaml", ".yml")
 _FILE_SCHEMES = ("sqlite", "duckdb")
+_NAMES = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
 
 
@@ -90,6 +91,7 @@ class RunFileSettings:
     name: str | None = None
     tags: tuple[str, ...] | None = None
     allow_unmatched: bool | None = None
+    ignore_questions: bool | None = None
     case_format: str | None = None
     prediction_format: str | None = None
     case_fields: FieldNames = field(default_factory=FieldNames)
@@ -103,9 +105,15 @@ class RunFileSettings:
         given = {
             one.name: value
             for one in fields(self)
-            if one.name != "cases" and (value := getattr(other, one.name)) not in (None, FieldNames())
+            if one.name not in ("cases", *_NAMES) and (value := getattr(other, one.name)) is not None
         }
-        return replace(self, **given)
+        # Name by name: a flag that names one column leaves those that the file names.
+        return replace(
+            self,
+            case_fields=_overlaid(self.case_fields, other.case_fields),
+            prediction_fields=_overlaid(self.prediction_fields, other.prediction_fields),
+            **given,
+        )
 
     def leniency(self) -> Leniency:
         """What is no mistake. Raises UsageError for a word that there is not."""
@@ -125,6 +133,12 @@ class RunFileSettings:
         )
 
 
+def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
+    return replace(
+        names, **{one.name: value for one in fields(names) if (value := getattr(other, one.name)) is not None}
+    )
+
+
 def is_run_file(path: Path) -> bool:
     """Whether this is a YAML file of settings and not a question set.
 
@@ -132,7 +146,10 @@ def is_run_file(path: Path) -> bool:
     """
     if path.suffix.lower() not in _SUFFIXES or not path.is_file():
         return False
-    content = _read(path)
+    try:
+        content = _read(path)
+    except InputError:
+        return False  # read as a question set it is told what is wrong with it
     if not isinstance(content, dict):
         return False
     cases = content.get("cases")
@@ -207,5 +224,7 @@ def _read(path: Path) -> Any:
         return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except YAMLError as error:
         raise CaseFileError(f"is no YAML: {' '.join(str(error).split())}", path=str(path)) from error
+    except RecursionError:
+        raise CaseFileError("is nested too deeply to be read", path=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error

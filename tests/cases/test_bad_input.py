@@ -47,7 +47,7 @@ BAD_CASES = [
     ("set.csv", 'question,gold\na,x\n"b,y\nc,z\n', "line 3", ["never closed", "twice"]),
     ("set.csv", 'question,gold\na,x\n"SELECT "a", b FROM t",y\n', "line 3", ["cannot be read", "twice"]),
     ("set.csv", b"question,gold\nab\xe9,x\n", "line 2, column 3", ["0xe9", "UTF-8"]),
-    ("set.csv", "question,gold\na,x\n".encode("utf-16"), None, ["UTF-16", "save it as UTF-8"]),
+    ("set.csv", "question,gold\na,x\n".encode("utf-16-le"), None, ["UTF-16", "save it as UTF-8", "--encoding"]),
     ("set.csv", "id,question,gold\n01,a,x\n 01 ,b,y\n", None, ['id "01" occurs twice', "line 2", "line 3"]),
     ("set.xlsx", b"question,gold\n", None, ["no Excel file"]),
     ("set.xlsx", b"", None, ["is empty"]),

@@ -54,7 +54,7 @@ from assay.runs.worker import SETUP, WorkerSettings
 
 def evaluate(
     cases: CasesInput,
-    predictions: PredictionsInput | System,
+    predictions: PredictionsInput | System | None = None,
     *,
     databases: DatabasesInput,
     metrics: Sequence[str | Metric] | None = None,
@@ -83,7 +83,7 @@ def evaluate(
         cases: a file of any format (docs/formats.md), or `Case` values or mappings of them.
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
-            takes a Case and returns its query.
+            takes a Case and returns its query. None: they are in the cases' own file.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
         metrics: names of registered metrics, or metrics; None: the built-in ones.
         limits: caps for every query.
@@ -284,4 +284,5 @@ def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequenc
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
+        joining=inputs.joining,
     )

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard, cast
 
 from assay import registry
-from assay.cases import join, load_cases, load_predictions
+from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
+from assay.cases import join, load_predictions, load_questions
 from assay.cases.reading import read_cases, read_predictions, unanswered
 from assay.cases.records import Table, record_of
-from assay.errors import DatabaseError, InputError, UsageError
-from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Prediction
-from assay.ports import LoadedPredictions, System
+from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
+from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction
+from assay.ports import LoadedCases, LoadedPredictions, System
+from assay.runs.difficulties import spelled_once
 from assay.runs.plan import Locate
 
 Ask: TypeAlias = Callable[[Case], "str | Prediction | None"]
@@ -33,7 +35,10 @@ _UNMATCHED_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions:
-    """How to read the two files, where that is not plain."""
+    """How to read the two files, and how to bring them together, where that is not plain.
+
+    The name of the questions' id (``case_fields.id``) serves both files; ``prediction_fields`` weigh more.
+    """
 
     case_format: str | None = None
     prediction_format: str | None = None
@@ -41,6 +46,8 @@ class FileOptions:
     prediction_fields: FieldNames = FieldNames()  # noqa: RUF009 - frozen
     limit: int | None = None
     """Only the first so many cases."""
+    ignore_questions: bool = False
+    """Do not look at what predictions repeat of their questions and databases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +63,8 @@ class Inputs:
     case_name: str
     prediction_name: str
     files: tuple[Fingerprint, ...]
+    joining: Joining | None = None
+    """None where a system was asked."""
 
 
 def is_system(predictions: object) -> TypeGuard[System]:
@@ -65,21 +74,23 @@ def is_system(predictions: object) -> TypeGuard[System]:
 
 def read_inputs(
     cases: CasesInput,
-    predictions: PredictionsInput | System,
+    predictions: PredictionsInput | System | None,
     options: FileOptions,
     *,
     allow_unmatched: bool,
     selections: bool = False,
 ) -> Inputs:
-    """Read both sides and join them. ``selections``: what is in memory has the shapes of SDMX files.
+    """Read both sides and join them. ``predictions`` None: they are in the cases' own file.
 
-    Raises InputError where a file cannot be used, and where predictions fit no case, unless
-    ``allow_unmatched``.
+    ``selections``: what is in memory has the shapes of SDMX files. Raises InputError where a file cannot be
+    used, where it is not plain which prediction belongs to which case, and where predictions fit no case,
+    unless ``allow_unmatched``.
     """
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
-    kept = every_case[: options.limit]
+    kept = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
+    joining: Joining | None = None
     if is_system(predictions):
         # It is asked once everything else is known to be usable.
         answers = tuple(Prediction(case_id=case.id) for case in kept)
@@ -90,9 +101,27 @@ def read_inputs(
         unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
-        loaded, prediction_name = _read_predictions(predictions, options, selections=selections)
-        joined = join(every_case, loaded)
-        answers, unmatched = joined.predictions[: len(kept)], joined.unmatched
+        own, other = options.prediction_fields, options.case_fields
+        shared = share_file(cases, predictions, one_sheet=own.sheet in (None, other.sheet))
+        reading = replace(
+            options,
+            prediction_fields=fields_for_predictions(own, other, shared=shared),
+            prediction_format=options.prediction_format or (options.case_format if shared else None),
+        )
+        loaded, prediction_name = _answers(cases, predictions, reading, selections=selections)
+        if shared:
+            check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
+        try:
+            joined = join(
+                every_case,
+                loaded,
+                wanted=len(kept),
+                same_file=shared,
+                ignore_questions=options.ignore_questions,
+            )
+        except InputError as error:
+            raise InputError(f"{prediction_name}: {error}") from error
+        answers, unmatched, joining = joined.predictions[: len(kept)], joined.unmatched, joined.joining
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
@@ -109,7 +138,30 @@ def read_inputs(
         case_name=case_name,
         prediction_name=prediction_name,
         files=tuple(files),
+        joining=joining,
     )
+
+
+def _with_difficulties_spelled_once(cases: Sequence[Case]) -> tuple[Case, ...]:
+    names = spelled_once(case.difficulty for case in cases)
+    return tuple(
+        case if case.difficulty == name else replace(case, difficulty=name)
+        for case, name in zip(cases, names, strict=True)
+    )
+
+
+def _answers(
+    cases: CasesInput, predictions: Any, options: FileOptions, *, selections: bool
+) -> tuple[LoadedPredictions, str]:
+    """The predictions, from the cases' own file where none are given."""
+    if predictions is not None:
+        return _read_predictions(predictions, options, selections=selections)
+    try:
+        return _read_predictions(cases, options, selections=selections)
+    except CaseFileError as error:
+        raise InputError(
+            f"--predictions or --system must be given, or the question set must hold the predictions, too: {error}"
+        ) from error
 
 
 def _fingerprint(path: str) -> Fingerprint:
@@ -132,11 +184,11 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[tuple[Case, ...], str, int]:
+def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[LoadedCases, str, int]:
     """The cases, what to call them, and how many blank rows were skipped."""
     if isinstance(cases, (str, PathLike)):
         formats = registry.case_formats()
-        found = load_cases(cases, formats=formats, format=options.case_format, fields=options.case_fields)
+        found = load_questions(cases, formats=formats, format=options.case_format, fields=options.case_fields)
         return found, fspath(cases), sum(getattr(one, "blank_rows", 0) for one in formats)
     if isinstance(cases, Mapping):
         raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
@@ -144,7 +196,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
     if not given:
         raise InputError("there is no case to evaluate")
     if all(isinstance(one, Case) for one in given):
-        built = cast("tuple[Case, ...]", tuple(given))
+        built = LoadedCases(cases=cast("tuple[Case, ...]", tuple(given)))
     else:
         other = next((number for number, one in enumerate(given) if not isinstance(one, Mapping)), None)
         if other is not None:
@@ -153,11 +205,11 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
         if selections:
             from assay.cases.sdmx_memory import cases_in_memory
 
-            built = cases_in_memory(cast("list[Mapping[str, Any]]", given))
+            built = LoadedCases(cases=cases_in_memory(cast("list[Mapping[str, Any]]", given)))
         else:
             built = read_cases(_table("the cases in memory", given), options.case_fields)
     _no_id_twice([case.id for case in built], "cases")
-    return built, f"{len(built)} cases in memory", 0
+    return built, f"{len(built.cases)} cases in memory", 0
 
 
 def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:
@@ -211,6 +263,9 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         loaded = predictions_in_memory(items if keys is None else dict(zip(map(str, keys), items, strict=True)))
     else:
         loaded = read_predictions(_table("the predictions in memory", items, keys), options.prediction_fields)
+        if loaded.by_position and not any(isinstance(one, Mapping) for one in items):
+            # Query texts alone are given in the cases' order.
+            loaded = replace(loaded, stated=True)
     _no_id_twice([one.case_id for one in loaded.predictions], "predictions")
     return loaded, name
 

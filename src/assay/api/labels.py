@@ -13,6 +13,7 @@ from assay.cases.records import Record, Table, kind_of
 from assay.cases.tabular import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.errors import CaseFileError
+from assay.model import FieldNames
 
 _COLUMNS = ("label", "equivalent", "is_equivalent", "human", "human_label", "verdict", "correct", "answer")
 _YES = frozenset(map(normal, ("yes", "y", "true", "t", "1", "1.0", "equivalent", "correct", "right", "same")))
@@ -78,7 +79,7 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
 def _table(path: Path) -> Table:
     formats = [JsonLinesFormat(), JsonFormat(), CsvFormat(), ExcelFormat(), ParquetFormat(), YamlFormat()]
     chosen = recognise(path, formats)
-    return next(one for one in formats if one is chosen).table(path)
+    return next(one for one in formats if one is chosen).records(path, FieldNames(), ("id",))
 
 
 def _id_of(path: Path, record: Record, columns: tuple[str, ...]) -> str:

@@ -7,12 +7,12 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
-from urllib.parse import quote
 
 from assay import registry
 from assay.api.database_schemas import describes_schema
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Limits
+from assay.model.database import filled_path
 from assay.ports import DescribesSchema
 
 SchemaOf = Callable[[str | None], str]
@@ -38,7 +38,7 @@ def schema_from_file(template: str) -> SchemaOf:
         if "{db_id}" in template:
             if db_id is None:
                 raise InputError(f"{template} needs a db_id for each case, and a case has none: name one file")
-            path = Path(template.replace("{db_id}", quote(db_id, safe=" ._-")))
+            path = Path(filled_path(template, db_id))
         try:
             return path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:

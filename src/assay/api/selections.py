@@ -15,6 +15,7 @@ from assay.api.run import Run
 from assay.errors import InputError, UsageError
 from assay.model import (
     Case,
+    FieldNames,
     Fingerprint,
     Limits,
     Prediction,
@@ -60,6 +61,7 @@ def evaluate_selections(
     tags: Sequence[str] = (),
     limit: int | None = None,
     allow_unmatched: bool = False,
+    prediction_id: str | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -86,6 +88,8 @@ def evaluate_selections(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         limit: judge only the first so many cases.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        prediction_id: the key of the predictions' ids, where it is none of the known ones; ``@position``: the
+            n-th prediction answers the n-th case.
         on_cases: called with the cases once they are read, before a live assistant is asked; what it raises
             ends the evaluation.
         on_progress: called with the state of things after each case.
@@ -100,7 +104,12 @@ def evaluate_selections(
         raise UsageError(f"match_on is {match_on!r}: write 'id_and_name' or 'id'")
     system = predictions if is_system(predictions) else None
     check_repeats(repeats, live=system is not None)
-    options = FileOptions(case_format=_FORMAT, prediction_format=_FORMAT, limit=limit)
+    options = FileOptions(
+        case_format=_FORMAT,
+        prediction_format=_FORMAT,
+        prediction_fields=FieldNames(id=prediction_id),
+        limit=limit,
+    )
     inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
     _check_cases(inputs.cases)
     if on_cases is not None:

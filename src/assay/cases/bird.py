@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from assay.cases.reading import read_cases, unanswered
 from assay.cases.records import kind_of
 from assay.cases.text import read_text
 from assay.errors import CaseFileError
-from assay.model import Case, FieldNames, Prediction
-from assay.ports import LoadedPredictions
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
 class BirdFormat:
@@ -31,7 +30,7 @@ class BirdFormat:
         """Whether a ``.json`` file is laid out as BIRD's. Its gold lines look just like Spider's, which reads them."""
         return path.suffix.lower() == ".json" and json_layout(path) == "bird"
 
-    def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions or gold lines. Raises CaseFileError with file, row and column.
 
         BIRD's mini-dev holds two questions twice, word for word: each keeps its place, since
@@ -40,8 +39,9 @@ class BirdFormat:
         from assay.cases.json_text import json_table
 
         if path.suffix.lower() in lines.SUFFIXES:
-            return tuple(lines.gold_lines(path))
-        return _tell_repeats_apart(read_cases(json_table(path), fields))
+            return lines.gold_lines(path, encoding=fields.encoding)
+        loaded = read_cases(json_table(path, encoding=fields.encoding), fields)
+        return replace(loaded, cases=_tell_repeats_apart(loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions. Raises CaseFileError with file and key.
@@ -52,8 +52,8 @@ class BirdFormat:
         from assay.cases.json_text import parse_json
 
         if path.suffix.lower() in lines.SUFFIXES:
-            return lines.predicted_lines(path)
-        document = parse_json(path, read_text(path))
+            return lines.predicted_lines(path, fields)
+        document = parse_json(path, read_text(path, fields.encoding))
         if not isinstance(document, dict):
             raise CaseFileError(
                 f"holds {kind_of(document)}: BIRD's predictions are one object from positions to queries, "
@@ -68,7 +68,15 @@ class BirdFormat:
                 _prediction(path, key, value, by_position=by_position) for key, value in document.items()
             ),
             by_position=by_position,
+            stated=by_position,
+            columns=(ColumnUse(field="id", column="its keys"),),
+            beside=(Column(name="db_id", values=tuple(_database(value) for value in document.values())),),
         )
+
+
+def _database(value: object) -> str | None:
+    """The database that a prediction names after BIRD's mark."""
+    return value.partition(BIRD_MARK)[2].strip() or None if isinstance(value, str) else None
 
 
 def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Prediction:

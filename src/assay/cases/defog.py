@@ -13,7 +13,7 @@ gold of its own, the one with all columns first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -24,7 +24,7 @@ from assay.cases.reading import read_cases, read_predictions
 from assay.cases.text import head_of
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames
-from assay.ports import LoadedPredictions
+from assay.ports import LoadedCases, LoadedPredictions
 from assay.sql.lexing import Piece, pieces
 
 MOST_GOLDS = 256
@@ -49,14 +49,15 @@ class DefogFormat:
         header = head_of(path).lstrip("\ufeff\r\n").split("\n", 1)[0]
         return {normal(name.strip(' \r"')) for name in header.split(",")} >= _COLUMNS
 
-    def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = replace(delimited_table(path), golds_in_text=False)
-        return tuple(_expanded(path, case) for case in read_cases(table, fields))
+        table = replace(delimited_table(path, encoding=fields.encoding), golds_in_text=False)
+        loaded = read_cases(table, fields)
+        return replace(loaded, cases=tuple(_expanded(path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file as any CSV. Raises CaseFileError with file, row and column."""
-        return read_predictions(delimited_table(path), fields)
+        return read_predictions(delimited_table(path, encoding=fields.encoding), fields)
 
 
 def expand_golds(text: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ _Rows: TypeAlias = list[tuple[int, list[str]]]
 """Rows, each with the number of the line on which it begins."""
 
 
-def delimited_table(path: Path) -> Table:
+def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     """The records of a CSV or TSV file: the first row that is not blank names the columns.
 
     ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has
@@ -31,7 +31,7 @@ def delimited_table(path: Path) -> Table:
     stands after it. A line with nothing on it is no row, except in a file of one column, where it is a
     blank value. Raises CaseFileError with the line on which the row begins.
     """
-    text = read_text(path)
+    text = read_text(path, encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
     try:
         columns, repeated, records = _records(path, text, _delimiter(path, text))

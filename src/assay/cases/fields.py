@@ -129,21 +129,27 @@ def describe(field: Field) -> str:
 
 
 def columns_of(
-    field: Field, named: str | None, columns: Sequence[str], *, path: str, without: Sequence[str] = ()
+    field: Field,
+    named: str | None,
+    columns: Sequence[str],
+    *,
+    path: str,
+    without: Sequence[str] = (),
+    within: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The columns that hold a field; more than one only where they share a tier; none where the file has none.
 
     ``named`` is a column's exact name as the user gave it: absent, it is an error that offers the closest one.
-    Columns in ``without`` are another field's already.
+    Columns in ``without`` are another field's already; ``within`` are paths into columns, for the message.
     """
     if named is not None:
         if named in columns:
             return (named,)
-        near = closest(named, columns)
+        near = closest(named, (*columns, *within))
         hint = f'; did you mean "{near}"?' if near else ""
         raise CaseFileError(
             f'no column is called "{named}", which was named as {describe(field)}: '
-            f"there is {listed(columns) or 'no column'}{hint}",
+            f"there is {listed((*columns, *within)) or 'no column'}{hint}",
             path=path,
         )
     for tier in ALIASES[field]:
@@ -154,13 +160,18 @@ def columns_of(
     return ()
 
 
-def missing_column(field: Field, columns: Sequence[str], *, path: str) -> CaseFileError:
+BOTH_SIDES = frozenset(map(normal, ("sql_query", "sql_queries", "sql", "vql", "query", "queries")))
+"""Names that question sets have for gold and prediction files for predictions."""
+
+
+def missing_column(field: Field, columns: Sequence[str], *, path: str, within: Sequence[str] = ()) -> CaseFileError:
     """The error of a file without a column for a field that it must have."""
     known = [name for tier in ALIASES[field] for name in tier]
     near = next((column for column in columns if closest(column, known, cutoff=0.75)), None)
     guess = f'; is it "{near}"?' if near else "."
     return CaseFileError(
         f"no column holds {describe(field)} (such as {listed(known[:1] + [tier[0] for tier in ALIASES[field][1:]])}): "
-        f"there is {listed(columns) or 'no column'}{guess} Name the column that holds {describe(field)}, or rename it",
+        f"there is {listed((*columns, *within)) or 'no column'}{guess} "
+        f"Name the column that holds {describe(field)}, or rename it",
         path=path,
     )

@@ -28,9 +28,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return values
 
 
-def json_table(path: Path) -> Table:
+def json_table(path: Path, *, encoding: str | None = None) -> Table:
     """The records of a JSON file. Raises CaseFileError with line and column."""
-    return document_table(path, parse_json(path, read_text(path)))
+    return document_table(path, parse_json(path, read_text(path, encoding)))
 
 
 def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | None = None) -> object:
@@ -47,12 +47,14 @@ def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | No
         raise _unusable(path, text, error, line=None) from error
 
 
-def json_lines_table(path: Path, *, number_of: Callable[[str], object] | None = None) -> Table:
+def json_lines_table(
+    path: Path, *, number_of: Callable[[str], object] | None = None, encoding: str | None = None
+) -> Table:
     """The records of a JSON Lines file, blank lines left out; ``number_of`` makes what numbers become.
 
     Raises CaseFileError with line and column.
     """
-    text = read_text(path)
+    text = read_text(path, encoding)
     decode = json.JSONDecoder(object_pairs_hook=_object, parse_int=number_of, parse_float=number_of).decode
     records: list[Record] = []
     for number, line in enumerate(lines_of(text), start=1):
@@ -76,7 +78,7 @@ def _is_lines(text: str) -> bool:
     first = text.lstrip().split("\n", 1)[0]
     try:
         return isinstance(json.loads(first), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from assay.cases.fields import ALIASES, normal
-from assay.cases.text import head_of
+from assay.cases.text import head_of, read_text
+from assay.errors import CaseFileError
 
 BIRD_MARK = "----- bird -----"
 """What BIRD writes between a predicted query and its database, a tab on either side."""
@@ -48,6 +49,6 @@ def _first_keys(text: str) -> set[str]:
 
 def _whole(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig", errors="ignore")
-    except OSError:
+        return read_text(path)
+    except CaseFileError:
         return ""

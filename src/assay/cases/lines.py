@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.cases.fields import POSITION
 from assay.cases.reading import unanswered
 from assay.cases.text import empty, lines_of, read_text
 from assay.errors import CaseFileError
-from assay.model import Case, Prediction
-from assay.ports import LoadedPredictions
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.ports import Column, LoadedCases, LoadedPredictions
 
 SUFFIXES = frozenset({".sql", ".txt"})
 
+_USE = {field: ColumnUse(field=field, column="before the tab") for field in ("gold", "prediction")}
 
-def gold_lines(path: Path) -> Iterator[Case]:
+
+def gold_lines(path: Path, *, encoding: str | None = None) -> LoadedCases:
+    """Gold lines as a question set without ids. Raises as `_gold_lines` does."""
+    return LoadedCases(cases=tuple(_gold_lines(path, encoding)), by_position=True, columns=(_USE["gold"],))
+
+
+def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
     """A case a line: its gold and its database, no question; its id is the zero-based line number.
 
     Raises CaseFileError with the line: one without a tab, without a query, or blank before the end.
     """
-    for number, line in enumerate(_lines(path)):
+    for number, line in enumerate(_lines(path, encoding)):
         place = f"line {number + 1}"
         query, tab, database = line.rpartition("\t")
         if not line.strip():
@@ -46,11 +54,14 @@ def gold_lines(path: Path) -> Iterator[Case]:
         )
 
 
-def predicted_lines(path: Path) -> LoadedPredictions:
+def predicted_lines(path: Path, fields: FieldNames) -> LoadedPredictions:
     """A prediction a line, by position: what stands before the first tab. A blank one is no answer."""
     predictions = []
-    for number, line in enumerate(_lines(path)):
-        query = line.split("\t", 1)[0].strip()
+    databases: list[str | None] = []
+    for number, line in enumerate(_lines(path, fields.encoding)):
+        query, _, database = (part.strip() for part in line.partition("\t"))
+        # A query may hold a tab, too: only one word can be a database's name.
+        databases.append(database if len(database.split()) == 1 else None)
         origin = f"{path.name}, line {number + 1}"
         predictions.append(
             Prediction(
@@ -60,11 +71,17 @@ def predicted_lines(path: Path) -> LoadedPredictions:
                 origin=origin,
             )
         )
-    return LoadedPredictions(predictions=tuple(predictions), by_position=True)
+    return LoadedPredictions(
+        predictions=tuple(predictions),
+        by_position=True,
+        stated=fields.id == POSITION,
+        columns=(_USE["prediction"],),
+        beside=(Column(name="db_id", values=tuple(databases)),),
+    )
 
 
-def _lines(path: Path) -> list[str]:
-    lines = lines_of(read_text(path))
+def _lines(path: Path, encoding: str | None) -> list[str]:
+    lines = lines_of(read_text(path, encoding))
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:

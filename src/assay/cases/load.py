@@ -1,34 +1,24 @@
-"""Load question sets and predictions, and bring them together."""
+"""Load question sets and predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from assay.cases.fields import POSITION, closest
-from assay.cases.reading import unanswered
 from assay.cases.text import empty
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.model import Case, FieldNames, Prediction
-from assay.ports import CaseFormat, LoadedPredictions
+from assay.model import Case, FieldNames
+from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 
 _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
 """Formats that take any file of their suffix: asked last, so that one that looks inside comes first."""
 
-_SHOWN = 3
-"""Ids of either side that a message shows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """Predictions beside their cases."""
-
-    predictions: tuple[Prediction, ...]
-    """One for each case, in the cases' order, under the case's id. One without an answer says so in its failure."""
-    unmatched: tuple[str, ...]
-    """The ids (or positions) of predictions that fit no case, in the file's order."""
+_TEXTS = frozenset({"jsonl", "json", "csv", "yaml", "bird", "defog", "spider"})
+"""Formats that read text in any encoding."""
 
 
 def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat]) -> CaseFormat:
@@ -54,21 +44,46 @@ def load_cases(
     fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
     limit: int | None = None,
 ) -> tuple[Case, ...]:
-    """Load a question set, in the file's order; ``limit`` keeps the first that many.
+    """Load a question set, in the file's order; ``limit`` keeps the first that many. Raises as `load_questions`."""
+    if limit is not None and limit < 1:
+        raise UsageError(f"the limit is {limit}: ask for at least 1 case")
+    return load_questions(path, formats=formats, format=format, fields=fields).cases[:limit]
+
+
+def load_questions(
+    path: str | PathLike[str],
+    *,
+    formats: Sequence[CaseFormat],
+    format: str | None = None,
+    fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
+) -> LoadedCases:
+    """Load a question set with what joining it takes.
 
     ``format`` names one of ``formats``; None: the one that recognises the file. Raises
     CaseFileError with file, row and column where the file cannot be used as it is, also for an id
     that two cases have; InputError for an unknown format; UsageError for a limit below 1.
     """
-    if limit is not None and limit < 1:
-        raise UsageError(f"the limit is {limit}: ask for at least 1 case")
     path = Path(path)
-    chosen = _format(path, formats, format)
-    cases = tuple(chosen.cases(path, fields))
-    if not cases:
+    chosen = _format(path, formats, format, fields)
+    with _nested_within_reason(path):
+        found = chosen.cases(path, fields)
+        if not isinstance(found, LoadedCases):
+            cases = tuple(found)
+            counted = all(case.id == str(place) for place, case in enumerate(cases))
+            found = LoadedCases(cases=cases, by_position=counted)
+    if not found.cases:
         raise CaseFileError("holds no question", path=str(path))
-    _no_id_twice(path, ((case.id, case.origin) for case in cases))
-    return cases[:limit]
+    _no_id_twice(path, ((case.id, case.origin) for case in found.cases))
+    return found
+
+
+@contextmanager
+def _nested_within_reason(path: Path) -> Iterator[None]:
+    """What nests deeper than Python's stack is no question set, whoever of the readers meets it first."""
+    try:
+        yield
+    except RecursionError:
+        raise CaseFileError("is nested too deeply to be read", path=str(path)) from None
 
 
 def load_predictions(
@@ -80,84 +95,18 @@ def load_predictions(
 ) -> LoadedPredictions:
     """Load a prediction file, in its order. Raises as `load_cases` does."""
     path = Path(path)
-    chosen = _format(path, formats, format)
-    loaded = chosen.predictions(path, fields)
+    chosen = _format(path, formats, format, fields)
+    with _nested_within_reason(path):
+        loaded = chosen.predictions(path, fields)
+    if loaded.by_position and fields.id == POSITION and not loaded.stated:
+        loaded = replace(loaded, stated=True)
     if not loaded.predictions:
         raise CaseFileError("holds no prediction", path=str(path))
     _no_id_twice(path, ((prediction.case_id, prediction.origin) for prediction in loaded.predictions))
     return loaded
 
 
-def join(cases: Sequence[Case], loaded: LoadedPredictions) -> Joined:
-    """Bring each case its prediction: by id, or by position where the file had no ids.
-
-    A case that no prediction answers gets one without a query, whose failure says so. Raises
-    InputError where no prediction at all fits: that is the wrong file, or the wrong column of ids.
-    """
-    if loaded.by_position:
-        _no_ids_as_positions(cases, loaded)
-        given = {int(prediction.case_id): prediction for prediction in loaded.predictions}
-        found = [given.pop(position, None) for position in range(len(cases))]
-        unmatched = tuple(str(position) for position in given)
-    else:
-        by_id = {prediction.case_id: prediction for prediction in loaded.predictions}
-        found = [by_id.pop(case.id, None) for case in cases]
-        unmatched = tuple(by_id)
-    if cases and loaded.predictions and not any(found):
-        raise InputError(_no_fit(cases, loaded))
-    return Joined(
-        predictions=tuple(_under(case, prediction) for case, prediction in zip(cases, found, strict=True)),
-        unmatched=unmatched,
-    )
-
-
-def _no_ids_as_positions(cases: Sequence[Case], loaded: LoadedPredictions) -> None:
-    """Raise where what was taken for positions is plainly ids: some fit no position, and all are ids of cases.
-
-    Those that happen to be small would answer the wrong questions without a word.
-    """
-    numbers = [prediction.case_id for prediction in loaded.predictions]
-    beyond = next((number for number in numbers if int(number) >= len(cases)), None)
-    if beyond is not None and {case.id for case in cases}.issuperset(numbers):
-        raise InputError(
-            f"the predictions are read by position, but their keys are the cases' ids: {beyond} is beyond the last "
-            f"of {len(cases)} cases and is the id of one. Name the id's column for the predictions (BIRD: question_id)"
-        )
-
-
-def _under(case: Case, prediction: Prediction | None) -> Prediction:
-    if prediction is None:
-        return Prediction(case_id=case.id, failure=unanswered("no prediction in the file answers this case"))
-    return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
-
-
-def _no_fit(cases: Sequence[Case], loaded: LoadedPredictions) -> str:
-    wanted = _some([case.id for case in cases])
-    given = _some([prediction.case_id for prediction in loaded.predictions])
-    if loaded.by_position:
-        return (
-            f"no prediction fits a case: there are {len(cases)} cases, at positions from 0 to {len(cases) - 1}, "
-            f"and the predictions are for the positions {given}. Where these are ids, name the column of the id "
-            "(BIRD: question_id)"
-        )
-    message = (
-        f"no prediction fits a case: the cases' ids are {wanted}, the predictions' {given}. "
-        "Name the columns that hold the same ids on both sides"
-    )
-    if len(cases) == len(loaded.predictions):
-        message += (
-            f'; or, if both files hold the same {len(cases)} in the same order, give "{POSITION}" as the name of the '
-            "predictions' id to join them by position"
-        )
-    return message
-
-
-def _some(ids: Sequence[str]) -> str:
-    shown = ", ".join(f'"{id_}"' for id_ in ids[:_SHOWN])
-    return shown + (", ..." if len(ids) > _SHOWN else "")
-
-
-def _format(path: Path, formats: Sequence[CaseFormat], name: str | None) -> CaseFormat:
+def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields: FieldNames) -> CaseFormat:
     chosen = None
     if name is not None:
         chosen = next((format for format in formats if format.name == name), None)
@@ -167,7 +116,14 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None) -> Case
             hint = f' (did you mean "{near}"?)' if near else ""
             raise InputError(f'no case format is called "{name}"{hint}: there is {", ".join(names)}')
     _check(path)
-    return chosen or recognise(path, formats)
+    chosen = chosen or recognise(path, formats)
+    if fields.sheet is not None and chosen.name != "xlsx":
+        raise UsageError(f"{path}: a sheet was named ({fields.sheet!r}), and the format {chosen.name} has none")
+    if fields.encoding is not None and chosen.name not in _TEXTS:
+        raise UsageError(
+            f"{path}: an encoding was named ({fields.encoding!r}), and the format {chosen.name} has its own"
+        )
+    return chosen
 
 
 def _check(path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from assay.cases.fields import POSITION, Field, columns_of, describe, missing_column, normal
+from assay.cases.fields import BOTH_SIDES, POSITION, Field, columns_of, describe, listed, missing_column, normal
 from assay.cases.options import options_of
-from assay.cases.records import Record, Table
+from assay.cases.paths import paths_within, with_path
+from assay.cases.records import Record, Table, shortened
 from assay.cases.values import (
     UnusableValue,
     answer_of,
@@ -22,8 +25,8 @@ from assay.cases.values import (
     text_of,
 )
 from assay.errors import CaseFileError
-from assay.model import Case, Failure, FieldNames, Prediction, TokenUsage
-from assay.ports import LoadedPredictions
+from assay.model import Case, ColumnUse, Failure, FieldNames, Prediction, TokenUsage
+from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
 
@@ -55,9 +58,21 @@ _COST = "costusd"
 
 
 class _Reader(Generic[T]):
-    """Reads one field of each record of a table, from ``columns``: none where the file does not have it."""
+    """Reads one field of each record of a table, from ``columns``: none where the file does not have it.
 
-    def __init__(self, path: str, field: Field, columns: tuple[str, ...], convert: Callable[[object], T]) -> None:
+    ``keyed``: from the keys of the object that the file is; ``columns`` are then not read.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        field: Field,
+        columns: tuple[str, ...],
+        convert: Callable[[object], T],
+        *,
+        keyed: bool = False,
+    ) -> None:
+        self.keyed = keyed
         self.path = path
         self.field = field
         self.columns = columns
@@ -66,18 +81,13 @@ class _Reader(Generic[T]):
     def read(self, record: Record) -> T:
         """The field's value. Raises CaseFileError with its place where it cannot be one."""
         try:
+            if self.keyed:
+                return self.convert(record.key)
             if len(self.columns) == 1:
                 return self.convert(record.values.get(self.columns[0]))
             return self.convert(self._agreed(record) if self.columns else None)
         except UnusableValue as error:
-            raise _placed(error, self.path, record, *self.columns) from error
-
-    def read_key(self, record: Record) -> T:
-        """As `read`, of the record's key."""
-        try:
-            return self.convert(record.key)
-        except UnusableValue as error:
-            raise _placed(error, self.path, record) from error
+            raise _placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
 
     def _agreed(self, record: Record) -> object:
         found: object = None
@@ -96,7 +106,7 @@ class _Reader(Generic[T]):
         return found
 
 
-def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
+def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
     Where the file has no ids, a case's id is its zero-based row number, blank rows not counted.
@@ -105,21 +115,23 @@ def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
     """
     records = [record for record in table.records if not record.blank]
     _require(records, table, "question")
+    named = (fields.id, fields.question, fields.gold, fields.database, fields.difficulty, fields.tags, fields.context)
+    table = _with_paths(replace(table, records=tuple(records)), named)
     golds = _reader(table, "gold", fields.gold, partial(golds_of, in_text=table.golds_in_text))
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
     for columns, field in ((questions.columns, questions.field), (golds.columns, golds.field)):
         if not columns:
-            raise missing_column(field, table.columns, path=str(table.path))
-    identify = _identifier(table, fields)
+            raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
+    ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
     difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
     tags = _reader(table, "tags", fields.tags, tags_of)
     contexts = _reader(table, "context", fields.context, context_of)
     options = _reader(table, "options", None, options_of)
     file = table.path.name
-    return tuple(
+    cases = tuple(
         Case(
-            id=identify(record) if identify else str(number),
+            id=ids.read(record) if ids else str(number),
             question=questions.read(record),
             golds=golds.read(record),
             database=databases.read(record),
@@ -129,7 +141,17 @@ def read_cases(table: Table, fields: FieldNames) -> tuple[Case, ...]:
             options=options.read(record),
             origin=f"{file}, {record.place}",
         )
-        for number, record in enumerate(records)
+        for number, record in enumerate(table.records)
+    )
+    readers = (ids, questions, golds, databases, difficulties)
+    used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
+    return LoadedCases(
+        cases=cases,
+        by_position=ids is None,
+        stated=fields.id == POSITION,
+        columns=_uses(used),
+        beside=_beside(table, used),
+        left_out=table.left_out,
     )
 
 
@@ -138,25 +160,29 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
 
     A prediction that is null, absent, or blank where the format cannot tell these apart, is one
     without a query whose failure says so. A blank row holds its position, and counts for nothing
-    where there are ids. Raises CaseFileError with file, row and column.
+    where there are ids. Where positions are asked for and the file is an object whose keys are just
+    these, they are the positions. Raises CaseFileError with file, row and column.
     """
     _require(table.records, table, "prediction")
+    table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
     queries = _reader(table, "prediction", fields.prediction, partial(answer_of, what="the predicted query"))
     if not queries.columns:
-        raise missing_column("prediction", table.columns, path=str(table.path))
-    identify = _identifier(table, fields)
+        raise missing_column("prediction", table.columns, path=str(table.path), within=paths_within(table))
+    if fields.prediction is None:
+        _no_other_prediction(table, queries.columns)
+    ids = _identifier(table, fields)
     extras = _Extras(table)
     file = table.path.name
+    positions = _positions(table) if ids is None else ()
+    records = [record for record in table.records if ids is None or not record.blank]
     predictions = []
-    for number, record in enumerate(table.records):
-        if record.blank and identify:
-            continue
+    for number, record in enumerate(records):
         query = queries.read(record)
         if query == "" and table.blank_is_absent:
             query = None
         predictions.append(
             Prediction(
-                case_id=identify(record) if identify else str(number),
+                case_id=ids.read(record) if ids else positions[number],
                 query=query,
                 timings_s=extras.timings(record),
                 tokens=extras.tokens(record),
@@ -165,7 +191,77 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
                 origin=f"{file}, {record.place}",
             )
         )
-    return LoadedPredictions(predictions=tuple(predictions), by_position=identify is None)
+    used: list[_Reader[Any]] = [reader for reader in (ids, queries) if reader is not None]
+    return LoadedPredictions(
+        predictions=tuple(predictions),
+        by_position=ids is None,
+        stated=fields.id == POSITION,
+        columns=_uses(used),
+        beside=_beside(replace(table, records=tuple(records)), used),
+        left_out=table.left_out,
+    )
+
+
+def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
+    for name in names:
+        if name is not None and name != POSITION:
+            table = with_path(table, name)
+    return table
+
+
+def _uses(readers: Iterable[_Reader[Any]]) -> tuple[ColumnUse, ...]:
+    """Which columns were taken for what; a bare text and an object's key have no column."""
+    return tuple(
+        ColumnUse(field=reader.field, column="its keys" if reader.keyed else column)
+        for reader in readers
+        for column in (("",) if reader.keyed else reader.columns)
+    )
+
+
+def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]:
+    """The columns that were taken for nothing, or for what a prediction may repeat."""
+    taken = {column for reader in readers if reader.field != "database" for column in reader.columns}
+    return tuple(
+        Column(name=name, values=tuple(record.values.get(name) for record in table.records))
+        for name in table.columns
+        if name not in taken
+    )
+
+
+def _positions(table: Table) -> Sequence[str]:
+    """The zero-based positions of records: their keys, where these are all of them in any order; else their rows."""
+    rows = [str(number) for number in range(len(table.records))]
+    keys = [record.key.strip() if record.key else "" for record in table.records]
+    return keys if set(keys) == set(rows) else rows
+
+
+def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
+    """Raise where the column chosen has a name that gold has, too, and another one speaks of predictions."""
+    if not all(normal(column) in BOTH_SIDES for column in chosen):
+        return
+    for column in table.columns:
+        if column in chosen or not _SPEAKS_OF_PREDICTIONS.search(normal(column)):
+            continue
+        value = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
+        if _holds_query(value):
+            alone = Table.of(table.path, [Record(place="", values={column: value})])
+            names = (*paths_within(alone),) or (column,)
+            raise CaseFileError(
+                f'"{chosen[0]}" may be gold, and "{column}" holds queries, too: '
+                f"name the column of the predicted queries, such as {listed(names)}",
+                path=str(table.path),
+            )
+
+
+_SPEAKS_OF_PREDICTIONS = re.compile(r"pred|generat|completion|candidate")
+_QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
+
+
+def _holds_query(value: object, depth: int = 0) -> bool:
+    if isinstance(value, str):
+        return _QUERY.match(value) is not None
+    entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return depth < 10 and any(_holds_query(entry, depth + 1) for entry in entries)
 
 
 def unanswered(message: str) -> Failure:
@@ -188,7 +284,7 @@ def _reader(
     available = table.columns
     if named is None and field in ("gold", "prediction"):
         available = tuple(column for column in available if not _holds_objects(table, column))
-    columns = columns_of(field, named, available, path=path, without=without)
+    columns = columns_of(field, named, available, path=path, without=without, within=paths_within(table))
     for column in columns:
         if column in table.repeated:
             raise CaseFileError(
@@ -212,14 +308,39 @@ def _question(value: object) -> str:
     return text
 
 
-def _identifier(table: Table, fields: FieldNames) -> Callable[[Record], str] | None:
+def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
     """What reads a record's id; None where the file has no ids, or where the position was asked for."""
     if fields.id == POSITION:
         return None
-    if fields.id is None and any(record.key is not None for record in table.records):
-        return _Reader(str(table.path), "id", (), _id).read_key
-    reader = _reader(table, "id", fields.id, _id)
-    return reader.read if reader.columns else None
+    named = fields.id
+    if named is None and fields.shared_id is not None:
+        same = [column for column in table.columns if normal(column) == normal(fields.shared_id)]
+        named = fields.shared_id if fields.shared_id in same else same[0] if len(same) == 1 else None
+    if named is None and any(record.key is not None for record in table.records):
+        keys = _Reader(
+            str(table.path), "id", columns_of("id", None, table.columns, path=str(table.path)), _id, keyed=True
+        )
+        _no_other_id(table, keys)
+        return keys
+    reader = _reader(table, "id", named, _id)
+    return reader if reader.columns else None
+
+
+def _no_other_id(table: Table, keys: _Reader[str]) -> None:
+    """Raise where a record has an id that is not its key: either could be meant."""
+    for record in table.records if keys.columns else ():
+        value = record.values.get(keys.columns[0])
+        if not is_absent(value) and _loose(_id(value)) != _loose(keys.read(record)):
+            raise CaseFileError(
+                f'the key is {shortened(record.key or "")} and "{keys.columns[0]}" is {shortened(str(value))}: '
+                f"name the id's column, or take it out to go by the keys",
+                path=str(table.path),
+                place=record.place,
+            )
+
+
+def _loose(text: str) -> str:
+    return text.strip().casefold()
 
 
 def _id(value: object) -> str:

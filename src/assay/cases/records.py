@@ -42,6 +42,8 @@ class Table:
     """Whether several golds stand in one text, separated by a line of dashes (formats without lists)."""
     blank_is_absent: bool = False
     """Whether the format writes an absent value as a blank one (CSV)."""
+    left_out: tuple[str, ...] = ()
+    """Sheets with content that were not read."""
 
     @classmethod
     def of(cls, path: Path, records: Sequence[Record]) -> Table:
@@ -57,9 +59,18 @@ def without_end(records: list[Record]) -> tuple[Record, ...]:
     return tuple(records)
 
 
+_INDEX = "Unnamed: 0"
+"""What a first column without a name is called, as by pandas, which writes its row labels so."""
+
+
 def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """A header's columns without outer spaces, and those that it names twice. A column without a name is not read."""
+    """A header's columns without outer spaces, and those that it names twice.
+
+    A column without a name is not read; the first one may hold row labels, and is called ``Unnamed: 0``.
+    """
     stripped = tuple(name.strip() for name in names)
+    if len(stripped) > 1 and not stripped[0] and _INDEX not in stripped:
+        stripped = (_INDEX, *stripped[1:])
     return stripped, frozenset(name for name in stripped if name and stripped.count(name) > 1)
 
 

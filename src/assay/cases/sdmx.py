@@ -113,7 +113,7 @@ def _called(path: Path, file: Path) -> str:
 
 def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
     for field in fields_of(fields):
-        if getattr(fields, field.name) is not None and field.name not in free:
+        if getattr(fields, field.name) is not None and field.name not in (*free, "shared_id"):
             raise CaseFileError(
                 f"the name of the {field.name} was given, but the keys of SDMX cases are fixed: "
                 "id, name, tags, comments, difficulty and conversation",

@@ -52,7 +52,11 @@ class PredictionReader:
             raise CaseFileError(
                 f"the prediction at {self._without_id} has no id, and others have one: write it", path=str(path)
             )
-        return LoadedPredictions(predictions=tuple(predictions), by_position=bool(predictions) and not self._with_id)
+        return LoadedPredictions(
+            predictions=tuple(predictions),
+            by_position=bool(predictions) and not self._with_id,
+            stated=self._id == POSITION,
+        )
 
     def _each(self, record: Record) -> Iterator[tuple[str | None, object, str, Keys]]:
         held = record.value

@@ -52,7 +52,11 @@ def predictions_in_memory(values: Mapping[str, Any] | Iterable[Any]) -> LoadedPr
             raise CaseFileError(str(error), path=str(name), place=f"item {key}") from error
     loaded = reader.loaded(name, found)
     whole = not by_id and all(_selected(value) is not None for _, value in items)
-    return LoadedPredictions(predictions=loaded.predictions, by_position=whole or (loaded.by_position and not by_id))
+    return LoadedPredictions(
+        predictions=loaded.predictions,
+        by_position=whole or (loaded.by_position and not by_id),
+        stated=not by_id,  # a list is in the cases' order, as the docstring has it
+    )
 
 
 def _selected(value: Any) -> tuple[TurnAnswer, ...] | None:

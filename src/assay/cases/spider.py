@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from assay.cases import lines
 from assay.cases.fields import POSITION
 from assay.cases.layout import json_layout
 from assay.cases.reading import read_cases, read_predictions
-from assay.model import Case, FieldNames
-from assay.ports import LoadedPredictions
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
 
 
 class SpiderFormat:
@@ -30,12 +29,12 @@ class SpiderFormat:
             return not path.is_dir()
         return suffix == ".json" and json_layout(path) == "spider"
 
-    def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read dev.json or gold lines. Raises CaseFileError with file, row and column."""
         from assay.cases.json_text import json_table
 
         if path.suffix.lower() != ".json":
-            return tuple(lines.gold_lines(path))
+            return lines.gold_lines(path, encoding=fields.encoding)
         named = replace(
             fields,
             id=fields.id or POSITION,
@@ -43,12 +42,14 @@ class SpiderFormat:
             gold=fields.gold or "query",
             database=fields.database or "db_id",
         )
-        return read_cases(json_table(path), named)
+        loaded = read_cases(json_table(path, encoding=fields.encoding), named)
+        # That the layout has no ids is the format's word, and not the user's.
+        return replace(loaded, stated=fields.id == POSITION)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read prediction lines: what stands before the first tab of each; or predictions in JSON."""
         from assay.cases.json_text import json_table
 
         if path.suffix.lower() != ".json":
-            return lines.predicted_lines(path)
-        return read_predictions(json_table(path), fields)
+            return lines.predicted_lines(path, fields)
+        return read_predictions(json_table(path, encoding=fields.encoding), fields)

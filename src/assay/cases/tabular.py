@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from assay.cases.fields import Field
 from assay.cases.reading import read_cases, read_predictions
 from assay.cases.records import Table
-from assay.model import Case, FieldNames
-from assay.ports import LoadedPredictions
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
 
 
 class _TableFormat:
@@ -23,18 +25,23 @@ class _TableFormat:
         """Whether the file has one of the format's suffixes."""
         return path.suffix.lower() in self.suffixes and not path.is_dir()
 
-    def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = self.table(path)
+        table = self.records(path, fields, ("question", "gold"))
         filled = [place for place, record in enumerate(table.records) if not record.blank]
         self.blank_rows = filled[-1] + 1 - len(filled) if filled else 0
         return read_cases(table, fields)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file. Raises CaseFileError with file, row and column."""
-        return read_predictions(self.table(path), fields)
+        return read_predictions(self.records(path, fields, ("prediction",)), fields)
 
-    def table(self, path: Path) -> Table:
+    def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
+        """The file's records. ``wanted`` are the fields that they must have, which tells sheets apart."""
+        del wanted
+        return self.table(path, fields)
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
         """The file's records. Raises CaseFileError."""
         raise NotImplementedError
 
@@ -45,10 +52,10 @@ class JsonLinesFormat(_TableFormat):
     name = "jsonl"
     suffixes = frozenset({".jsonl", ".ndjson"})
 
-    def table(self, path: Path) -> Table:
+    def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.json_text import json_lines_table
 
-        return json_lines_table(path)
+        return json_lines_table(path, encoding=fields.encoding)
 
 
 class JsonFormat(_TableFormat):
@@ -57,10 +64,10 @@ class JsonFormat(_TableFormat):
     name = "json"
     suffixes = frozenset({".json"})
 
-    def table(self, path: Path) -> Table:
+    def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.json_text import json_table
 
-        return json_table(path)
+        return json_table(path, encoding=fields.encoding)
 
 
 class CsvFormat(_TableFormat):
@@ -69,22 +76,22 @@ class CsvFormat(_TableFormat):
     name = "csv"
     suffixes = frozenset({".csv", ".tsv"})
 
-    def table(self, path: Path) -> Table:
+    def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.delimited import delimited_table
 
-        return delimited_table(path)
+        return delimited_table(path, encoding=fields.encoding)
 
 
 class ExcelFormat(_TableFormat):
-    """The first visible sheet of a workbook, under a header row."""
+    """A sheet of a workbook, under a header row: the one that is named, or the only one with the columns."""
 
     name = "xlsx"
     suffixes = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 
-    def table(self, path: Path) -> Table:
+    def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
         from assay.cases.excel import excel_table
 
-        return excel_table(path)
+        return excel_table(path, fields, wanted)
 
 
 class ParquetFormat(_TableFormat):
@@ -93,9 +100,10 @@ class ParquetFormat(_TableFormat):
     name = "parquet"
     suffixes = frozenset({".parquet", ".pq"})
 
-    def table(self, path: Path) -> Table:
+    def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.parquet import parquet_table
 
+        del fields  # nothing of it concerns a format with types and one table
         return parquet_table(path)
 
 
@@ -105,7 +113,7 @@ class YamlFormat(_TableFormat):
     name = "yaml"
     suffixes = frozenset({".yaml", ".yml"})
 
-    def table(self, path: Path) -> Table:
+    def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.yaml_text import yaml_table
 
-        return yaml_table(path)
+        return yaml_table(path, encoding=fields.encoding)

@@ -1,21 +1,26 @@
-"""Read text files: UTF-8 with or without a byte order mark, any line ends."""
+"""Read text files: UTF-8, what a byte order mark says, or an encoding that the user names; any line ends."""
 
 from __future__ import annotations
 
 import codecs
 from pathlib import Path
 
-from assay.errors import CaseFileError
+from assay.errors import CaseFileError, InputError
 
 HEAD_BYTES = 65_536
 """How much of a file is looked at to tell what it is."""
 
-_OTHER_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    # Before UTF-16, whose mark the little-endian one begins with.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+"""Byte order marks: where a file begins with one, there is nothing to guess."""
+
+_SAY_SO = "name its encoding (--encoding, of predictions --prediction-encoding), or save it as UTF-8"
 
 
 def unreadable(path: Path, error: OSError) -> CaseFileError:
@@ -28,29 +33,57 @@ def empty(path: Path) -> CaseFileError:
     return CaseFileError("is empty: nothing to read; was it written completely?", path=str(path))
 
 
-def read_text(path: Path) -> str:
-    """A file's text, line ends as they are. Raises CaseFileError where it is empty or not UTF-8."""
+def read_text(path: Path, encoding: str | None = None) -> str:
+    """A file's text, line ends as they are.
+
+    ``encoding`` None: what its byte order mark says, else UTF-8. Raises CaseFileError where it is empty, is not in
+    that encoding, or begins with the mark of another; InputError for an encoding that there is not.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
-    for mark, encoding in _OTHER_MARKS:
-        if data.startswith(mark):
-            raise CaseFileError(f"is encoded as {encoding}: save it as UTF-8", path=str(path))
-    data = data.removeprefix(codecs.BOM_UTF8)
+    mark, marked = _mark_of(data)
+    used = _encoding(path, encoding, marked)
+    data = data[len(mark) :]
     if not data or data.isspace():
         raise empty(path)
     try:
-        return data.decode("utf-8")
+        text = data.decode(used)
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        before = data[: error.start].decode(used, "replace")
         raise CaseFileError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8: save the file as UTF-8 (it may be Latin-1 or Windows-1252)",
+            f"byte 0x{data[error.start]:02x} is not {used.upper()}: {_SAY_SO}"
+            + (" (it may be Latin-1 or Windows-1252)" if used == "utf-8" else ""),
             path=str(path),
-            place=f"line {line}, column {column}",
+            place=f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}",
         ) from error
+    if encoding is None and not mark and text.count("\0") * 4 > len(text):
+        raise CaseFileError(
+            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {_SAY_SO}", path=str(path)
+        )
+    return text
+
+
+def _mark_of(data: bytes) -> tuple[bytes, str | None]:
+    return next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", None))
+
+
+def _encoding(path: Path, named: str | None, marked: str | None) -> str:
+    if named is None:
+        return marked or "utf-8"
+    try:
+        known = codecs.lookup(named)
+        "".encode(known.name)
+    except (LookupError, ValueError):
+        raise InputError(
+            f"no encoding of text is called {named!r}: write utf-8, utf-16, latin-1, cp1252 or such"
+        ) from None
+    if marked is not None:
+        if not marked.startswith(known.name.removesuffix("-sig")):
+            raise CaseFileError(f"begins with the mark of {marked.upper()}, and {named} was named", path=str(path))
+        return marked
+    return known.name
 
 
 def lines_of(text: str) -> list[str]:
@@ -62,6 +95,8 @@ def head_of(path: Path) -> str:
     """The start of a file, to tell what it is; empty where it cannot be read. A last broken character is dropped."""
     try:
         with path.open("rb") as file:
-            return file.read(HEAD_BYTES).removeprefix(codecs.BOM_UTF8).decode("utf-8", "ignore")
+            data = file.read(HEAD_BYTES)
     except OSError:
         return ""
+    mark, marked = _mark_of(data)
+    return data[len(mark) :].decode(marked or "utf-8", "ignore")

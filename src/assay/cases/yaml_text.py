@@ -13,14 +13,14 @@ from assay.errors import CaseFileError
 _TAG = "tag:yaml.org,2002:"
 
 
-def yaml_table(path: Path) -> Table:
+def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
     """The records of a YAML file, each with the line on which it begins. Raises CaseFileError with line and column.
 
     Values become texts, numbers, truth values and null as YAML 1.2's core schema has it, dates stay
     text, and a number that would read differently once parsed (``007``, ``1_000``) stays the text
     that it is. Several documents in one file are one list.
     """
-    nodes = nodes_of(path, read_text(path))
+    nodes = nodes_of(path, read_text(path, encoding))
     build = Builder(path, _scalar)
     if len(nodes) == 1:
         return document_table(path, build.value(nodes[0]), _places(nodes[0]))

@@ -98,4 +98,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _say(message: str) -> None:
-    print(f"assay: {message}", file=sys.stderr)
+    from assay.reports.text import visible
+
+    # Names of files, ids and databases are foreign text, and could steer a terminal.
+    print(f"assay: {visible(message)}", file=sys.stderr)

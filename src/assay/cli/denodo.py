@@ -17,6 +17,7 @@ from assay.cli.gates import (
     MustPassOption,
     gathered,
 )
+from assay.cli.inputs import EncodingOption, SheetOption
 from assay.model import FieldNames
 from assay.settings import RunFileSettings
 
@@ -86,6 +87,8 @@ def denodo(  # one parameter an option
     context_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Additional context, sent as custom_instructions.")
     ] = None,
+    sheet: SheetOption = None,
+    encoding: EncodingOption = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
     tag: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
@@ -159,6 +162,8 @@ def denodo(  # one parameter an option
             gold=gold_column,
             difficulty=difficulty_column,
             context=context_column,
+            sheet=sheet,
+            encoding=encoding,
         ),
     )
     run_settings(

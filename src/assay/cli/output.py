@@ -102,8 +102,10 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
     """Name the files."""
     import typer
 
+    from assay.reports.text import visible
+
     for path in written.values():
-        typer.echo(f"wrote {path}", err=on_stderr)
+        typer.echo(visible(f"wrote {path}"), err=on_stderr)
 
 
 def _print(content: bytes) -> None:

@@ -20,6 +20,7 @@ from assay.cli.gates import (
     exit_for,
     gathered,
 )
+from assay.cli.inputs import EncodingOption, SheetOption
 from assay.errors import InputError, Interrupted, UsageError
 from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
@@ -38,7 +39,8 @@ def run(  # one parameter an option
         Path, typer.Argument(metavar="CASES", help="The question set, or a YAML file with all settings of a run.")
     ],
     predictions: Annotated[
-        Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers.")
+        Path | None,
+        typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers. Default: in CASES."),
     ] = None,
     system: Annotated[
         str | None,
@@ -98,17 +100,26 @@ def run(  # one parameter an option
     ] = None,
     prediction_format: Annotated[str | None, typer.Option(metavar="NAME", help="Format of the predictions.")] = None,
     id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the ids ('@position': row numbers).")
+        str | None, typer.Option(metavar="NAME", help="Column of the ids, in both files ('@position': row numbers).")
     ] = None,
     question_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the questions.")] = None,
     gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the gold queries.")] = None,
     db_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the databases' names.")] = None,
     difficulty_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the difficulty.")] = None,
     prediction_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the predicted queries.")
+        str | None, typer.Option(metavar="NAME", help="Column of the predicted queries, or a path as 'a.b[0].sql'.")
     ] = None,
     prediction_id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the predictions' ids.")
+        str | None, typer.Option(metavar="NAME", help="The predictions' ids, if named otherwise than --id-column.")
+    ] = None,
+    ignore_questions: Annotated[
+        bool, typer.Option("--ignore-questions", help="Accept answers that repeat another question than their case's.")
+    ] = False,
+    sheet: SheetOption = None,
+    prediction_sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of the predictions' workbook.")] = None,
+    encoding: EncodingOption = None,
+    prediction_encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the predictions, where they are not UTF-8.")
     ] = None,
     concurrency: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Questions asked at once. [default: 4]")
@@ -218,8 +229,16 @@ def run(  # one parameter an option
             gold=gold_column,
             database=db_column,
             difficulty=difficulty_column,
+            sheet=sheet,
+            encoding=encoding,
         ),
-        prediction_fields=FieldNames(id=prediction_id_column, prediction=prediction_column),
+        prediction_fields=FieldNames(
+            id=prediction_id_column,
+            prediction=prediction_column,
+            sheet=prediction_sheet,
+            encoding=prediction_encoding,
+        ),
+        ignore_questions=ignore_questions or None,
         baseline=baseline,
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
@@ -319,11 +338,8 @@ def run_settings(
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    if settings.cases is None or answers is None or settings.db is None:
-        missing = [
-            option for option, value in (("--predictions or --system", answers), ("--db", settings.db)) if value is None
-        ]
-        raise UsageError(f"{' and '.join(missing)} must be given: see  assay run --help")
+    if settings.cases is None or settings.db is None:
+        raise UsageError("--db must be given: see  assay run --help")
     if settings.columns not in (None, "any", "strict"):
         raise UsageError(f"--columns is {settings.columns!r}: write 'any' or 'strict'")
     folder = None if settings.output is None else Path(settings.output)
@@ -380,4 +396,5 @@ def _files(settings: RunFileSettings) -> FileOptions:
         case_fields=settings.case_fields,
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
+        ignore_questions=bool(settings.ignore_questions),
     )

@@ -61,6 +61,9 @@ def sdmx(  # one parameter an option
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
     ] = False,
+    prediction_id_column: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Key of the answers' ids ('@position': in the cases' order).")
+    ] = None,
     concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Conversations at once.")] = 4,
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Have each conversation N times.")] = 1,
     token: Annotated[
@@ -138,6 +141,7 @@ def sdmx(  # one parameter an option
         tags=tag or (),
         limit=limit,
         allow_unmatched=allow_unmatched,
+        prediction_id=prediction_id_column,
         as_json=as_json,
         quiet=quiet,
         reports={"xlsx": xlsx, "html": html, "md": md, "junit": junit},
@@ -162,6 +166,7 @@ def run_selections(
     tags: Sequence[str] = (),
     limit: int | None = None,
     allow_unmatched: bool = False,
+    prediction_id: str | None = None,
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
@@ -197,6 +202,7 @@ def run_selections(
                 tags=tags,
                 limit=limit,
                 allow_unmatched=allow_unmatched,
+                prediction_id=prediction_id,
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from assay.model.failure import Blame, Failure, FailureKind, Stage
     from assay.model.field_names import FieldNames
     from assay.model.gate import GateResult, Gates
+    from assay.model.joining import ColumnUse, JoinedBy, Joining
     from assay.model.leniency import STRICT, Leniency
     from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
@@ -95,6 +96,7 @@ __all__ = [
     "ChangedCase",
     "ColumnRule",
     "ColumnSchema",
+    "ColumnUse",
     "Comparison",
     "ComparisonOptions",
     "Count",
@@ -122,6 +124,8 @@ __all__ = [
     "GroupDiff",
     "HierarchyEquivalence",
     "HistoryPoint",
+    "JoinedBy",
+    "Joining",
     "JudgedTerm",
     "Leaderboard",
     "Leniency",
@@ -175,20 +179,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    *(
-        "secret",
-        "database",
-        "failure",
-        "field_names",
-        "gate",
-        "usage",
-        "result",
-        "schema",
-        "verdict",
-        "leniency",
-        "comparison",
-    ),
-    *("selection", "case", "evidence", "diff"),
+    *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
+    *("leniency", "comparison", "selection", "case", "evidence", "diff"),
 )
 """What costs little comes first: a name is looked for in their order."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -15,6 +17,15 @@ _SECRET_PARAMETER = re.compile(
     r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?))=(?P<value>[^&;\s]*)",
     re.IGNORECASE,
 )
+
+_PLACE = "{db_id}"
+_FILE_URL = re.compile(r"^(?:[^:]+:///|(?:sqlite|duckdb):)", re.IGNORECASE)
+"""A URL without a host: what follows is a file."""
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+_OF_URLS = frozenset("?#@&=;")
+"""What begins or separates other parts of a server's URL."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""All that a name may consist of where it becomes a host, a user or a parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -47,12 +58,20 @@ class DatabaseUrl:
         return "{db_id}" in self.text
 
     def render(self, db_id: str | None) -> DatabaseUrl:
-        """The URL of one database. Raises InputError where a template meets a case without a database."""
+        """The URL of one database.
+
+        Raises InputError where a template meets a case without a database, and for a name that would lead to
+        anything but an entry of the template's folder or server: the name comes from a file, and is no path.
+        """
         if not self.is_template:
             return self
         if db_id is None:
             raise InputError(f"{self} needs a db_id for each case, and this case has none")
-        return DatabaseUrl(text=self.text.replace("{db_id}", quote(db_id, safe=" ._-")))
+        _check_name(db_id, self.text, str(self))
+        filled = DatabaseUrl(text=self.text.replace(_PLACE, quote(db_id, safe=" ._-")))
+        if _FILE_URL.match(self.text):
+            _check_inside(self.path, filled.path, db_id)
+        return filled
 
     @property
     def path(self) -> str:
@@ -73,6 +92,52 @@ class DatabaseUrl:
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
+
+
+def filled_path(template: str, db_id: str) -> str:
+    """A path with ``{db_id}`` filled in. Raises InputError for a name that leads out of the template's folder."""
+    _check_name(db_id, f"file:///{template}", template)
+    path = template.replace(_PLACE, quote(db_id, safe=" ._-"))
+    _check_inside(template, path, db_id)
+    return path
+
+
+def _check_name(db_id: str, template: str, shown: str) -> None:
+    """Raise for a name that is more than a name, wherever in the template it goes."""
+    if not db_id.strip(" ."):
+        why = "is no name"
+    elif any(sign in db_id for sign in "/\\:"):
+        why = "holds a separator of paths"
+    elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in db_id):
+        why = "holds a character that no name has"
+    elif _ENCODED.search(db_id):
+        why = "holds an encoded character"
+    elif not _FILE_URL.match(template) and _OF_URLS.intersection(db_id):
+        why = "holds a sign that separates parts of a URL"
+    elif _beside_path(template) and not _PLAIN_NAME.fullmatch(db_id):
+        why = "goes into a host, user or parameter, where only letters, digits, _ and - may stand"
+    else:
+        return
+    raise InputError(f"the db_id {db_id!r} {why}: it must name one database of {shown} and lead nowhere else")
+
+
+def _beside_path(template: str) -> bool:
+    """Whether the name goes anywhere in a URL but into its path."""
+    address, _, query = template.partition("?")
+    scheme, _, rest = address.partition(":")
+    authority = rest.removeprefix("//").partition("/")[0] if rest.startswith("//") else ""
+    return any(_PLACE in part for part in (scheme, authority, query))
+
+
+def _check_inside(template: str, path: str, db_id: str) -> None:
+    """Raise where a file, its links followed, is not within the folder that the template has before the name."""
+    folder = os.path.realpath(os.path.dirname(template.partition(_PLACE)[0]) or ".")
+    real = os.path.realpath(path)
+    if os.path.commonpath([folder, real]) != folder:
+        raise InputError(
+            f"the db_id {db_id!r} leads through a link out of the folder {folder!r}, to {real!r}: "
+            "put the database there, or name its own folder in the URL"
+        )
 
 
 def _masked(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
 from assay.model.gate import GateResult
+from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
@@ -315,6 +316,8 @@ class Provenance:
     """Rows of the question set without any content: skipped."""
     unmatched_predictions: tuple[str, ...] = ()
     """Ids of predictions that fit no case."""
+    joining: Joining | None = None
+    """How answers came to their questions; None where a live system was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

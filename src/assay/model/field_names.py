@@ -1,4 +1,4 @@
-"""How the columns of a file are called."""
+"""How a file is to be read: which column holds what, and where in the file and how it is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldNames:
-    """The names of a file's columns or keys, where they are not among the known aliases. None: an alias."""
+    """The names of a file's columns or keys, where they are not among the known aliases. None: an alias.
+
+    A name that no column has may be a path into nested values: ``predictions.pipeA.sql``, ``runs[0].sql``.
+    """
 
     id: str | None = None
     question: str | None = None
@@ -17,3 +20,9 @@ class FieldNames:
     tags: str | None = None
     context: str | None = None
     prediction: str | None = None
+    shared_id: str | None = None
+    """The id's column in the other file: it is the id here, too, where this file has it and ``id`` is None."""
+    sheet: str | None = None
+    """Of a workbook. None: the only one that has the columns."""
+    encoding: str | None = None
+    """Of a text file. None: what its byte order mark says, else UTF-8."""

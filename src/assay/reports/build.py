@@ -10,6 +10,7 @@ from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports import meanings, selection_build
 from assay.reports.caseview import case_view, rows_and_time
 from assay.reports.gates import gate_rows
+from assay.reports.joined import all_gold, joined_text, joining_notes
 from assay.reports.repeats import answer_name, repeats_view
 from assay.reports.text import clipped, distinct, interval, number, one_line, percent, plural, seconds, visible, words
 from assay.reports.times import time_rows, usage_facts, usage_rows
@@ -86,14 +87,16 @@ class _Builder:
             headline_metric=one_line(self.headline_metric),
             headline_name=_HEADLINE_NAMES.get(self.headline_metric, one_line(self.headline_metric)),
             headline=headline,
-            tally=f"{self.tally(headline)}{self.leniency}",
+            tally=f"{' · '.join(filter(None, (self.tally(headline), self.caution())))}{self.leniency}",
             lenient=self.leniency,
+            caution=self.caution(),
             cases_count=numbers.cases,
             correct=numbers.correct,
             incorrect=numbers.incorrect,
             unscored=numbers.unscored,
             unanswered=numbers.unanswered,
             confidence=f"{headline.rate.confidence * 100:g} %",
+            joined=self.joined(),
             notes=tuple(self.notes()),
             metrics=tuple(
                 MetricRow(
@@ -144,6 +147,10 @@ class _Builder:
         link = self.answers[item.case.id, item.prediction.repeat]
         return selection_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
 
+    def joined(self) -> str:
+        joining = self.run.provenance.joining
+        return "" if joining is None else visible(joined_text(joining))
+
     def title(self) -> str:
         settings = self.run.settings
         return one_line(
@@ -188,6 +195,9 @@ class _Builder:
             verb = "is" if needing == 1 else "are"
             yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, they would be wrong."
 
+    def caution(self) -> str:
+        return "every answer is gold's text to the letter" if all_gold(self.run) else ""
+
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
         yield from self.lenient_notes()
@@ -209,6 +219,7 @@ class _Builder:
             said = "both results are empty or computed over no rows, which says little"
             yield f"In {plural(vacuous, 'case')} {said}.{rest}"
         yield from self.open_gold_notes()
+        yield from joining_notes(provenance.joining)
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
             yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."
@@ -385,6 +396,7 @@ class _Builder:
         entries = (
             ("Cases", settings.cases),
             ("Predictions", settings.predictions),
+            ("Joined", self.joined()),
             *(of_selections if self.of_selections else of_queries),
             ("Asked", "" if self.repeats is None else f"each question {self.repeats.asked:,} times"),
             *usage_facts(self.numbers, len(self.run.evidence)),

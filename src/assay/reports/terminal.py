@@ -133,6 +133,7 @@ def _headline(view: RunView, width: int) -> RenderableType:
     parts: list[RenderableType] = [line, _bar(figure, max(10, min(width, 100) - 6))]
     parts += [Text(view.outcomes_beside)] if view.outcomes_beside else []
     parts += _lines([_beside(view, named) for named in view.beside], max(20, min(width, 100) - 6), right=(1,))
+    parts += [Text(f"joined {view.joined}", style="dim")] if view.joined else []
     if view.notes:
         parts += [Text(), notes]
     return Panel(

@@ -324,6 +324,10 @@ class RunView:
     """What the run declares to be no mistake, as the tally ends: `` · lenient: duplicates ignored``."""
     gates: tuple[GateRow, ...] = ()
     """What was demanded of the run, in the order in which it was."""
+    joined: str = ""
+    """How answers from a file came to their questions, and which column was taken for what."""
+    caution: str = ""
+    """What stands in the headline itself, since without it the number would mislead; in ``tally``, too."""
 
     @property
     def gates_passed(self) -> str:

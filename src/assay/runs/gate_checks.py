@@ -11,6 +11,7 @@ from typing import Final
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.gate import HEADLINE
+from assay.runs.difficulties import difficulty_key
 from assay.runs.headline import QUERY_HEADLINE, SELECTION_HEADLINE
 
 HIGHEST: Final[Mapping[str, float]] = {
@@ -138,8 +139,10 @@ def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
 
 
 def fits(selector: str, case: Case) -> bool:
-    """Whether a case is one of those that a selector means. Names are compared exactly."""
+    """Whether a case is one of those that a selector means. Names are compared exactly, but for difficulties."""
     kind, name = _selector(selector)
+    if kind == "difficulty" and case.difficulty is not None:
+        return difficulty_key(name) == difficulty_key(case.difficulty)
     return name in _names(kind, case)
 
 

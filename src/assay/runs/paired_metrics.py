@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.model import DiffSettings, GroupDiff, MetricDiff, PairedTest
 from assay.runs.aggregate import difficulty_rank
+from assay.runs.difficulties import spelled_once
 from assay.runs.records import CaseRecord, RunRecords
 from assay.stats import (
     cases_needed,
@@ -80,7 +81,7 @@ def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: Diff
 
     databases = database_numbers([new.content.database for _, new in pairs])
     kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
-        ("difficulty", [(new.difficulty,) for _, new in pairs]),
+        ("difficulty", [(name,) for name in spelled_once(new.difficulty for _, new in pairs)]),
         ("database", [(new.content.database,) for _, new in pairs]),
         ("tag", [tuple(dict.fromkeys(new.tags)) or (None,) for _, new in pairs]),
     )

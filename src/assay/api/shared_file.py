@@ -1,0 +1,81 @@
+"""Questions and predictions in one file: whether it is one, and whether it truly holds both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from assay.cases import POSITION
+from assay.cases.fields import BOTH_SIDES, normal
+from assay.errors import InputError, UsageError
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
+
+
+def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
+    """Whether both sides are one file, or one sheet of it: by its path, its links, or byte by byte."""
+    if predictions is None:
+        if not isinstance(cases, (str, PathLike)):
+            raise UsageError("no predictions are given, and the cases are no file that could hold them")
+        return True
+    if not (isinstance(cases, (str, PathLike)) and isinstance(predictions, (str, PathLike))):
+        return cases is predictions
+    if not one_sheet:
+        return False
+    first, second = Path(cases), Path(predictions)
+    try:
+        if first.is_dir() or second.is_dir():
+            return first.samefile(second)
+        return first.samefile(second) or (
+            first.stat().st_size == second.stat().st_size and first.read_bytes() == second.read_bytes()
+        )
+    except OSError:
+        return False  # one of them is not there, which its reader says
+
+
+def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) -> FieldNames:
+    """How predictions are read, with what ``other``, the questions' names, say of both files."""
+    fields = replace(own, shared_id=None if other.id == POSITION else other.id)
+    if not shared:
+        return fields
+    return replace(
+        fields,
+        id=own.id or (POSITION if other.id == POSITION else None),
+        sheet=own.sheet or other.sheet,
+        encoding=own.encoding or other.encoding,
+    )
+
+
+def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredictions, fields: FieldNames) -> None:
+    """Raise where one file is to hold both sides, and what was taken for its predictions is gold or may be."""
+    taken = {use.column for use in loaded.columns if use.field == "prediction"}
+    golds = {use.column for use in questions.columns if use.field == "gold"}
+    if taken & golds or (not (taken and golds) and _all_golds(questions, loaded)):
+        what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "what it holds"
+        raise InputError(
+            f"{name}: is the question set, and {what} is its gold, which cannot be the prediction, too: "
+            "name the predictions' file (--predictions), or the column of the predicted queries in this one "
+            "(--prediction-column)"
+        )
+    doubtful = {column for column in taken if normal(column) in (*BOTH_SIDES, "answer")}
+    plain_gold = not any(normal(column) in BOTH_SIDES for column in golds)
+    if fields.prediction is None and doubtful and not (plain_gold and doubtful <= _queries(taken)):
+        raise InputError(
+            f'{name}: holds no column that is plainly the prediction; is it "{sorted(doubtful)[0]}"? '
+            "Name it (--prediction-column), or the predictions' file (--predictions)"
+        )
+
+
+def _queries(columns: Iterable[str]) -> set[str]:
+    return {column for column in columns if normal(column) in BOTH_SIDES}
+
+
+def _all_golds(questions: LoadedCases, loaded: LoadedPredictions) -> bool:
+    """Whether every prediction is a gold of the case in its place, to the letter; selections are not read here."""
+    pairs = list(zip(questions.cases, loaded.predictions, strict=False))
+    if any(case.turns for case in questions.cases):
+        return True  # a file of conversations with targets has the shape of answers, too
+    return all(one.query in case.golds for case, one in pairs)

@@ -1,0 +1,128 @@
+"""Which columns may hold the ids, where none has a name that says so."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.cases.fields import ALIASES, normal
+from assay.cases.values import UnusableValue, is_absent, name_of
+from assay.ports import Column, LoadedCases, LoadedPredictions
+
+QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
+"""Names under which a prediction repeats its question; a prompt is more than that."""
+DATABASES = frozenset({"dbid", "databaseid"})
+"""Names under which it repeats the database's name; others may hold a path or a URL."""
+_LONGEST = 200
+"""Characters of an id: longer texts are prompts and answers."""
+_NUMBER = re.compile(r"([+-]?)0*(\d+)(?:\.0+)?")
+_SOUNDS_LIKE_ID = re.compile(r"(?:id|ids|no|nr|num|number|key|case|index|idx|ref|test|item|uuid|guid|unnamed:0)$")
+
+_WORD = re.compile(r"[\w.:#/-]{1,64}")
+_FRACTION = re.compile(r"-?\d*\.\d+")
+_MEASURE = re.compile(
+    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows?$|ms$"
+)
+"""What is counted or measured of an answer differs from row to row without naming it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A column that may be the predictions' id."""
+
+    option: str
+    """What to write on the command line to have it so."""
+    why: str
+    in_order: bool
+    """Whether joining by it is the same as joining by position."""
+
+
+def loose_id(text: str) -> str:
+    """An id without what a spreadsheet changes: letter case, blanks, leading zeros, ``.0``."""
+    plain = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    number = _NUMBER.fullmatch(plain)
+    return f"{number[1].replace('+', '')}{number[2]}" if number else plain
+
+
+def same_name(first: str, second: str) -> bool:
+    """Whether two columns are called the same."""
+    return normal(first) == normal(second)
+
+
+def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Candidate]:
+    """The columns of predictions whose values tell rows apart and are found among the questions, or may be ids yet.
+
+    Those that hold the same ids come first. The others are called like an id, or hold a number or word of its own in
+    each row: what they refer to is not in the questions, and so nobody can tell that the rows are in their order.
+    """
+    own = {loose_id(case.id) for case in questions.cases} if not questions.by_position else set()
+    beside = [(column.name, ids) for column in questions.beside if (ids := ids_in(column)) is not None]
+    certain: list[Candidate] = []
+    by_name: list[Candidate] = []
+    for column in loaded.beside:
+        ids = ids_in(column)
+        if ids is None or normal(column.name) in QUESTIONS | DATABASES:
+            continue
+        found = _found(column.name, ids, own, beside, len(questions.cases))
+        certain += found
+        if not found and (_SOUNDS_LIKE_ID.search(normal(column.name)) or _labels_rows(column.name, ids)):
+            why = "its values tell the rows apart"
+            by_name.append(Candidate(option=f'--prediction-id-column "{column.name}"', why=why, in_order=False))
+    return certain + by_name
+
+
+def _labels_rows(name: str, ids: Sequence[str]) -> bool:
+    """Whether whole numbers or single words tell rows apart, and by their name do not measure anything."""
+    return (
+        len(ids) > 1
+        and not _MEASURE.search(normal(name))
+        and all(_WORD.fullmatch(one) and not _FRACTION.fullmatch(one) for one in ids)
+    )
+
+
+def _found(
+    name: str, ids: Sequence[str], own: set[str], beside: Sequence[tuple[str, Sequence[str]]], count: int
+) -> list[Candidate]:
+    """The column as an id: of the questions' own, of a column of theirs, or of their row numbers."""
+    half = len(ids) / 2
+    option = f'--prediction-id-column "{name}"'
+    if own and len(own.intersection(ids)) >= half:
+        return [Candidate(option=option, why="its values are the questions' ids", in_order=False)]
+    found = []
+    # A column of the same name first.
+    for other, values in sorted(beside, key=lambda one: not same_name(one[0], name)):
+        if len(set(values).intersection(ids)) >= half:
+            same = same_name(other, name) and other == name
+            found.append(
+                Candidate(
+                    option=f'--id-column "{name}"' if same else f'--id-column "{other}" {option}',
+                    why="both files have its values" if same else "both hold the same values",
+                    in_order=list(values) == list(ids),
+                )
+            )
+    rows = [str(number) for number in range(count)]
+    if not found and set(ids) in (set(rows), {str(number + 1) for number in range(count)}):
+        in_order = ids in (rows, [str(number + 1) for number in range(count)])
+        found.append(Candidate(option=option, why="its values number the rows", in_order=in_order))
+    return found
+
+
+def ids_in(column: Column) -> list[str] | None:
+    """The column's values as ids; None where one is missing or long, or two are the same."""
+    ids: dict[str, None] = {}
+    for value in column.values:
+        if is_absent(value) or isinstance(value, (bool, dict, list, tuple)):
+            return None
+        try:
+            text = name_of(value, "")
+        except UnusableValue:
+            return None
+        if text is None or len(text) > _LONGEST:
+            return None
+        loose = loose_id(text)
+        if loose in ids:
+            return None
+        ids[loose] = None
+    return list(ids)

@@ -1,0 +1,90 @@
+"""Columns by path: ``predictions.pipeA.sql``, ``runs[0].sql``, ``models["gpt-4.1"].sql``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from assay.cases.records import Table
+from assay.errors import CaseFileError
+
+_INDEX = re.compile(r"\[(\d{1,9})\]|(\d{1,9})(?=[.\[]|$)")
+_QUOTED = re.compile(r"""\[(["'])(.*?)\1\]""")
+_DEEPEST = 20
+_SHOWN = 12
+
+_Chain = tuple[str | int, ...]
+
+
+def with_path(table: Table, name: str) -> Table:
+    """The table with a column of that name, its values taken from within others where the name is a path.
+
+    The table as it is where it has such a column, or where no record has anything there. A key may hold dots;
+    raises CaseFileError where the path then reads in more than one way.
+    """
+    if name in table.columns:
+        return table
+    found = [dict(_ways(record.values, name, ())) for record in table.records]
+    chains = list(dict.fromkeys(chain for ways in found for chain in ways))
+    if not chains:
+        return table
+    if len(chains) > 1:
+        ways = " and ".join(" → ".join(map(repr, chain)) for chain in chains[:3])
+        raise CaseFileError(
+            f'the path "{name}" reads in more than one way, as {ways}: write a key that holds a dot as ["key"]',
+            path=str(table.path),
+        )
+    records = tuple(
+        replace(record, values={**record.values, name: ways.get(chains[0])})
+        for record, ways in zip(table.records, found, strict=True)
+    )
+    return replace(table, records=records, columns=(*table.columns, name))
+
+
+def paths_within(table: Table) -> tuple[str, ...]:
+    """Paths to the texts that stand within the columns of the first records, for messages."""
+    found: dict[str, None] = {}
+    for record in table.records[:3]:
+        for column, value in record.values.items():
+            if isinstance(value, (dict, list, tuple)):
+                for path in _texts(value, column, 0):
+                    found[path] = None
+                    if len(found) >= _SHOWN:
+                        return tuple(found)
+    return tuple(found)
+
+
+def _ways(value: object, rest: str, chain: _Chain) -> Iterator[tuple[_Chain, object]]:
+    """Every way in which ``rest`` leads into a value, with what is there."""
+    if not rest:
+        yield chain, value
+    elif len(chain) >= _DEEPEST:
+        return
+    elif isinstance(value, Mapping):
+        quoted = _QUOTED.match(rest)
+        if quoted and quoted[2] in value:
+            yield from _ways(value[quoted[2]], rest[quoted.end() :].removeprefix("."), (*chain, quoted[2]))
+        for key, entry in value.items():
+            if not isinstance(key, str) or not key or not rest.startswith(key):
+                continue
+            further = rest[len(key) :]
+            if not further or (further[0] in ".[" and len(further) > 1):
+                yield from _ways(entry, further.removeprefix("."), (*chain, key))
+    elif isinstance(value, (list, tuple)):
+        index = _INDEX.match(rest)
+        if index and (place := int(index[1] or index[2])) < len(value):
+            yield from _ways(value[place], rest[index.end() :].removeprefix("."), (*chain, place))
+
+
+def _texts(value: object, path: str, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield path
+    elif depth < _DEEPEST and isinstance(value, Mapping):
+        for key, entry in value.items():
+            plain = str(key)
+            step = f'["{plain}"]' if "." in plain or "[" in plain else f".{plain}"
+            yield from _texts(entry, path + step, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for place, entry in enumerate(value[:3]):
+            yield from _texts(entry, f"{path}[{place}]", depth + 1)

@@ -1,0 +1,133 @@
+"""Read the sheets of a workbook in a process of its own, under limits of memory and time.
+
+A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which
+a reader makes room up to there and ends the process where there is none. So it is read by this very file, run
+as a program that imports nothing of Assay's; what it read comes back on its standard output.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_MEMORY_BYTES = 2 << 30
+_CPU_S = 60
+_WALL_S = 180.0
+_INFLATED_BYTES = 512 << 20
+
+Cells = list[list[Any]]
+
+
+class UnreadableWorkbook(Exception):
+    """The workbook cannot be read; says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """One sheet: its rows from ``first_row`` and ``first_column`` on, both counted from 0."""
+
+    name: str
+    visible: bool
+    rows: Cells
+    first_row: int
+    first_column: int
+    merged: tuple[tuple[int, int, int, int], ...]
+    """Merged cells as first row, first column, last row, last column of the sheet."""
+
+
+def read_sheets(path: Path) -> list[Sheet]:
+    """The worksheets of a workbook that hold anything, hidden ones too. Raises UnreadableWorkbook."""
+    _check_size(path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", os.path.abspath(__file__), os.path.abspath(path)],
+            capture_output=True,
+            env=environment,
+            timeout=_WALL_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_large() from None
+    if done.returncode != 0 or not done.stdout:
+        raise _too_large()
+    # Written by our own program: a pickle of lists, texts, numbers and dates.
+    read = pickle.loads(done.stdout)
+    if isinstance(read, str):
+        raise UnreadableWorkbook(f"is no Excel file that can be read ({read}): save it as .xlsx, or give its format")
+    return [
+        Sheet(name=name, visible=visible, rows=rows, first_row=row, first_column=column, merged=merged)
+        for name, visible, rows, row, column, merged in read
+    ]
+
+
+def _check_size(path: Path) -> None:
+    """Raise where the archive itself says that it is too large. Where it lies, the limits hold."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return  # .xls is no archive; of a broken one the reader says more
+    if size > _INFLATED_BYTES:
+        raise UnreadableWorkbook(
+            f"holds {size >> 20:,} MiB once it is unpacked, and at most {_INFLATED_BYTES >> 20} MiB are read: "
+            "save the sheet alone, or as CSV"
+        )
+
+
+def _too_large() -> UnreadableWorkbook:
+    return UnreadableWorkbook(
+        f"cannot be read within {_MEMORY_BYTES >> 30} GiB of memory and {_CPU_S} seconds: a cell far below or to the "
+        "right of the others takes room for all between (Ctrl+End shows the last one). Delete what is around the "
+        "table, or save the sheet as CSV"
+    )
+
+
+def _limit_own_process() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _read(path: str) -> list[tuple[Any, ...]] | str:
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+
+    sheets: list[tuple[Any, ...]] = []
+    try:
+        with CalamineWorkbook.from_path(path) as workbook:
+            for about in workbook.sheets_metadata:
+                if about.typ is not SheetTypeEnum.WorkSheet:
+                    continue
+                sheet = workbook.get_sheet_by_name(about.name)
+                rows = sheet.to_python(skip_empty_area=True)
+                while rows and all(_is_empty(cell) for cell in rows[-1]):
+                    rows.pop()
+                if rows:
+                    row, column = sheet.start or (0, 0)
+                    merged = tuple((*start, *end) for start, end in sheet.merged_cell_ranges or ())
+                    visible = about.visible is SheetVisibleEnum.Visible
+                    sheets.append((about.name, visible, rows, row, column, merged))
+    except CalamineError as error:
+        return str(error)
+    return sheets
+
+
+def _is_empty(cell: object) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+if __name__ == "__main__":
+    _limit_own_process()
+    read_here = _read(sys.argv[1])
+    sys.stdout.buffer.write(pickle.dumps(read_here, protocol=pickle.HIGHEST_PROTOCOL))

@@ -1,0 +1,14 @@
+"""The options that say how a file of questions is read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+SheetOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a workbook. Default: the only one with the columns.")
+]
+EncodingOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8, such as cp1252.")
+]

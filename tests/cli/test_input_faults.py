@@ -1,0 +1,190 @@
+"""Each row of docs/input-faults.md: files that have the fault, the command, and what it says and ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "input-faults.md"
+ROW = re.compile(r"^\| (?P<given>.+?) \| `(?P<printed>.+)` \| (?P<status>\d) \|$", re.MULTILINE)
+
+Q = {"a": "how many?", "b": "which?"}
+GOLD = {"a": "SELECT count(*) FROM t", "b": "SELECT a FROM t"}
+Rows = list[dict[str, object]]
+
+
+def questions(name: str | None = "id", gold: str = "gold_sql", **more: object) -> Rows:
+    return [
+        {**({name: key} if name else {}), "question": Q[key], gold: GOLD[key], "db_id": "shop", **more} for key in Q
+    ]
+
+
+def answers(name: str | None = "id", keys: str = "ba", column: str = "predicted_sql", **more: object) -> Rows:
+    return [{**({name: key} if name else {}), column: f"{GOLD[key]} LIMIT 9", **more} for key in keys]
+
+
+def lines(rows: Rows) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def book(*sheets: str, merged: bool = False, far: bool = False) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        with xlsxwriter.Workbook(path) as workbook:
+            for name in sheets:
+                sheet = workbook.add_worksheet(name)
+                sheet.write_row(0, 0, ["id", "question", "gold_sql", "db_id"])
+                for row, case in enumerate(questions(), start=1):
+                    sheet.write_row(row, 0, [str(value) for value in case.values()])
+                if merged:
+                    sheet.merge_range(2, 1, 2, 2, "both")
+                if far:
+                    sheet.write(1_048_575, 16_383, "x")
+
+    return write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Files by name, as rows, bytes or what writes them; and options beside the usual ones."""
+
+    files: Mapping[str, Rows | bytes | Callable[[Path], None]] = field(default_factory=dict)
+    cases: str = "cases.jsonl"
+    predictions: str | None = "predictions.jsonl"
+    options: tuple[str, ...] = ()
+
+
+NESTED: Rows = [{**row, "predictions": {"pipeA": {"sql": "SELECT 9"}}} for row in questions(gold="sql")]
+TWO = {"cases.xlsx": book("A", "B")}
+CP1252 = {"cases.csv": "id,question,gold_sql,db_id\na,café?,SELECT 1,shop\nb,x,SELECT 2,shop\n".encode("cp1252")}
+MIXED: Rows = [{**row, "question": Q["b" if row["id"] == "a" else "a"]} for row in answers(keys="ab")]
+BOTH_NR = {"cases.jsonl": questions("nr"), "predictions.jsonl": answers("nr")}
+NO_IDS = {"cases.jsonl": questions(None), "predictions.jsonl": answers(None, keys="ab")}
+
+
+def in_database(name: str) -> Fault:
+    return Fault(files={"cases.jsonl": [{**row, "db_id": name} for row in questions()]})
+
+
+FAULTS: Mapping[str, Fault] = {
+    "predictions whose id has a name that is not known": Fault(files={"predictions.jsonl": answers("question_no")}),
+    "ids in both files under one name that is not known": Fault(files=BOTH_NR),
+    "the same, with `--id-column nr`": Fault(files=BOTH_NR),
+    "questions with ids, predictions without": Fault(files={"predictions.jsonl": answers(None)}),
+    "the same, with `--prediction-id-column @position`": Fault(files={"predictions.jsonl": answers(None)}),
+    "neither with ids, as many of both": Fault(files=NO_IDS),
+    "neither with ids, and too few predictions": Fault(files={**NO_IDS, "predictions.jsonl": answers(None, keys="a")}),
+    "neither with ids, and row labels in another order": Fault(
+        files={"cases.jsonl": questions(None), "predictions.csv": b",predicted_sql\n1,SELECT 1\n0,SELECT 2\n"},
+        predictions="predictions.csv",
+    ),
+    "questions without ids, predictions with ids that may count from 1": Fault(
+        files={"cases.jsonl": questions(None), "predictions.jsonl": [{"id": 1, "sql": "SELECT 1"}]}
+    ),
+    "predictions without ids that repeat their questions": Fault(
+        files={"predictions.jsonl": [{"question": Q[key], "sql": GOLD[key]} for key in "ba"]}
+    ),
+    "a prediction that repeats another question": Fault(files={"predictions.jsonl": MIXED}),
+    "the same, with `--ignore-questions`": Fault(files={"predictions.jsonl": MIXED}),
+    "a prediction that fits no case": Fault(files={"predictions.jsonl": [*answers(), {"id": "z", "sql": "x"}]}),
+    "ids of which none fits": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
+    "an id twice": Fault(files={"predictions.jsonl": answers(keys="aa")}),
+    "a key and an id that differ": Fault(
+        files={"predictions.json": json.dumps({"x": {"id": "a", "sql": "SELECT 1"}}).encode()},
+        predictions="predictions.json",
+    ),
+    "a question file as its own predictions": Fault(
+        files={"cases.jsonl": questions(gold="sql")}, predictions="cases.jsonl"
+    ),
+    "a question file without predictions alone": Fault(predictions=None),
+    "gold as `sql` beside nested predictions": Fault(files={"cases.jsonl": NESTED}, predictions="cases.jsonl"),
+    "the same, with `--prediction-column predictions.pipeA.sql`": Fault(
+        files={"cases.jsonl": NESTED}, predictions=None
+    ),
+    "questions, gold and predictions in one file": Fault(
+        files={"cases.jsonl": questions(predicted_sql="SELECT 1")}, predictions=None
+    ),
+    "a path that leads nowhere": Fault(
+        files={"cases.jsonl": NESTED},
+        predictions=None,
+        options=("--prediction-column", "predictions.pipeA.sqll"),
+    ),
+    "predictions that are gold to the letter": Fault(
+        files={"predictions.jsonl": [{"id": key, "sql": GOLD[key]} for key in "ab"]}
+    ),
+    "a workbook with two sheets of questions": Fault(files=TWO, cases="cases.xlsx"),
+    "the same, with `--sheet A`": Fault(files=TWO, cases="cases.xlsx"),
+    "a sheet that there is not": Fault(files=TWO, cases="cases.xlsx", options=("--sheet", "C")),
+    "cells merged over two columns": Fault(files={"cases.xlsx": book("A", merged=True)}, cases="cases.xlsx"),
+    "a workbook with a cell in the last row and column": Fault(
+        files={"cases.xlsx": book("A", far=True)}, cases="cases.xlsx"
+    ),
+    "a text in Windows-1252": Fault(files=CP1252, cases="cases.csv"),
+    "the same, with `--encoding cp1252`": Fault(files=CP1252, cases="cases.csv"),
+    "UTF-16 without a byte order mark": Fault(files={"cases.jsonl": lines(questions()).decode().encode("utf-16-le")}),
+    "an encoding that there is not": Fault(options=("--encoding", "utf-99")),
+    "JSON of 100,000 levels": Fault(files={"cases.jsonl": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}),
+    "YAML of 1,000 brackets": Fault(files={"cases.yaml": b"[" * 1_000 + b"]" * 1_000}, cases="cases.yaml"),
+    "an empty file": Fault(files={"predictions.jsonl": b""}),
+    "a file that is not there": Fault(predictions="nowhere.jsonl"),
+    "broken JSON": Fault(files={"predictions.jsonl": b'{"id": "a", '}),
+    "an id with an escape sequence, twice": Fault(
+        files={"cases.jsonl": [{**row, "id": "\x1b[31ma"} for row in questions()]}
+    ),
+    "a db_id with `..`": in_database("../dbs/shop"),
+    "an absolute path as db_id": in_database("/etc/passwd"),
+    "an encoded db_id": in_database("%2e%2e"),
+    "a db_id that is a link out of the folder": in_database("link"),
+    "a db_id without a database": in_database("shopp"),
+}
+
+
+def rows_of_the_page() -> list[tuple[str, str, int]]:
+    found = ROW.finditer(PAGE.read_text(encoding="utf-8"))
+    return [(row["given"], row["printed"], int(row["status"])) for row in found]
+
+
+def test_the_page_and_the_faults_are_the_same() -> None:
+    assert [given for given, _, _ in rows_of_the_page()] == list(FAULTS)
+
+
+@pytest.mark.parametrize(("given", "printed", "status"), rows_of_the_page(), ids=lambda value: str(value)[:60])
+def test_what_is_printed_and_the_exit_status(
+    tmp_path: Path, make_sqlite: Callable[..., Path], given: str, printed: str, status: int
+) -> None:
+    make_sqlite("CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1), (2);", "dbs/shop.sqlite")
+    make_sqlite("CREATE TABLE t(a INTEGER);", "link.sqlite")
+    (tmp_path / "dbs" / "link.sqlite").symlink_to(tmp_path / "link.sqlite")
+    fault = FAULTS[given]
+    for name, content in {"cases.jsonl": questions(), "predictions.jsonl": answers(), **fault.files}.items():
+        if callable(content):
+            content(tmp_path / name)
+        else:
+            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else lines(content))
+    before = {path.name for path in tmp_path.iterdir()}
+    option = re.search(r"with `(.+)`", given)
+    command = [
+        *(sys.executable, "-m", "assay", "run", fault.cases, "--db", "sqlite:///dbs/{db_id}.sqlite", "-o", "run"),
+        *(["-p", fault.predictions] if fault.predictions else []),
+        *fault.options,
+        *(option[1].split() if option else []),
+    ]
+    plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "300", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=plain, timeout=120, check=False
+    )
+    assert done.returncode == status, done.stderr
+    said = done.stdout if status == 0 else done.stderr
+    assert re.search(re.escape(printed).replace("…", ".*"), said), said
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    if status == 2:
+        assert {path.name for path in tmp_path.iterdir()} == before
