@@ -354,6 +354,8 @@ def run_settings(
     except KeyboardInterrupt:
         if folder is None:
             raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+        if not folder.exists():
+            raise Interrupted("interrupted before anything was finished: nothing was kept") from None
         raise Interrupted(f"interrupted; finished cases are in {folder}: run the same command again to go on") from None
     except OSError as error:
         raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error

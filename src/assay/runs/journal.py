@@ -55,6 +55,12 @@ class Journal:
     def append(self, digest: str, content: bytes) -> None:
         """Write one finished case. Raises RunError where the disk does not take it."""
         line = line_of(digest, content, _CONTENTS[self.path.name])
+        if os.fstat(self._descriptor).st_nlink == 0:
+            # The disk would take it, and nobody could ever read it.
+            raise RunError(
+                f"{self.path}: was removed while the run was going on, and what was finished went with it: "
+                "run the same command again, which begins anew"
+            )
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):
@@ -126,4 +132,9 @@ def _lock(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o") from error
+        raise written_by_another(folder) from error
+
+
+def written_by_another(folder: Path) -> RunError:
+    """What to say where another process has the folder."""
+    return RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o")
