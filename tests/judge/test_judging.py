@@ -167,8 +167,8 @@ def _echoes(query: str) -> dict[str, str]:
         "its texts alone": "\n".join(re.findall(r"['\"`](.*)['\"`]", query, re.DOTALL) or [query]),
         "in an object": f'{{"query_1": {quoted}, "query_2": "rows", "difference": ""}}',
         "in an object that it breaks": f'{{"query_1": "{query}", "query_2": "rows", "equivalent": false}}',
-        "in an object that it breaks at its end": f'{{"equivalent": false, "query_1": "rows", "difference": "{query}"}}',
-        "after the verdict": f'{verdict(False)}\nfor query 1 is\n{query}',
+        "in an object that it breaks at its end": f'{{"equivalent": false, "difference": "{query}"}}',
+        "after the verdict": f"{verdict(False)}\nfor query 1 is\n{query}",
         "unquoted": query.replace("''", "'").replace('""', '"').replace("\\", ""),
     }
 

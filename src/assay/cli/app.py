@@ -56,7 +56,7 @@ def _options(
     """Options of `assay` itself."""
 
 
-class _Unexpected(Exception):  # noqa: N818 - it carries an error, and is none of its own
+class _Unexpected(Exception):
     """What a verb raised and the parser must not see: it would end the process its own way, with status 1."""
 
     def __init__(self, error: BaseException) -> None:

@@ -30,9 +30,10 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
 
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    made_with = f"Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
     return (
         f"this is a fault in Assay, not in what it was given: {what}\n"
-        f"  at {one_line(' < '.join(_places(error)))}; Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n"
+        f"  at {one_line(' < '.join(_places(error)))}; {made_with}\n"
         "  What a run finished before is kept. Please report these lines where you have Assay from, with the command."
     )
 

@@ -207,7 +207,9 @@ def run_selections(
             raise Interrupted("interrupted before anything was answered: nothing was kept") from None
         raise Interrupted(f"interrupted; answers are kept in {output}: run the same command again to go on") from None
     except OSError as error:
-        raise InputError(f"{error.filename or output}: {error.strerror or error}") from error
+        if error.strerror is None:
+            raise
+        raise InputError(f"{error.filename or output}: {error.strerror}") from error
     finally:
         if not isinstance(answers, Path):
             answers.close()

@@ -23,7 +23,7 @@ def settle_streams() -> None:
             # The lowest that is free is this one: no file that is opened later can take its place.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = _Forgiving.of(sys.stdout, 1)
     sys.stderr = _Forgiving.of(sys.stderr, 2)
 

@@ -62,7 +62,7 @@ def _last_object(text: str) -> tuple[dict[str, Any], str] | str:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are each there once: of two of the same name, one may be a quotation that was not closed."""
+    """An object whose names are each there once: of two alike, one may stand in a quotation that was not closed."""
     pairs = list(pairs)
     value = dict(pairs)
     if len(value) < len(pairs):

@@ -66,6 +66,8 @@ def ask(
         say()
         rounds = [case for repeat in range(repeats) for case in cases if (case.id, repeat) not in answers]
         ask_all(system, rounds, concurrency=concurrency, on_answer=keep)
+        if journal is not None:
+            journal.check_there()
     return tuple(answers[key] for key in wanted)
 
 

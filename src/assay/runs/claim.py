@@ -24,7 +24,9 @@ from assay.runs.store import (
 
 
 @contextmanager
-def hold_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False) -> Iterator[None]:
+def hold_folder(
+    folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False
+) -> Iterator[None]:
     """Hold a folder for one run: no other process writes into it meanwhile, from the first question to the last file.
 
     ``overwrite``: the folder may hold a run with other settings. ``forget`` sets an earlier run aside, and
@@ -151,7 +153,7 @@ def _drop_aside(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock the folder's lock file. Raises RunError where another process has it. None: this system has no such locks."""
+    """Lock the folder's lock file; None where a system has no such locks. Raises RunError where another has it."""
     try:
         import fcntl
     except ImportError:  # Windows has no flock: there two runs in one folder are not noticed

@@ -14,9 +14,9 @@ from assay.runs.codec import encode_evidence
 from assay.runs.journal import Journal
 from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
-from assay.runs.size import within_size
 from assay.runs.selecting import SELECTION_METRICS, judge_case
 from assay.runs.selection_totals import selection_totals
+from assay.runs.size import within_size
 from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
 from assay.sdmx.collecting import collector_paused
 from assay.sdmx.structures import Structures

@@ -1,4 +1,4 @@
-"""How much of one answer is kept: enough for any query that a person could mean, and not all that a system could send."""
+"""How much of one answer is kept: enough for any query that could be meant, and not all that could be sent."""
 
 from __future__ import annotations
 

@@ -300,10 +300,7 @@ def _taking(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if not path.parent.exists():
-            raise RunError(
-                f"{path.parent}: was moved or removed while the run was going on, so that it could not be finished; "
-                "where it was moved, name its new place (-o) and run the same command again, which goes on from there"
-            ) from error
+            raise journal.gone(path.parent) from error
         raise RunError(
             f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
             "make room and run the same command again"
@@ -328,7 +325,9 @@ def write_parquet(path: Path, run: Run) -> None:
                 for evidence in run.evidence:
                     file.write(encode_value(_parquet_row(evidence, metrics, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
-                source = connection.read_json(str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES)
+                source = connection.read_json(
+                    str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
+                )
                 try:
                     source.write_parquet(str(temporary))
                 except duckdb.IOException as error:  # its own, not an OSError
