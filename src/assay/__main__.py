@@ -7,9 +7,22 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    from assay.cli.app import run_command_line
+    from assay.cli.streams import flush_streams, settle_streams
 
-    sys.exit(run_command_line(sys.argv[1:]))
+    settle_streams()
+    try:
+        from assay.cli.app import UNUSABLE_INPUT, run_command_line
+
+        status = run_command_line(sys.argv[1:])
+    except KeyboardInterrupt:
+        status = 130
+    except Exception as error:  # noqa: BLE001 - an installation that is broken: status 1 would say that a gate is missed
+        print(f"assay: cannot start: {type(error).__name__}: {error}", file=sys.stderr)
+        status = 70
+    if (trouble := flush_streams()) is not None and status == 0:
+        status = UNUSABLE_INPUT
+        print(f"assay: error: the output cannot be written ({trouble.strerror})", file=sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

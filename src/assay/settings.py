@@ -85,6 +85,7 @@ class RunFileSettings:
     case: str | None = None
     tolerance: float | None = None
     timeout_s: float | None = None
+    judge_timeout_s: float | None = None
     max_rows: int | None = None
     max_memory_mib: int | None = None
     workers: int | None = None
@@ -130,6 +131,7 @@ class RunFileSettings:
             timeout_s=default.timeout_s if self.timeout_s is None else self.timeout_s,
             max_rows=default.max_rows if self.max_rows is None else self.max_rows,
             max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
+            judge_timeout_s=default.judge_timeout_s if self.judge_timeout_s is None else self.judge_timeout_s,
         )
 
 

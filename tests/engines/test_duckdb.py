@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -183,11 +184,15 @@ def test_what_is_no_database_is_said_to_be_none(tmp_path: Path, shop: Path) -> N
         open_engine(tmp_path / "shopp.duckdb")
 
 
-def test_siblings_share_the_suffix(shop: Path) -> None:
+@pytest.mark.parametrize(("folder", "found"), [("shop", ["a.duckdb", "b.duckdb"]), ("dbs", [])])
+def test_siblings_share_the_suffix_in_a_folder_of_its_own_name(shop: Path, folder: str, found: list[str]) -> None:
+    home = shop.parent / folder
+    home.mkdir()
+    shutil.copy(shop, home / "shop.duckdb")
     for name in ("b.duckdb", "a.duckdb", "notes.txt", "b.duckdb.wal"):
-        (shop.parent / name).touch()
-    engine = open_engine(shop)
-    assert [Path(url.path).name for url in engine.siblings()] == ["a.duckdb", "b.duckdb"]
+        (home / name).touch()
+    engine = open_engine(home / "shop.duckdb")
+    assert [Path(url.path).name for url in engine.siblings()] == found
     engine.close()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.engines.cache import ByteCache
 from assay.engines.executor import Executor, label_of
 from assay.engines.pool import Task, TaskDone, WorkerPool
 from assay.errors import PluginError, UsageError
@@ -21,7 +22,7 @@ STUCK = "SELECT instr(hex(zeroblob(30000000)), hex(zeroblob(100000)) || '1')"
 
 @pytest.fixture
 def executor() -> Iterator[Executor]:
-    executor = Executor(engines=ENGINES, limits=LIMITS, cache_bytes=100_000)
+    executor = Executor(engines=ENGINES, limits=LIMITS, cache=ByteCache(100_000))
     yield executor
     executor.close()
 

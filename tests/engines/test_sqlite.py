@@ -236,8 +236,12 @@ def test_a_file_without_permission_is_said_to_have_none(shop: Path) -> None:
 def test_a_path_with_odd_characters_opens(shop: Path) -> None:
     odd = shop.with_name("50% off? #1.sqlite")
     shutil.copy(shop, odd)
-    siblings = open_and_list(shop)
-    assert [sibling.path for sibling in siblings] == [str(odd)]
+    home = shop.with_name("50% off? #1")
+    home.mkdir()
+    for name in (odd.name, "10% off? #2.sqlite"):
+        shutil.copy(shop, home / name)
+    siblings = open_and_list(home / odd.name)
+    assert [sibling.path for sibling in siblings] == [str(home / "10% off? #2.sqlite")]
     engine = SqliteEngine.open(siblings[0], LIMITS)
     assert engine.execute("SELECT count(*) FROM orders").status == "rows"
     engine.close()
@@ -251,10 +255,35 @@ def open_and_list(path: Path) -> tuple[DatabaseUrl, ...]:
         engine.close()
 
 
-def test_siblings_are_the_other_sqlite_files_of_the_folder(shop: Path) -> None:
-    for name in ("b.sqlite", "a.sqlite.copy", "notes.txt", "b.sqlite-wal"):
-        (shop.parent / name).touch()
-    assert [Path(url.path).name for url in open_and_list(shop)] == ["a.sqlite.copy", "b.sqlite"]
+_BESIDE = ("b.sqlite", "a.sqlite.copy", "notes.txt", "b.sqlite-wal")
+
+
+def test_siblings_are_the_other_sqlite_files_of_a_folder_of_its_own_name(shop: Path) -> None:
+    home = shop.parent / shop.stem
+    home.mkdir()
+    shutil.copy(shop, home / shop.name)
+    for name in _BESIDE:
+        (home / name).touch()
+    assert [Path(url.path).name for url in open_and_list(home / shop.name)] == ["a.sqlite.copy", "b.sqlite"]
+
+
+@pytest.mark.parametrize("folder", ["dbs", "Shop", "shop.sqlite.d", "shop2", "a shop"])
+def test_files_beside_each_other_in_any_other_folder_are_databases_of_their_own(shop: Path, folder: str) -> None:
+    home = shop.parent / folder
+    home.mkdir()
+    shutil.copy(shop, home / shop.name)
+    for name in _BESIDE:
+        (home / name).touch()
+    assert open_and_list(home / shop.name) == ()
+
+
+def test_the_folder_is_known_from_within_it_too(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = shop.parent / shop.stem
+    home.mkdir()
+    for name in (shop.name, "b.sqlite"):
+        shutil.copy(shop, home / name)
+    monkeypatch.chdir(home)
+    assert [url.path for url in open_and_list(Path(shop.name))] == ["b.sqlite"]
 
 
 def make_wal_database(path: Path, *, keep_log: bool) -> None:

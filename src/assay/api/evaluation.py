@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +34,7 @@ from assay.engines.pool import WorkerPool, default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
+    Case,
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
@@ -45,10 +47,11 @@ from assay.model import (
 )
 from assay.ports import Metric, System
 from assay.runs.asking import answers_held, ask
+from assay.runs.claim import claim_folder, hold_folder
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
 from assay.runs.repeats import check_repeats, repeated
-from assay.runs.store import REPEAT_COLUMN, RESULT_COLUMNS, claim_folder
+from assay.runs.store import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker import SETUP, WorkerSettings
 
 
@@ -157,12 +160,6 @@ def evaluate(
             tags=read_tags(tags),
         )
         folder = Path(output) if output is not None else None
-        held: tuple[Prediction, ...] | None = None
-        if rescore and system is not None:
-            if folder is None:
-                raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
-            # Before anything is cleared: a run that cannot be judged again stays as it is.
-            held = answers_held(system, inputs.cases, folder, repeats=repeats)
         job = Job(
             settings=settings,
             provenance=provenance_of(inputs, fingerprints, list(urls.values())),
@@ -171,21 +168,50 @@ def evaluate(
             local_metrics=local,
             bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
         )
+        if rescore and system is not None and folder is None:
+            raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
         anew = overwrite or rescore
-        if system is not None:
-            if folder is not None:
-                # From the first question on the folder is this run's.
-                claim_folder(folder, settings, job.provenance, overwrite=anew, keep_answers=not overwrite)
-            answers = held or ask(
-                system,
-                inputs.cases,
-                concurrency=concurrency,
-                repeats=repeats,
-                folder=folder,
-                on_progress=on_progress,
-            )
-            job = replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate))
-        return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
+        # From the first question on the folder is this run's alone.
+        forget = overwrite and not rescore
+        with nullcontext() if folder is None else hold_folder(folder, settings, overwrite=anew, forget=forget):
+            if system is not None:
+                answers = answers_of(
+                    system,
+                    inputs.cases,
+                    settings,
+                    job.provenance,
+                    folder=folder,
+                    rescore=rescore,
+                    overwrite=overwrite,
+                    concurrency=concurrency,
+                    on_progress=on_progress,
+                )
+                job = replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate))
+            return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
+
+
+def answers_of(
+    system: System,
+    cases: Sequence[Case],
+    settings: RunSettings,
+    provenance: Provenance,
+    *,
+    folder: Path | None,
+    rescore: bool,
+    overwrite: bool,
+    concurrency: int,
+    on_progress: OnProgress | None,
+) -> tuple[Prediction, ...]:
+    """A live system's answers: those that the folder holds, and what is asked for now. The folder is held."""
+    held: tuple[Prediction, ...] | None = None
+    if rescore and folder is not None:
+        # Before anything is cleared: a run that cannot be judged again stays as it is.
+        held = answers_held(system, cases, folder, repeats=settings.repeats)
+    if folder is not None:
+        claim_folder(folder, settings, provenance, overwrite=overwrite or rescore)
+    return held or ask(
+        system, cases, concurrency=concurrency, repeats=settings.repeats, folder=folder, on_progress=on_progress
+    )
 
 
 def make_pool(

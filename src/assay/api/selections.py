@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from assay.api.evaluation import provenance_of, read_tags
+from assay.api.evaluation import answers_of, provenance_of, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.errors import InputError, UsageError
@@ -26,11 +27,11 @@ from assay.model import (
     SelectionSettings,
 )
 from assay.ports import System
-from assay.runs.asking import OnProgress, answers_held, ask
+from assay.runs.asking import OnProgress
+from assay.runs.claim import hold_folder
 from assay.runs.repeats import check_repeats, repeated
 from assay.runs.selecting import SELECTION_METRICS
 from assay.runs.selection_run import SelectionJob, execute_selections
-from assay.runs.store import claim_folder
 from assay.sdmx.answers import datasets_named, read_answer
 from assay.sdmx.load import load_structures
 from assay.sdmx.scoring import score_selection
@@ -134,36 +135,35 @@ def evaluate_selections(
     )
     folder = Path(output) if output is not None else None
     provenance = _provenance(inputs, known)
-    answers = inputs.predictions
-    if system is not None:
-        if rescore:
-            if folder is None:
-                raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
-            # Before anything is cleared: a run that cannot be judged again stays as it is.
-            answers = answers_held(system, inputs.cases, folder, repeats=repeats)
-        if folder is not None:
-            # From the first question on the folder is this run's.
-            claim_folder(folder, settings, provenance, overwrite=overwrite or rescore, keep_answers=not overwrite)
-        if not rescore:
-            answers = ask(
+    if rescore and system is not None and folder is None:
+        raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+    anew, forget = overwrite or rescore, overwrite and not rescore
+    # From the first question on the folder is this run's alone.
+    with nullcontext() if folder is None else hold_folder(folder, settings, overwrite=anew, forget=forget):
+        answers = inputs.predictions
+        if system is not None:
+            answers = answers_of(
                 system,
                 inputs.cases,
-                concurrency=concurrency,
-                repeats=repeats,
+                settings,
+                provenance,
                 folder=folder,
+                rescore=rescore,
+                overwrite=overwrite,
+                concurrency=concurrency,
                 on_progress=on_progress,
             )
-        # A service is asked for the datasets that the answers name, too.
-        known = _known(structures, sources, inputs.cases, answers, language, before=known)
-        provenance = replace(_provenance(inputs, known), started_at=provenance.started_at)
-    job = SelectionJob(
-        settings=settings,
-        provenance=provenance,
-        cases=repeated(inputs.cases, repeats),
-        predictions=answers,
-        structures=known,
-    )
-    return Run(execute_selections(job, folder=folder, overwrite=overwrite or rescore, on_progress=on_progress))
+            # A service is asked for the datasets that the answers name, too.
+            known = _known(structures, sources, inputs.cases, answers, language, before=known)
+            provenance = replace(_provenance(inputs, known), started_at=provenance.started_at)
+        job = SelectionJob(
+            settings=settings,
+            provenance=provenance,
+            cases=repeated(inputs.cases, repeats),
+            predictions=answers,
+            structures=known,
+        )
+        return Run(execute_selections(job, folder=folder, overwrite=anew, on_progress=on_progress))
 
 
 def judge_selection(

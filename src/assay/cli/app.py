@@ -1,15 +1,15 @@
 """The verbs together, and what every one of them does with errors and exit statuses.
 
-0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable
+0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable · 70 a fault of ours
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +24,10 @@ from assay.cli.run import run
 from assay.cli.runs import runs
 from assay.cli.sdmx import sdmx
 from assay.cli.view import view
-from assay.errors import AssayError, Interrupted, SystemLost
+from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
-DONE, UNUSABLE_INPUT, INTERRUPTED = 0, 2, 3
+DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
+"""1 is a missed gate's alone (`assay.cli.gates`): a CI server must be able to rely on that."""
 
 app = typer.Typer(
     name="assay",
@@ -55,20 +56,50 @@ def _options(
     """Options of `assay` itself."""
 
 
-app.command(short_help="Evaluate a bundled sample, report included, in seconds.")(demo)
-app.command(short_help="Judge a system's answers, from a file or live, against a question set.")(run)
-app.command(short_help="Run a question set through a live Denodo AI SDK; report in Excel.")(denodo)
-app.command(short_help="Score what an SDMX assistant selected, term by term; report in Excel.")(sdmx)
-app.command(short_help="Judge a model's outputs on the LLMSQL benchmark.")(llmsql)
-app.command(short_help="Ask an LLM whether queries are equivalent, and measure how far to trust it.")(judge)
-app.command(short_help="Draw a stored run: on the terminal, or as files.")(report)
-app.command(short_help="Show a run, or two beside each other, in the browser, on this machine only.")(view)
-app.command(short_help="Compare two runs: better or worse, how sure, on which cases. Or rank several.")(diff)
-app.command(short_help="List a folder's runs, and draw their trend.")(runs)
+class _Unexpected(Exception):
+    """What a verb raised and the parser must not see: it would end the process its own way, with status 1."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        super().__init__(error)
+
+
+def _verb(function: Callable[..., None], short_help: str) -> None:
+    """Add a verb, whatever it raises kept from the parser, but for the exits that are its own."""
+
+    @wraps(function)
+    def kept_apart(*arguments: Any, **options: Any) -> None:
+        try:
+            function(*arguments, **options)
+        except (AssayError, typer.Exit):
+            raise
+        except typer.Abort as error:
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise _Unexpected(error.__context__) from error
+            raise UsageError("a password was asked for, and none was given") from error
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
+            raise _Unexpected(error) from error
+
+    app.command(short_help=short_help)(kept_apart)
+
+
+_verb(demo, "Evaluate a bundled sample, report included, in seconds.")
+_verb(run, "Judge a system's answers, from a file or live, against a question set.")
+_verb(denodo, "Run a question set through a live Denodo AI SDK; report in Excel.")
+_verb(sdmx, "Score what an SDMX assistant selected, term by term; report in Excel.")
+_verb(llmsql, "Judge a model's outputs on the LLMSQL benchmark.")
+_verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
+_verb(report, "Draw a stored run: on the terminal, or as files.")
+_verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
+_verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
+_verb(runs, "List a folder's runs, and draw their trend.")
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. Messages go to standard error, without a traceback."""
+    from assay.cli.crash import secrets_of
+
+    secrets = secrets_of(arguments)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
@@ -76,8 +107,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except SystemExit as stop:
         # The parser ends this way: 0 after --help, 2 for options that it cannot use. So does a missed gate.
         return stop.code if isinstance(stop.code, int) else DONE
-    except (Interrupted, KeyboardInterrupt) as error:
-        _say(str(error) or "interrupted")
+    except Interrupted as error:
+        _say(str(error))
         return INTERRUPTED
     except SystemLost as error:
         _say(f"unfinished: {error}")
@@ -85,11 +116,26 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except AssayError as error:
         _say(f"error: {error}")
         return UNUSABLE_INPUT
-    except BrokenPipeError:
-        # Whoever read our output has stopped (`assay report ... | head`): nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+    except _Unexpected as unexpected:
+        return _unexpected(unexpected.error, secrets)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the top: nothing above it would say it better
+        return _unexpected(error, secrets)
     return DONE
+
+
+def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
+    """Say what ended the command. A file or a disk that refuses is not our fault; all else that arrives here is."""
+    from assay.cli.crash import crash_message, without_secrets
+
+    if isinstance(error, KeyboardInterrupt):
+        _say("interrupted")
+        return BY_CTRL_C
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        _say(without_secrets(f"error: {where}{error.strerror}", secrets))
+        return UNUSABLE_INPUT
+    _say(crash_message(error, secrets))
+    return OUR_FAULT
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -98,7 +144,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _say(message: str) -> None:
+    """Print a message. What it quotes was written by others, and may hold what steers a terminal."""
     from assay.reports.text import visible
 
-    # Names of files, ids and databases are foreign text, and could steer a terminal.
     print(f"assay: {visible(message)}", file=sys.stderr)

@@ -78,6 +78,10 @@ def denodo(  # one parameter an option
     ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
     retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each query.")] = 30.0,
+    judge_timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
+    ] = None,
     max_rows: Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows of each result.")] = None,
     ves_iterations: Annotated[int, typer.Option(metavar="N", min=1, help="Executions of each pair for VES.")] = 3,
     id_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: the row number]")] = None,
@@ -150,6 +154,7 @@ def denodo(  # one parameter an option
         metrics=METRICS,
         limit=question_rows,
         timeout_s=timeout,
+        judge_timeout_s=judge_timeout,
         max_rows=max_rows,
         concurrency=concurrency,
         repeat=repeat,

@@ -77,6 +77,10 @@ def run(  # one parameter an option
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
     ] = None,
+    judge_timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
     ] = None,
@@ -215,6 +219,7 @@ def run(  # one parameter an option
         case=letter_case,
         tolerance=tolerance,
         timeout_s=timeout,
+        judge_timeout_s=judge_timeout,
         max_rows=max_rows,
         max_memory_mib=max_memory,
         workers=workers,
@@ -370,9 +375,13 @@ def run_settings(
     except KeyboardInterrupt:
         if folder is None:
             raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+        if not folder.exists():
+            raise Interrupted("interrupted before anything was finished: nothing was kept") from None
         raise Interrupted(f"interrupted; finished cases are in {folder}: run the same command again to go on") from None
     except OSError as error:
-        raise InputError(f"{error.filename or folder}: {error.strerror or error}") from error
+        if error.strerror is None:
+            raise
+        raise InputError(f"{error.filename or folder}: {error.strerror}") from error
     finally:
         if system is not None:
             system.close()

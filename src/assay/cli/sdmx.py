@@ -209,9 +209,13 @@ def run_selections(
     except KeyboardInterrupt:
         if output is None:
             raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+        if not output.exists():
+            raise Interrupted("interrupted before anything was answered: nothing was kept") from None
         raise Interrupted(f"interrupted; answers are kept in {output}: run the same command again to go on") from None
     except OSError as error:
-        raise InputError(f"{error.filename or output}: {error.strerror or error}") from error
+        if error.strerror is None:
+            raise
+        raise InputError(f"{error.filename or output}: {error.strerror}") from error
     finally:
         if not isinstance(answers, Path):
             answers.close()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain
-from marshal import dumps
-from typing import Any
+from typing import Any, cast
 
 from assay.engines import heartbeat, memory, outcomes
+from assay.engines.cache import ByteCache, size_of
 from assay.engines.heartbeat import Loss
 from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
@@ -23,11 +21,8 @@ ANY_SCHEME = "*"
 """Among the engines: a function that names the class for a scheme that stands not among them, or None."""
 _CONNECTIONS = 8
 _OPENING_S = 10.0
-_SAMPLE_ROWS = 32
-_ROW_BYTES = 56
-_CELL_BYTES = 40
-_ENTRY_BYTES = 600
-"""What an execution takes beside its rows."""
+_CACHE_BYTES = 256 * 1024 * 1024
+_MOST_REMEMBERED = 100_000
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
 """Kinds of failure at which the server may be at fault, and not the query."""
 _PLAIN_QUERY = "SELECT 1"
@@ -46,8 +41,8 @@ class Executor:
 
     ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and
     `ANY_SCHEME` to the ``module:function`` that is asked for any other. Results are
-    kept up to about ``cache_bytes``; beyond that the ones that went longest without use are
-    dropped, and would run again: ``reruns`` counts those. What cost an earlier worker its life is not run
+    kept in ``cache``, which others may use, too; what is dropped from there would run
+    again: ``reruns`` counts those. What cost an earlier worker its life is not run
     again by an executor of the same ``attempt``. Used by one thread.
 
     A query that ran out of time, or lost its connection, is not to blame before a plain query on a fresh connection
@@ -59,20 +54,19 @@ class Executor:
         *,
         engines: Mapping[str, str],
         limits: Limits,
-        cache_bytes: int = 256 * 1024 * 1024,
+        cache: ByteCache | None = None,
         attempt: int = 0,
         patience_s: float = _PATIENCE_S,
     ) -> None:
         self.runs = 0
         """Queries that an engine executed."""
         self.reruns = 0
-        """Those of them that it had executed before, whose results did not fit into the cache."""
+        """Those of them that it had executed before, and whose results were not kept."""
         self._references = dict(engines)
         self._limits = limits
-        self._cache_bytes = cache_bytes
-        self._cached_bytes = 0
-        self._cache: OrderedDict[tuple[str, str], tuple[Execution, int]] = OrderedDict()
-        self._dropped: set[bytes] = set()
+        self.cache = cache if cache is not None else ByteCache(_CACHE_BYTES)
+        self._ran: OrderedDict[bytes, None] = OrderedDict()
+        """The labels of the queries that ran last."""
         self._large: deque[int] = deque(maxlen=2)
         """Sizes of the last results that were too large to be kept: whoever asked for them may still hold them."""
         self._classes: dict[str, EngineClass] = {}
@@ -88,13 +82,12 @@ class Executor:
         A database that cannot be opened gives the status ``error`` and the kind
         ``unreadable_database``. Raises UsageError for a scheme without an engine.
         """
-        key = (url.text, query)
-        if found := self._cache.get(key):
-            self._cache.move_to_end(key)
-            return found[0]
+        key = ("execution", url.text, query)
+        if (found := self.cache.get(key)) is not None:
+            return cast("Execution", found)
         label = label_of(url, query, self._attempt)
         execution = self._execute(url, query, label)
-        self._keep(key, label, execution)
+        self._keep(key, execution)
         return execution
 
     def execute_anew(self, url: DatabaseUrl, query: str) -> Execution:
@@ -119,13 +112,13 @@ class Executor:
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         self._close_engines()
-        self._cache.clear()
-        self._cached_bytes = 0
+        self.cache.clear()
 
     def _close_engines(self) -> None:
         for engine in self._open.values():
             engine.close()
         self._open.clear()
+        self.cache.clear()
 
     def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
         away = self._away.get(url.text)
@@ -225,7 +218,10 @@ class Executor:
             if not is_open:
                 heartbeat.begin(label, self._limits.timeout_s)
             self.runs += 1
-            self.reruns += label in self._dropped
+            self.reruns += label in self._ran
+            self._ran[label] = None
+            if len(self._ran) > _MOST_REMEMBERED:
+                self._ran.popitem(last=False)
             execution = engine.execute(query)
             if _kind(execution) == "crashed":  # what broke once serves nobody else
                 self._close(url)
@@ -246,26 +242,17 @@ class Executor:
 
     def _make_room(self, process: memory.ProcessMemory) -> int:
         """About how many bytes of results are kept. Connections that keep more than a query may take are closed."""
-        held = self._cached_bytes + sum(self._large)
+        held = self.cache.held_bytes + sum(self._large)
         if process.grown() > held + self._limits.max_memory_bytes // 2:
             self._close_engines()
             process.settle(held)
         return held
 
-    def _keep(self, key: tuple[str, str], label: bytes, execution: Execution) -> None:
+    def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
         if _kind(execution) == "unreadable_database":
             return  # a server that was away may be back for the next case
-        size = _estimate(execution)
-        if size > self._cache_bytes:
-            self._dropped.add(label)
-            self._large.append(size)
-            return
-        self._cache[key] = (execution, size)
-        self._cached_bytes += size
-        while self._cached_bytes > self._cache_bytes:
-            (text, query), (_, dropped_size) = self._cache.popitem(last=False)
-            self._cached_bytes -= dropped_size
-            self._dropped.add(label_of(DatabaseUrl(text=text), query, self._attempt))
+        if key in self.cache.put(key, execution):
+            self._large.append(size_of(execution))
 
     def _engine(self, url: DatabaseUrl) -> Engine:
         text = url.text
@@ -355,19 +342,3 @@ def _load(reference: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         raise PluginError(f"the engine {reference!r} cannot be loaded: {error}") from error
-
-
-def _estimate(execution: Execution) -> int:
-    """About how many bytes an execution takes, from a sample of its rows."""
-    size = _ENTRY_BYTES + 2 * len(execution.query)
-    rows = execution.result.rows if execution.result is not None else ()
-    if not rows:
-        return size
-    sample = rows if len(rows) <= _SAMPLE_ROWS else rows[:: len(rows) // _SAMPLE_ROWS]
-    try:
-        # Several times as fast as asking each cell, and exact for text. What it cannot take, it says.
-        content = len(dumps(sample))  # type: ignore[arg-type]
-    except ValueError:  # dates, decimals and the like do not marshal
-        content = sum(map(sys.getsizeof, chain.from_iterable(sample)))
-    sampled = content + len(sample) * (_ROW_BYTES + _CELL_BYTES * len(rows[0]))
-    return size + sampled * len(rows) // len(sample)

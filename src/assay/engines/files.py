@@ -51,8 +51,14 @@ def _hint(path: Path) -> str:
 
 
 def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[DatabaseUrl, ...]:
-    """The URLs of the other files in a database's folder whose names belong, sorted by name."""
+    """The URLs of the other files whose names belong in a folder of the database's own name, sorted by name.
+
+    So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any other
+    folder, files that lie beside each other are databases of their own: there are none.
+    """
     folder, own = os.path.split(url.path)
+    if os.path.basename(os.path.abspath(folder)) != Path(own).stem:
+        return ()
     return tuple(
         DatabaseUrl(text=f"{url.scheme}:///{quote(os.path.join(folder, name), safe='/: ', errors='surrogateescape')}")
         for name in sorted(os.listdir(folder or "."))

@@ -148,7 +148,11 @@ class SqliteEngine:
             self._guard.attach(self._connection)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """The other files in the same folder whose name contains ``.sqlite``, sorted by name."""
+        """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.
+
+        So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any
+        other folder files that lie beside each other are databases of their own.
+        """
         if self._url.path == _MEMORY:
             return ()
         return files_beside(self._url, lambda name: ".sqlite" in name and not name.endswith(_BESIDE))

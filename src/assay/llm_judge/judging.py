@@ -177,8 +177,9 @@ class QueryJudge:
         seed = sample if settings.samples > 1 else None
         schema = ANSWER_SCHEMA if settings.structured else None
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
+        material = settings.prompt.material(pair)
         if self._cache is None:
-            return vote_of(self._asked(messages, seed, schema), order=order, sample=sample)
+            return vote_of(self._asked(messages, seed, schema), order=order, sample=sample, material=material)
         key = cache_key(self.model.describe(), asked, messages, sample)
         with self._lock:
             alone = self._under_way.setdefault(key, Lock())
@@ -186,9 +187,9 @@ class QueryJudge:
         with alone:
             kept = self._cache.get(key)
             if kept is not None:
-                return vote_of(kept, order=order, sample=sample, cached=True)
+                return vote_of(kept, order=order, sample=sample, cached=True, material=material)
             answer = self._asked(messages, seed, schema)
-            vote = vote_of(answer, order=order, sample=sample)
+            vote = vote_of(answer, order=order, sample=sample, material=material)
             if isinstance(answer, Completion) and vote.equivalent is not None:
                 self._cache.put(key, answer)
         return vote

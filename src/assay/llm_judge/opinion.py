@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from assay.llm_judge.verdict import read_verdict, yes_no
 from assay.model import Failure, TokenUsage
 from assay.ports import Completion
 
@@ -108,8 +108,13 @@ def unscorable(message: str) -> Failure:
     return Failure(stage="score", kind="unscorable", blame="judge", message=message)
 
 
-def vote_of(answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False) -> Vote:
-    """Read one answer. A refusal, an answer cut off, and one without a verdict are no vote."""
+def vote_of(
+    answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False, material: Sequence[str] = ()
+) -> Vote:
+    """Read one answer. A refusal, an answer cut off, and one that does not end with a verdict are no vote.
+
+    ``material`` is what the judge was shown of others: what only repeats that is no verdict.
+    """
     vote = Vote(order=order, sample=sample, cached=cached)
     if isinstance(answer, Failure):
         return replace(vote, failure=unscorable(f"the judge gave no answer: {answer.message}"))
@@ -117,12 +122,12 @@ def vote_of(answer: Completion | Failure, *, order: Order, sample: int, cached: 
     problem = _problem(answer)
     if problem is not None:
         return replace(vote, failure=unscorable(problem))
-    found = _verdict(answer.message.content)
+    found = read_verdict(answer.message.content, material)
     if isinstance(found, str):
         return replace(vote, failure=unscorable(found))
     difference = found.get("difference")
     said = " ".join(difference.split()) if isinstance(difference, str) else ""
-    return replace(vote, equivalent=_yes_no(found["equivalent"]), difference=said)
+    return replace(vote, equivalent=yes_no(found["equivalent"]), difference=said)
 
 
 def _problem(answer: Completion) -> str | None:
@@ -138,47 +143,3 @@ def _problem(answer: Completion) -> str | None:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:160]
-
-
-def _verdict(text: str) -> dict[str, Any] | str:
-    """The JSON object of the answer that says ``equivalent``, else a sentence on why there is none.
-
-    Models think aloud before it, and may quote what a query wants them to say. So the object that ends
-    the answer counts; of an answer that ends otherwise, all such objects have to say the same.
-    """
-    found = list(_objects(text))
-    if not found:
-        return f"the judge's answer holds no verdict: it begins {_line(text)[:80]!r}" if text.strip() else _NOTHING
-    last, end = found[-1]
-    if text[end:].strip("`\n\r\t }]") == "" or len({_yes_no(one["equivalent"]) for one, _ in found}) == 1:
-        return last
-    return "the judge's answer holds verdicts that contradict each other"
-
-
-_NOTHING = "the judge's answer is empty"
-_MOST_TRIES = 1000
-
-
-def _objects(text: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Every JSON object in a text that says ``equivalent``, with the place where it ends."""
-    decoder = json.JSONDecoder()
-    place = text.find("{")
-    for _ in range(_MOST_TRIES):
-        if place == -1:
-            return
-        end = place + 1
-        try:
-            value, after = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict) and _yes_no(value.get("equivalent")) is not None:
-            yield value, after
-            end = after
-        place = text.find("{", end)
-
-
-def _yes_no(value: object) -> bool | None:
-    """A verdict; also as the text that servers without structured output make of it."""
-    if isinstance(value, str):
-        return {"true": True, "yes": True, "false": False, "no": False}.get(value.strip().lower())
-    return value if isinstance(value, bool) else None

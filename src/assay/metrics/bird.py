@@ -76,6 +76,9 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     ours, theirs = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
     matched = predicted_only = gold_only = 0.0
     for one, two in zip(ours, theirs, strict=False):
+        if one == two:
+            matched += 1.0
+            continue
         width = len(one)
         found = sum(cell in one for cell in two)
         matched += found / width

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import ClassVar
 
-from assay.comparison.cells import Key, key_of
-from assay.comparison.tolerance import cluster_numbers
+from assay.comparison.cells import Column, Key, to_columns
+from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.metrics.base import ResultMetric
 from assay.metrics.match import Match
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
@@ -61,8 +61,9 @@ class PercentSubset(ResultMetric):
         if predicted.result is not None and gold.rows == predicted.result.rows:
             return 1.0
         ours, theirs = _keyed(gold, predicted)
-        rows = max(len(ours), len(theirs))
-        return sum(_row_share(set(one), set(two)) for one, two in zip(ours, theirs, strict=False)) / rows
+        most = max(len(gold.rows), len(predicted.result.rows) if predicted.result else 0)
+        pairs = zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=False)
+        return sum(1.0 if one == two else _row_share(set(one), set(two)) for one, two in pairs) / most
 
 
 def _row_share(gold: set[Key], predicted: set[Key]) -> float:
@@ -83,16 +84,45 @@ class PercentOverlap(ResultMetric):
         """Jaccard's index of two bags."""
         if predicted.result is not None and gold.rows == predicted.result.rows:
             return 1.0
-        ours, theirs = (Counter(chain.from_iterable(rows)) for rows in _keyed(gold, predicted))
-        if ours == theirs:
+        sides = _as_keys(gold, predicted)
+        bags = [_bag(columns) for columns in sides]
+        if bags[0] == bags[1]:
             return 1.0
-        union = sum((ours | theirs).values())
-        return sum((ours & theirs).values()) / union
+        clusters = cluster_numbers(chain(*sides), ComparisonOptions())
+        if clusters:
+            for bag in bags:
+                _gather(bag, clusters)
+        ours, theirs = bags
+        common = sum(map(min, ours.values(), map(theirs.get, ours, repeat(0))))
+        union = ours.total() + theirs.total() - common
+        return common / union if union else 1.0
 
 
-def _keyed(gold: Result, predicted: Execution) -> tuple[Sequence[Sequence[Key]], Sequence[Sequence[Key]]]:
-    """The rows of both results as keys, such that equal cells have equal keys."""
-    rows = (gold.rows, predicted.result.rows if predicted.result else ())
-    ours, theirs = ([[key_of(cell, boolean_is_integer=True) for cell in row] for row in side] for side in rows)
+def _bag(columns: Sequence[Column]) -> Counter[Key]:
+    """How often each cell stands in these columns."""
+    bag: Counter[Key] = Counter()
+    for column in columns:
+        bag.update(column)
+    return bag
+
+
+def _gather(bag: Counter[Key], clusters: Clusters) -> None:
+    """Count each number under what stands for it."""
+    keys = list(bag)
+    for key, standing in zip(keys, clusters.apply([keys])[0], strict=True):
+        if standing is not key and standing != key:
+            bag[standing] += bag.pop(key)
+
+
+def _as_keys(gold: Result, predicted: Execution) -> tuple[Sequence[Column], Sequence[Column]]:
+    """The columns of both results as keys."""
+    ours = to_columns(gold.rows, gold.column_count, boolean_is_integer=True)[0]
+    found = predicted.result
+    return ours, [] if found is None else to_columns(found.rows, found.column_count, boolean_is_integer=True)[0]
+
+
+def _keyed(gold: Result, predicted: Execution) -> tuple[Sequence[Column], Sequence[Column]]:
+    """The columns of both results as keys, such that equal cells have equal keys."""
+    ours, theirs = _as_keys(gold, predicted)
     clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
     return (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)

@@ -6,14 +6,21 @@ two gold columns; NULL is taken as 0; numbers agree within an absolute 0.01.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain
 from math import isclose, isnan
+from operator import ne
 from typing import ClassVar
 
 from assay.metrics.base import ResultMetric
 from assay.model import Case, Cell, Execution, Result
 
 TOLERANCE = 0.01
+_NUMBERS = frozenset({int, float, bool})
+_close = partial(isclose, abs_tol=TOLERANCE)
 
 
 class Spider2Lite(ResultMetric):
@@ -34,34 +41,75 @@ class Spider2Lite(ResultMetric):
         wanted = conditions[gold_index] if gold_index < len(conditions) else ()
         ours = _vectors(gold)
         ours = [ours[column] for column in wanted if column < len(ours)] if wanted else ours
-        ignore_order = case.options.ignore_order
-        if ignore_order:
-            ours, theirs = [_as_text_sorted(one) for one in ours], [_as_text_sorted(two) for two in theirs]
-        return float(all(any(_vectors_match(one, two) for two in theirs) for one in ours))
+        if not case.options.ignore_order:
+            return float(all(any(_vectors_match(one, two) for two in theirs) for one in ours))
+        sides = [_Unordered(vectors) for vectors in (ours, theirs)]
+        return float(
+            all(any(_match_unordered(sides, one, two) for two in range(len(theirs))) for one in range(len(ours)))
+        )
 
 
-def _vectors(result: Result) -> list[list[Cell]]:
+class _Unordered:
+    """Columns whose order does not count, each sorted at most once."""
+
+    def __init__(self, vectors: Sequence[Sequence[Cell]]) -> None:
+        self.vectors = vectors
+        self.kinds = [set(map(type, vector)) for vector in vectors]
+        self._sorted: dict[int, Sequence[Cell]] = {}
+
+    def sorted(self, column: int) -> Sequence[Cell]:
+        """The column, sorted as the script sorts it."""
+        if column not in self._sorted:
+            self._sorted[column] = _as_text_sorted(self.vectors[column])
+        return self._sorted[column]
+
+
+def _match_unordered(sides: Sequence[_Unordered], one: int, two: int) -> bool:
+    gold, predicted = sides[0].vectors[one], sides[1].vectors[two]
+    if len(gold) != len(predicted):
+        return False
+    kinds = sides[0].kinds[one]
+    if kinds == sides[1].kinds[two] and kinds in ({int}, {str}):
+        # Cells that are equal are written alike there, so equal bags are equal lists once they are sorted.
+        same = Counter(gold) == Counter(predicted)
+        if same or kinds == {str}:
+            return same
+    return _vectors_match(sides[0].sorted(one), sides[1].sorted(two))
+
+
+def _vectors(result: Result) -> list[Sequence[Cell]]:
     if not result.rows:
-        return [[] for _ in result.columns]
-    return [[_null_as_zero(cell) for cell in column] for column in zip(*result.rows, strict=True)]
+        return [() for _ in result.columns]
+    return [_nulls_as_zeros(column) for column in zip(*result.rows, strict=True)]
 
 
-def _null_as_zero(cell: Cell) -> Cell:
-    return 0 if cell is None or (isinstance(cell, float) and isnan(cell)) else cell
+def _nulls_as_zeros(column: Sequence[Cell]) -> Sequence[Cell]:
+    types = set(map(type, column))
+    if type(None) not in types and not (float in types and any(map(ne, column, column))):
+        return column
+    return [0 if cell is None or (isinstance(cell, float) and isnan(cell)) else cell for cell in column]
 
 
 def _as_text_sorted(vector: Sequence[Cell]) -> list[Cell]:
-    return sorted(vector, key=lambda cell: (cell is None, str(cell), isinstance(cell, (int, float))))
+    """Sorted by text; of equal texts those that are no numbers first."""
+    if len({issubclass(kind, (int, float)) for kind in set(map(type, vector))}) <= 1:
+        return sorted(vector, key=str)
+    return sorted(vector, key=lambda cell: (str(cell), isinstance(cell, (int, float))))
 
 
 def _vectors_match(gold: Sequence[Cell], predicted: Sequence[Cell]) -> bool:
-    return len(gold) == len(predicted) and all(_cells_match(a, b) for a, b in zip(gold, predicted, strict=True))
+    if len(gold) != len(predicted):
+        return False
+    if set(map(type, chain(gold, predicted))) <= _NUMBERS:
+        with suppress(OverflowError):
+            return all(map(_close, gold, predicted))
+    return all(map(_cells_match, gold, predicted))
 
 
 def _cells_match(gold: Cell, predicted: Cell) -> bool:
     if isinstance(gold, (int, float)) and isinstance(predicted, (int, float)):
         try:
-            return isclose(float(gold), float(predicted), abs_tol=TOLERANCE)
+            return _close(gold, predicted)
         except OverflowError:
             return gold == predicted
     return gold == predicted

@@ -15,6 +15,7 @@ from assay.ports import System
 from assay.runs.codec import decode_value, encode_value
 from assay.runs.journal import ANSWERS, Journal, JournalLine, damaged
 from assay.runs.progress import Progress, counted
+from assay.runs.size import within_size
 from assay.systems.asking import ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
@@ -57,7 +58,7 @@ def ask(
 
         def keep(prediction: Prediction) -> None:
             key = prediction.case_id, free[prediction.case_id].pop()
-            answers[key] = prediction = _numbered(prediction, key[1])
+            answers[key] = prediction = within_size(_numbered(prediction, key[1]))
             if journal is not None:
                 journal.append(digests[key], encode_value(prediction))
             say()
@@ -65,6 +66,8 @@ def ask(
         say()
         rounds = [case for repeat in range(repeats) for case in cases if (case.id, repeat) not in answers]
         ask_all(system, rounds, concurrency=concurrency, on_answer=keep)
+        if journal is not None:
+            journal.check_there()
     return tuple(answers[key] for key in wanted)
 
 

@@ -14,11 +14,12 @@ from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, 
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.journal import Journal, JournalLine, damaged
-from assay.runs.judging import score_one
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
+from assay.runs.scoring import Scorer
 from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder, relabel
+from assay.runs.timekeeping import Timekeeper
 from assay.runs.timing import time_pairs
 from assay.runs.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.runs.worker import CaseOutcome, CaseTask
@@ -221,20 +222,16 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     executions = outcome.executions
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
+    scorer = Scorer(Timekeeper(job.settings.limits.judge_timeout_s), work.case, work.prediction, work.url)
     for metric in job.local_metrics:
-        scores[metric.name] = _score(metric, work, executions, evidence)
+        scores[metric.name] = _score(metric, scorer, executions, evidence)
     return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
 
 
-def _score(metric: Metric, work: Work, executions: Executions, evidence: Evidence) -> Score:
+def _score(metric: Metric, scorer: Scorer, executions: Executions, evidence: Evidence) -> Score:
     """A score of a metric of the caller's, if it gives one that can be counted under its name."""
-    try:
-        metric.requests(work.case, work.prediction)
-    except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
-        return _no_score(metric, f"failed with {type(error).__name__} when asked what to execute: {error}")
-    score: object = score_one(
-        metric, work.case, work.prediction, executions, evidence.comparison, verdict=evidence.verdict
-    )
+    scorer.requests([metric])  # what it says is executed already; where it fails, it has no score
+    score: object = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
     if not isinstance(score, Score):
         return _no_score(metric, f"gave {score!r} where an assay.Score belongs")
     if score.metric != metric.name:

@@ -55,21 +55,20 @@ def _compared(predicted: Result, answer: Answer, options: ComparisonOptions) -> 
 
 
 class GoldAnswers:
-    """The answers of gold queries on one executor, each worked out once."""
+    """The answers of gold queries on one executor, each worked out once and kept as long as there is room."""
 
     def __init__(self, executor: WatchedExecutor) -> None:
         self._executor = executor
-        self._answers: dict[tuple[str, str], GoldAnswer] = {}
 
     def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
         """The answer of a gold query that gave this result."""
-        key = (url.text, execution.query)
-        known = self._answers.get(key)
-        if known is None:
-            known = self._work_out(url, execution.query, gold)
-            if self._executor.trouble is None:  # else the next case may see more
-                self._answers[key] = known
-        return known
+        known = self._executor.recall("answer", url.text, execution.query)
+        if isinstance(known, GoldAnswer):
+            return known
+        answer = self._work_out(url, execution.query, gold)
+        if self._executor.trouble is None:  # else the next case may see more
+            self._executor.keep(answer, "answer", url.text, execution.query)
+        return answer
 
     def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
         """How far gold is open is a fact of the case, also where the answer could not be compared."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -64,6 +65,14 @@ class Journal:
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
                 "make room and run the same command again"
             ) from error
+        self.check_there()
+
+    def check_there(self) -> None:
+        """Raise RunError where the file is not in its place any more: what is written is then nowhere, or elsewhere."""
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+                return
+        raise gone(self.path.parent)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -126,4 +135,17 @@ def _lock(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o") from error
+        raise written_by_another(folder) from error
+
+
+def gone(folder: Path) -> RunError:
+    """What to say where a run's folder, or what is in it, is not there any more."""
+    return RunError(
+        f"{folder}: was moved or removed while the run was going on, and what it held with it; where it was moved, "
+        "name its new place (-o) and run the same command again, which goes on from there; else it begins anew"
+    )
+
+
+def written_by_another(folder: Path) -> RunError:
+    """What to say where another process has the folder."""
+    return RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o")

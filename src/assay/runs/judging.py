@@ -14,21 +14,20 @@ from assay.model import (
     DatabaseUrl,
     Evidence,
     Execution,
-    Failure,
     Flag,
     Leniency,
     Prediction,
     Result,
-    Score,
     Verdict,
 )
-from assay.model.blame import befalls
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.gold_answers import GoldAnswer, GoldAnswers
 from assay.runs.luck import Luck
+from assay.runs.scoring import Scorer
+from assay.runs.timekeeping import OutOfTimeError, Timekeeper
 from assay.runs.vacuous import see_vacuity
 from assay.runs.verdicts import Finding, blame, is_no_query
-from assay.runs.watching import QueryExecutor, WatchedExecutor
+from assay.runs.watching import CachingExecutor, WatchedExecutor
 from assay.sql import is_nondeterministic, may_be_cut
 
 
@@ -41,16 +40,25 @@ class Judged:
 
 
 class CaseJudge:
-    """Judges cases on one executor. Answers of gold queries are worked out once and kept."""
+    """Judges cases on one executor, in whose cache it keeps what more than one case may need.
 
-    def __init__(self, executor: QueryExecutor, metrics: Sequence[Metric], options: ComparisonOptions) -> None:
-        self._executor = WatchedExecutor(executor)
+    Comparing, and each metric's score, may take ``timeout_s`` seconds.
+    """
+
+    def __init__(
+        self,
+        executor: CachingExecutor,
+        metrics: Sequence[Metric],
+        options: ComparisonOptions,
+        *,
+        timeout_s: float,
+    ) -> None:
+        self._keeper = Timekeeper(timeout_s)
+        self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
-        self._beside: dict[str, tuple[DatabaseUrl, ...]] = {}
-        self._judged: dict[object, Evidence] = {}
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
@@ -58,11 +66,13 @@ class CaseJudge:
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
-        key = (url.text, case.golds, prediction.query, case.options)
-        known = self._judged.get(key) if self._repeatable else None
-        if known is None or prediction.query is None:
+        if not self._repeatable or prediction.query is None:
+            return self.judge(case, prediction, url).evidence
+        key = ("verdict", url.text, case.golds, prediction.query, case.options)
+        known = self._executor.recall(*key)
+        if not isinstance(known, Evidence):
             evidence = self.judge(case, prediction, url).evidence
-            self._judged[key] = evidence
+            self._executor.keep(evidence, *key)
             return evidence
         return Evidence(
             case=case,
@@ -83,6 +93,47 @@ class CaseJudge:
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
         self._executor.look_out()
+        comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
+        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
+        scorer = Scorer(self._keeper, case, prediction, url)
+        asked = (*scorer.requests(self._metrics), *requests) if any(gold.succeeded for gold in golds) else ()
+        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked))
+        evidence = Evidence(
+            case=case,
+            prediction=prediction,
+            verdict=verdict,
+            scores=tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics),
+            comparison=comparison,
+            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
+            predicted_execution=predicted.without_rows(head=head) if predicted else None,
+        )
+        return Judged(evidence=evidence, executions=executions)
+
+    def _held_verdict(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+    ) -> tuple[Comparison | None, Verdict]:
+        """The comparison and the verdict, or that they took too long; metrics that need neither go on from there."""
+        what = ("verdict", url.text, case.golds, prediction.query, case.options)
+        try:
+            return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
+        except OutOfTimeError as error:
+            comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
+            finding = Finding(prediction, golds, predicted, comparison, None, frozenset(), None, self._executor.trouble)
+            return comparison, finding.verdict()
+
+    def _verdict(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+    ) -> tuple[Comparison | None, Verdict]:
         if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
             comparison, index, known = None, None, None
         else:
@@ -99,25 +150,8 @@ class CaseJudge:
         if comparison is not None and strictly_equal and case.options.ordered is None:
             flags |= self._luck(url, golds, index, predicted, comparison)
         trouble = self._executor.trouble
-        verdict = Finding(prediction, golds, predicted, comparison, index, flags, ambiguity, trouble).verdict()
-        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
-        executions = Executions(
-            golds=golds,
-            predicted=predicted,
-            requested=self._requested(case, prediction, url, golds, requests),
-        )
-        evidence = Evidence(
-            case=case,
-            prediction=prediction,
-            verdict=verdict,
-            scores=tuple(
-                score_one(metric, case, prediction, executions, comparison, verdict=verdict) for metric in self._metrics
-            ),
-            comparison=comparison,
-            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
-            predicted_execution=predicted.without_rows(head=head) if predicted else None,
-        )
-        return Judged(evidence=evidence, executions=executions)
+        finding = Finding(prediction, golds, predicted, comparison, index, flags, ambiguity, trouble)
+        return comparison, finding.verdict()
 
     def _compare(
         self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
@@ -166,10 +200,12 @@ class CaseJudge:
         return known
 
     def _siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        known = self._beside.get(url.text)
-        if known is None:
-            known = self._beside[url.text] = self._executor.siblings(url)
-        return known
+        known = self._executor.recall("siblings", url.text)
+        if isinstance(known, tuple):
+            return known
+        found = self._executor.siblings(url)
+        self._executor.keep(found, "siblings", url.text)
+        return found
 
     def _luck(
         self,
@@ -212,18 +248,10 @@ class CaseJudge:
         return frozenset(flags)
 
     def _requested(
-        self,
-        case: Case,
-        prediction: Prediction,
-        url: DatabaseUrl,
-        golds: Sequence[Execution],
-        requests: Sequence[QueryRequest],
+        self, url: DatabaseUrl, requests: Sequence[QueryRequest]
     ) -> dict[QueryRequest, tuple[Execution, ...]]:
-        if not any(gold.succeeded for gold in golds):
-            return {}
-        wanted = [request for metric in self._metrics for request in metric.requests(case, prediction)]
         found: dict[QueryRequest, tuple[Execution, ...]] = {}
-        for request in (*wanted, *requests):
+        for request in requests:
             if request not in found:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 # Whose query it was, the metric knows; here it matters only what kept it from running.
@@ -238,39 +266,3 @@ _HEAD_ROWS = 5
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
     in_place = comparison.column_mapping == tuple(range(len(comparison.column_mapping)))
     return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)
-
-
-def score_one(
-    metric: Metric,
-    case: Case,
-    prediction: Prediction,
-    executions: Executions,
-    comparison: Comparison | None,
-    *,
-    verdict: Verdict,
-) -> Score:
-    """A metric's score. What left the case unscored leaves it so in every metric, the caller's own among them.
-
-    An exception in a metric becomes a score without a value.
-    """
-    try:
-        failure = _unscored_by(verdict) or _lost_request(metric, case, prediction, executions)
-        if failure is not None:
-            return Score(metric=metric.name, value=None, failure=failure)
-        return metric.score(case, prediction, executions, comparison)
-    except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
-        message = f"the metric {metric.name!r} failed with {type(error).__name__}: {error}"
-        failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
-        return Score(metric=metric.name, value=None, failure=failure)
-
-
-def _unscored_by(verdict: Verdict) -> Failure | None:
-    """What kept the queries from being compared at all. Where the comparison is undecided, other metrics may know."""
-    failure = verdict.failure
-    return failure if verdict.outcome == "unscored" and failure is not None and failure.stage != "compare" else None
-
-
-def _lost_request(metric: Metric, case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
-    """What kept a query of the metric's own from running."""
-    found = (execution for one in metric.requests(case, prediction) for execution in executions.requested.get(one, ()))
-    return next((each.failure for each in found if befalls(each.failure)), None)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
 from assay.runs.codec import encode_value
+from assay.runs.size import within_size
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""
@@ -41,7 +42,7 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
     return [
-        Work(index=index, case=case, prediction=prediction, url=urls[case.database])
+        Work(index=index, case=case, prediction=within_size(prediction), url=urls[case.database])
         for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
     ]
 

@@ -16,6 +16,7 @@ from assay.runs.progress import Progress, counted
 from assay.runs.repeats import aggregate_answers
 from assay.runs.selecting import SELECTION_METRICS, judge_case
 from assay.runs.selection_totals import selection_totals
+from assay.runs.size import within_size
 from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
 from assay.sdmx.collecting import collector_paused
 from assay.sdmx.structures import Structures
@@ -83,7 +84,8 @@ def _counted(job: SelectionJob, on_progress: OnProgress | None) -> Iterator[int]
 
 def _judge(job: SelectionJob, index: int) -> Evidence:
     settings = job.settings.selection or SelectionSettings()
-    return judge_case(job.cases[index], job.predictions[index], structures=job.structures, settings=settings)
+    prediction = within_size(job.predictions[index])
+    return judge_case(job.cases[index], prediction, structures=job.structures, settings=settings)
 
 
 def _run(job: SelectionJob, evidence: Sequence[Evidence], started: float) -> Run:

@@ -21,6 +21,10 @@ FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
 RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
+RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
+"""What a run writes into its folder, run.json first."""
+LOCK = ".lock"
+"""What says that a process writes the folder; there while it does."""
 MAY_DIFFER = ("workers", "name", "tags")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
@@ -37,6 +41,10 @@ RESULT_COLUMNS = {
     "cause": "VARCHAR",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+MOST_CHARACTERS = 500_000
+"""Of a text in results.parquet: what is longer is cut there, and says so. The journal has all of it."""
+_MOST_ROW_BYTES = 128 * 1024 * 1024
+"""Of a row as JSON, with room to spare: all its texts at their longest, each character written as ``\\u....``."""
 REPEAT_COLUMN = "repeat"
 """Which of several answers to its question a row is, from 1: only where the run asked more than once."""
 
@@ -75,31 +83,28 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
         stored = read_run_file(folder)
         _check_same(folder, stored.settings, settings)
         return stored
+    check_place(folder)
+    return None
+
+
+def check_place(folder: Path) -> None:
+    """See that a run may be written there: a folder of a run, an empty one, or none. Raises RunError."""
+    if (folder / RUN_FILE).exists():
+        return
     if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
         raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
-    return None
 
 
 def _is_first_trace(path: Path) -> bool:
     """What a run leaves that was killed in its first moment."""
-    if path.name == _temporary(Path(RUN_FILE)).name:
+    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK, *map(aside, RUN_FILES)):
         return True
     return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
 
 
-def claim_folder(
-    folder: Path, settings: RunSettings, provenance: Provenance, *, overwrite: bool, keep_answers: bool
-) -> None:
-    """Make the folder that of a run before a live system is asked for it.
-
-    Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
-    """
-    stored = check_folder(folder, settings, overwrite=overwrite)
-    make_folder(folder)
-    if not keep_answers:
-        (folder / journal.ANSWERS).unlink(missing_ok=True)
-    if stored is None:
-        begin_folder(folder, settings, provenance)
+def aside(name: str) -> str:
+    """What a file of an earlier run is called while it is not sure that the next run comes to anything."""
+    return f".before-{name}"
 
 
 def make_folder(folder: Path) -> None:
@@ -107,7 +112,12 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another -o") from error
+        raise unwritable(folder, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> RunError:
+    """What to say of a folder that takes no run."""
+    return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another -o")
 
 
 def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
@@ -289,6 +299,8 @@ def _taking(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if not path.parent.exists():
+            raise journal.gone(path.parent) from error
         raise RunError(
             f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
             "make room and run the same command again"
@@ -313,7 +325,9 @@ def write_parquet(path: Path, run: Run) -> None:
                 for evidence in run.evidence:
                     file.write(encode_value(_parquet_row(evidence, metrics, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
-                source = connection.read_json(str(lines), columns=columns, format="newline_delimited")
+                source = connection.read_json(
+                    str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
+                )
                 try:
                     source.write_parquet(str(temporary))
                 except duckdb.IOException as error:  # its own, not an OSError
@@ -341,5 +355,11 @@ def _parquet_row(evidence: Evidence, metrics: Sequence[str], *, numbered: bool) 
         **({REPEAT_COLUMN: evidence.prediction.repeat + 1} if numbered else {}),
         **{metric: values.get(metric) for metric in metrics},
     }
-    # DuckDB's reader of JSON takes no character zero.
-    return {name: value.replace("\0", "\ufffd") if isinstance(value, str) else value for name, value in row.items()}
+    return {name: _parquet_text(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _parquet_text(text: str) -> str:
+    """A text as results.parquet has it."""
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
+    return text.replace("\0", "\ufffd")  # DuckDB's reader of JSON takes no character zero

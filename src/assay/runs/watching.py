@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
+from assay.engines.cache import ByteCache
 from assay.model import DatabaseUrl, Execution, Failure
 from assay.model.blame import blamed, is_final
+from assay.runs.timekeeping import Timekeeper
 
 
 class QueryExecutor(Protocol):
@@ -28,15 +31,23 @@ class QueryExecutor(Protocol):
         ...
 
 
+class CachingExecutor(QueryExecutor, Protocol):
+    """An executor with room to keep what is made of its results."""
+
+    cache: ByteCache
+
+
 class WatchedExecutor:
     """An executor that notes the first query, after `look_out`, that something kept from running.
 
     A query that shows which of gold's rows tie, say, gives less where it fails; where it fails because a server
-    went away, what follows from the rest would be a wrong verdict.
+    went away, what follows from the rest would be a wrong verdict. Executing has a limit of its own: meanwhile the
+    clock that judging is held by stands still.
     """
 
-    def __init__(self, executor: QueryExecutor) -> None:
+    def __init__(self, executor: CachingExecutor, keeper: Timekeeper) -> None:
         self._executor = executor
+        self._keeper = keeper
         self.trouble: Failure | None = None
         """What kept a query from running since `look_out`."""
 
@@ -46,7 +57,8 @@ class WatchedExecutor:
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         """As the executor's."""
-        execution = self._executor.execute(url, query)
+        with self._keeper.paused():
+            execution = self._executor.execute(url, query)
         if execution.failure is not None:
             failure = blamed(execution.failure, "gold")
             if self.trouble is None and not is_final(failure):
@@ -55,7 +67,18 @@ class WatchedExecutor:
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
         """As the executor's."""
-        return self._executor.siblings(url)
+        with self._keeper.paused():
+            return self._executor.siblings(url)
+
+    def recall(self, *key: Hashable) -> object | None:
+        """What was kept under this key, if there was room for it."""
+        with self._keeper.paused():
+            return self._executor.cache.get(key)
+
+    def keep(self, value: object, *key: Hashable) -> None:
+        """Keep something beside the results of queries, as long as there is room."""
+        with self._keeper.paused():
+            self._executor.cache.put(key, value)
 
     def has_boolean_type(self, url: DatabaseUrl) -> bool:
         """As the executor's."""

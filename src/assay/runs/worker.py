@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.engines.cache import ByteCache
 from assay.engines.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
@@ -30,6 +31,7 @@ class WorkerSettings:
     options: ComparisonOptions
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
+    """For all that a worker keeps from case to case: results, gold's answers, verdicts."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -90,11 +92,14 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
 
     def make_executor(attempt: int) -> Executor:
         return Executor(
-            engines=settings.engines, limits=settings.limits, cache_bytes=settings.cache_bytes, attempt=attempt
+            engines=settings.engines,
+            limits=settings.limits,
+            cache=ByteCache(settings.cache_bytes),
+            attempt=attempt,
         )
 
     def make_judge(executor: Executor) -> CaseJudge:
-        return CaseJudge(executor, metrics, settings.options)
+        return CaseJudge(executor, metrics, settings.options, timeout_s=settings.limits.judge_timeout_s)
 
     executors = {0: make_executor(0)}
     judges = {0: make_judge(executors[0])}
@@ -102,6 +107,8 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
     def judge_task(packed: object) -> bytes | CaseOutcome | Timed:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
         if task.attempt not in executors:
+            for earlier in executors.values():
+                earlier.cache.clear()  # all of them together have the room of one
             executors[task.attempt] = make_executor(task.attempt)
             judges[task.attempt] = make_judge(executors[task.attempt])
         if isinstance(task, TimingTask):

@@ -1,0 +1,73 @@
+"""What is said of a fault of ours: what it is, where in the code, and where to report it; no traceback, no secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import quote
+
+from assay._version import __version__
+
+_MOST_CHARACTERS = 300
+_PLACES = 4
+_MASK = "***"
+_USER_INFO = re.compile(r"(://)\S*@")
+_SECRET_NAME = r"[\w.-]*(?:password|passwd|pwd|secret|token|api[-_]?key|authorization|credential)[\w.-]*"
+_NAMED = re.compile(rf"(?i)({_SECRET_NAME}[\"']?\s*[=:]\s*)(?:[\"'][^\"']*[\"']|(?:bearer|basic)\s+\S+|[^\s,;&)}}\]]+)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}")
+_LEAST_SECRET = 4
+
+
+def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
+    """What to print of an exception that nobody expected."""
+    from assay.reports.text import one_line
+
+    said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    made_with = f"Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+    return (
+        f"this is a fault in Assay, not in what it was given: {what}\n"
+        f"  at {one_line(' < '.join(_places(error)))}; {made_with}\n"
+        "  What a run finished before is kept. Please report these lines where you have Assay from, with the command."
+    )
+
+
+def without_secrets(text: str, secrets: Sequence[str]) -> str:
+    """The text without these secrets in any usual spelling, and without what looks like one."""
+    for secret in secrets:
+        for spelling in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+            text = text.replace(spelling, _MASK)
+    text = _USER_INFO.sub(rf"\1{_MASK}@", text)
+    text = _NAMED.sub(rf"\1{_MASK}", text)
+    return _BEARER.sub(rf"\1 {_MASK}", text)
+
+
+def secrets_of(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The values of options and of environment variables whose names say that they are secret, the longest first.
+
+    To be asked before the command runs: it takes its secrets out of the environment.
+    """
+    return tuple(sorted(set(_secrets(arguments)), key=len, reverse=True))
+
+
+def _secrets(arguments: Sequence[str]) -> Iterator[str]:
+    name = re.compile(_SECRET_NAME, re.IGNORECASE)
+    given = [(option.partition("=")[0], option.partition("=")[2] or after) for option, after in pairwise(arguments)]
+    given += [argument.partition("=")[::2] for argument in arguments[-1:]]
+    options = [(option.lstrip("-"), value) for option, value in given if option.startswith("--")]
+    for known_as, value in (*options, *os.environ.items()):
+        if len(value) >= _LEAST_SECRET and name.fullmatch(known_as):
+            yield value
+
+
+def _places(error: BaseException) -> list[str]:
+    """The last places in the code, the innermost first. No values: they may hold anything."""
+    frames = traceback.extract_tb(error.__traceback__)
+    named = [f"{Path(frame.filename).parent.name}/{Path(frame.filename).name}:{frame.lineno}" for frame in frames]
+    return named[::-1][:_PLACES] or ["an unknown place"]

@@ -1,0 +1,132 @@
+"""What a worker keeps from case to case, all of it in one cache that counts its bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import chain
+from marshal import dumps
+
+_CHUNK = 4096
+_ROW_BYTES = 56
+_CELL_BYTES = 40
+_ENTRY_BYTES = 400
+"""What an entry takes beside its key and its value."""
+_PLAIN_BYTES = 64
+_DEEPEST = 40
+_MANY = 512
+_SAMPLE = 128
+
+
+class ByteCache:
+    """Keeps values up to about so many bytes; what went longest without use is dropped first. Used by one thread."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.held_bytes = 0
+        """About what the values take that are kept now, their keys included."""
+        self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable) -> object | None:
+        """The value under this key; None where there is none."""
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        self._entries.move_to_end(key)
+        return found[0]
+
+    def put(self, key: Hashable, value: object) -> list[Hashable]:
+        """Keep a value, and give the keys of what was dropped for it: its own, where it is too large to be kept."""
+        size = _ENTRY_BYTES + size_of(key) + size_of(value)
+        before = self._entries.pop(key, None)
+        if before is not None:
+            self.held_bytes -= before[1]
+        if size > self.most_bytes:
+            return [key]
+        self._entries[key] = (value, size)
+        self.held_bytes += size
+        dropped = []
+        while self.held_bytes > self.most_bytes:
+            oldest, (_, its_size) = self._entries.popitem(last=False)
+            self.held_bytes -= its_size
+            dropped.append(oldest)
+        return dropped
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._entries.clear()
+        self.held_bytes = 0
+
+
+def size_of(value: object) -> int:
+    """About how many bytes a value takes, with all that it holds. What stands in it twice counts once.
+
+    Rows are counted whole and quickly, long lists of anything else from a sample. What two values share counts for
+    each of them, so that a sum is rather too large than too small.
+    """
+    total = 0
+    seen: set[int] = set()
+    waiting: deque[tuple[object, int]] = deque([(value, 0)])
+    while waiting:
+        one, depth = waiting.popleft()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, (str, bytes, bytearray)):
+            total += sys.getsizeof(one)
+        elif isinstance(one, (list, tuple)):
+            size = _rows_size(one)
+            total += sys.getsizeof(one) if size is None else size
+            if size is None and len(one) > _MANY:
+                sample = one[:: len(one) // _SAMPLE]
+                total += sum(map(size_of, sample)) * len(one) // len(sample)
+            elif size is None and depth < _DEEPEST:
+                waiting.extend((item, depth + 1) for item in one)
+        else:
+            total += _PLAIN_BYTES + _own_size(one)
+            if depth < _DEEPEST:
+                waiting.extend((item, depth + 1) for item in _members(one))
+    return total
+
+
+def _own_size(value: object) -> int:
+    """What it takes by itself; of an array, its content."""
+    held = getattr(value, "nbytes", None)
+    return held if isinstance(held, int) else sys.getsizeof(value)
+
+
+def _members(value: object) -> Iterable[object]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, Mapping):
+        return chain(value.keys(), value.values())
+    if isinstance(value, (set, frozenset)):
+        return value
+    return ()
+
+
+def _rows_size(rows: Sequence[object]) -> int | None:
+    """The size of a table's rows; None where this is something else."""
+    if not rows or not isinstance(rows[0], tuple):
+        return None
+    width = len(rows[0])
+    if not all(isinstance(row, tuple) and len(row) == width for row in rows):
+        return None
+    size = sys.getsizeof(rows) + len(rows) * (_ROW_BYTES + _CELL_BYTES * width)
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        try:
+            # Several times as fast as asking each cell, and exact for text. What it cannot take, it says.
+            size += len(dumps(chunk))  # type: ignore[arg-type]
+        except ValueError:  # dates, decimals, lists within cells and the like do not marshal
+            size += sum(map(_cell_size, chain.from_iterable(chunk)))  # type: ignore[arg-type]
+    return size
+
+
+def _cell_size(cell: object) -> int:
+    return size_of(cell) if isinstance(cell, (list, tuple, dict, set, frozenset)) else sys.getsizeof(cell)

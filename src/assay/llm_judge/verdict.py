@@ -1,0 +1,79 @@
+"""Find the verdict in a judge's answer: the object that ends it, and nothing that the judge quotes.
+
+A judge talks before it decides, and may repeat what a query wants it to say: a text literal or an alias can
+hold a whole verdict. So only one place counts, the end, and only an object that was not in the queries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_OPENS = re.compile(r"^[ \t]*(?:```\w*[ \t]*)?(?=\{)", re.MULTILINE)
+"""An object on lines of its own, in a code fence or not. One in the middle of a sentence is part of the sentence."""
+_SHOWN = 80
+
+
+def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | str:
+    """The JSON object that ends an answer and says ``equivalent``, else a sentence on why there is none.
+
+    ``material`` is what the judge was shown of others: an object that stands there is an echo and no verdict.
+    """
+    text = text.strip()
+    if not text:
+        return "the judge's answer is empty"
+    found = _last_object(text)
+    if isinstance(found, str):
+        return found
+    value, written = found
+    if yes_no(value.get("equivalent")) is None:
+        return f"the judge's answer holds no verdict: it ends {_line(text)[-_SHOWN:]!r}"
+    shown = [_plain(one) for one in material]
+    if any(_plain(form) in one for form in (written, json.dumps(value)) for one in shown):
+        return "the judge's answer ends with words that stand in what it was to judge: no verdict of its own"
+    return value
+
+
+def yes_no(value: object) -> bool | None:
+    """A verdict; also as the text that servers without structured output make of it."""
+    if isinstance(value, str):
+        return {"true": True, "yes": True, "false": False, "no": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+def _last_object(text: str) -> tuple[dict[str, Any], str] | str:
+    """The object that ends the text, and how it is written there."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unambiguous)
+    body = text.removesuffix("```").rstrip()
+    place = 0
+    while (found := _OPENS.search(body, place)) is not None:
+        start = found.end()
+        try:
+            value, place = decoder.raw_decode(body, start)
+        except (ValueError, RecursionError):
+            return f"the judge's answer holds an object that cannot be read: {_line(text[start:])[:_SHOWN]!r}"
+        if place == len(body):
+            return value, body[start:]
+    if place:
+        return f"the judge's answer does not end with its verdict: it ends {_line(text)[-_SHOWN:]!r}"
+    return f"the judge's answer holds no verdict: it begins {_line(text)[:_SHOWN]!r}"
+
+
+def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are each there once: of two alike, one may stand in a quotation that was not closed."""
+    pairs = list(pairs)
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return value
+
+
+def _plain(text: str) -> str:
+    """A text without blanks, quotes, escapes and case: however it is quoted, it stays the same."""
+    return "".join(one for one in text.casefold() if one.isalnum() or one in "{}:")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

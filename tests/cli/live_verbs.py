@@ -1,0 +1,111 @@
+"""The verbs that ask a live system and write a run, each with an emulated system behind it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from processes import PASSWORD, emulator
+
+from assay import demo
+from assay.testing import ChatAnswer, ChatEmulator, Fault, example
+
+_KEY = "deployment-key-4711"
+_QUESTIONS = 6
+NOBODY = "127.0.0.1:9"
+"""The discard port: nothing listens there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveVerb:
+    """One of them."""
+
+    server: Any
+    arguments: tuple[object, ...]
+    address: str
+    """Of the system, as it stands among the arguments."""
+    run_option: str
+    env: dict[str, str]
+
+    def command(self, run: Path, *more: object, mistyped: bool = False) -> list[object]:
+        """The command that writes this run, to a system that is there or to one that is not."""
+        wrong = self.address.split("/")[2]
+        given = [
+            str(one).replace(wrong, NOBODY) if mistyped and self.address in str(one) else one for one in self.arguments
+        ]
+        return [*given, self.run_option, run, "--concurrency", 1, "--retries", 0, "-q", *more]
+
+    def slow(self, *, after: int, seconds: float) -> None:
+        """From its next question but so many on the system takes its time."""
+        self.server.faults.add(Fault(kind="slow", after=after, seconds=seconds))
+
+    def asked(self) -> dict[str, int]:
+        """How often it was asked each question."""
+        return dict(self.server.asked)
+
+
+@contextmanager
+def live_verb(name: str, folder: Path) -> Iterator[LiveVerb]:
+    """Set one up, by its name."""
+    folder.mkdir()
+    with {"run": _run, "denodo": _denodo, "sdmx": _sdmx}[name](folder) as verb:
+        yield verb
+
+
+@contextmanager
+def _run(folder: Path) -> Iterator[LiveVerb]:
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
+        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    cases = [
+        {"id": str(n), "question": f"how many, {n}?", "gold_sql": "SELECT count(*) FROM t"} for n in range(_QUESTIONS)
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    answer = ChatAnswer(content="```sql\nSELECT count(*) FROM t\n```")
+    with ChatEmulator(answers=lambda _: answer) as server:
+        yield LiveVerb(
+            server=server,
+            arguments=(
+                *("run", folder / "cases.jsonl", "--system", f"chat:{server.openai_url}", "--param", "model=any"),
+                *("--db", f"sqlite:///{folder / 'shop.sqlite'}", "--metrics", "match", "--workers", "1"),
+            ),
+            address=server.openai_url,
+            run_option="-o",
+            env={},
+        )
+
+
+@contextmanager
+def _denodo(folder: Path) -> Iterator[LiveVerb]:
+    workbook = example.write_workbook(folder / example.WORKBOOK)
+    with emulator() as server:
+        yield LiveVerb(
+            server=server,
+            arguments=(
+                *("denodo", "--input", workbook, "--output", folder / "out.xlsx", "--api-url", server.api_url),
+                *("--user", "demo", "--catalog-url", server.catalog_url, "--ves-iterations", "1"),
+                *("--question-rows", _QUESTIONS),
+            ),
+            address=server.api_url,
+            run_option="--run",
+            env={"ASSAY_PASSWORD": PASSWORD},
+        )
+
+
+@contextmanager
+def _sdmx(folder: Path) -> Iterator[LiveVerb]:
+    shutil.copyfile(demo.sdmx_path("cases.yaml"), folder / "cases.yaml")
+    with ChatEmulator(answers=lambda _: ChatAnswer(content="I cannot say."), token=_KEY, model="statgpt") as server:
+        url = server.deployment_url()
+        yield LiveVerb(
+            server=server,
+            arguments=("sdmx", folder / "cases.yaml", "--system", f"chat:{url}"),
+            address=url,
+            run_option="-o",
+            env={"ASSAY_TOKEN": _KEY},
+        )

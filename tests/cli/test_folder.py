@@ -1,0 +1,224 @@
+"""The folder of a run: one process at a time, nothing lost to another, nothing left behind by what came to nothing."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_verbs import NOBODY, LiveVerb, live_verb
+from processes import assay, environment, lines, started, until
+
+from assay.api import load_run
+from assay.testing import Fault
+
+VERBS = ("run", "denodo", "sdmx")
+
+if sys.platform == "win32":
+    pytest.skip("Windows has no locks of files that other processes see", allow_module_level=True)
+
+
+@pytest.fixture(params=VERBS)
+def verb(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LiveVerb]:
+    """Each verb that asks and writes a run."""
+    with live_verb(request.param, tmp_path / "input") as made:
+        yield made
+
+
+def content(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.iterdir()}
+
+
+def answers(run: Path) -> int:
+    return lines(run / "answers.jsonl")
+
+
+_AT_THE_SIGNAL = """
+import pathlib, sys, time
+import assay.api, assay.api.selections, assay.cli.app, assay.registry
+here, number, *arguments = sys.argv[1:]
+pathlib.Path(here, f"ready{number}").touch()
+while not pathlib.Path(here, "go").exists():
+    time.sleep(0.002)
+sys.exit(assay.cli.app.run_command_line(arguments))
+"""
+
+
+def at_the_signal(verb: LiveVerb, here: Path, arguments: list[object], number: int) -> subprocess.Popen[str]:
+    """A process that begins with the command, all imported, once the file ``go`` is there."""
+    command = [sys.executable, "-c", _AT_THE_SIGNAL, str(here), str(number), *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(verb.env)
+    )
+
+
+def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert assay(*verb.command(run), env=verb.env).returncode == 0
+    before, count = verb.asked(), answers(run)
+    verb.server.faults.add(Fault(kind="slow", times=1, seconds=3))
+    both = [at_the_signal(verb, tmp_path, verb.command(run, "--overwrite"), number) for number in range(2)]
+    until(lambda: all((tmp_path / f"ready{number}").exists() for number in range(2)), what="both are ready")
+    (tmp_path / "go").touch()
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], said
+    [refusal] = [text for process, text in zip(both, said, strict=True) if process.returncode]
+    assert "another process is writing this run; wait for it, or choose another -o" in refusal
+    assert refusal.count("\n") == 1
+    assert answers(run) == count
+    assert verb.asked() == {question: 2 * times for question, times in before.items()}, "once more each, and not twice"
+    assert len(load_run(run).evidence) == count
+    assert not [name for name in content(run) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("option", ["--overwrite", "--rescore", None])
+def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(
+    verb: LiveVerb, tmp_path: Path, option: str | None
+) -> None:
+    run = tmp_path / "run"
+    verb.slow(after=2, seconds=0.1)
+    first = started(verb.command(run), env=verb.env)
+    until(lambda: answers(run) >= 1, what="an answer")
+    first.send_signal(signal.SIGSTOP)
+    second = assay(*verb.command(run, *([option] if option else [])), env=verb.env)
+    first.send_signal(signal.SIGCONT)
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "another process is writing this run" in second.stderr
+    _, said = first.communicate(timeout=60)
+    assert first.returncode == 0, said
+    assert set(verb.asked().values()) == {1}
+    assert len(load_run(run).evidence) == answers(run)
+
+
+def test_a_mistyped_address_leaves_nothing_and_the_next_command_begins(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "nightly" / "first"
+    done = assay(*verb.command(run, mistyped=True), env=verb.env)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert NOBODY in done.stderr
+    assert not (tmp_path / "runs").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["input"]
+    done = assay(*verb.command(run), env=verb.env)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_mistyped_address_with_overwrite_leaves_the_run_as_it_was(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert assay(*verb.command(run), env=verb.env).returncode == 0
+    before = content(run)
+    done = assay(*verb.command(run, "--overwrite", mistyped=True), env=verb.env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert content(run) == before
+
+
+def test_overwriting_that_is_killed_keeps_one_run_whole(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert assay(*verb.command(run), env=verb.env).returncode == 0
+    before = content(run)
+    asked = sum(verb.asked().values())
+    verb.slow(after=0, seconds=60)
+    process = started(verb.command(run, "--overwrite"), env=verb.env)
+    until(lambda: sum(verb.asked().values()) > asked, what="a question")
+    process.kill()
+    process.communicate()
+    verb.server.faults.clear()
+    done = assay(*verb.command(run), env=verb.env)
+    assert (done.returncode, done.stderr) == (0, ""), "the earlier run is back, and is finished"
+    assert sum(verb.asked().values()) == asked + 1
+    assert content(run)["answers.jsonl"] == before["answers.jsonl"]
+    assert not [name for name in content(run) if name.startswith(".")]
+
+
+def test_a_run_that_was_killed_before_anything_came_leaves_the_folder_free(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    verb.slow(after=0, seconds=60)
+    process = started(verb.command(run), env=verb.env)
+    until(lambda: bool(verb.asked()), what="a question")
+    process.kill()
+    process.communicate()
+    verb.server.faults.clear()
+    more = ["--name", "another", "--limit" if "denodo" not in verb.arguments else "--question-rows", 2]
+    done = assay(*verb.command(run, *more), env=verb.env)
+    assert (done.returncode, done.stderr) == (0, ""), "other settings: nothing is there that they could contradict"
+
+
+def test_a_folder_that_is_removed_meanwhile_ends_the_run_with_that_reason(verb: LiveVerb, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    verb.slow(after=1, seconds=0.3)
+    process = started(verb.command(run), env=verb.env)
+    until(lambda: answers(run) >= 1, what="an answer")
+    shutil.rmtree(run)
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said.count("\n")) == (2, "", 1)
+    assert "was moved or removed while the run was going on" in said
+    assert not run.exists()
+    assert len(verb.asked()) < 6 or "sdmx" in map(str, verb.arguments), "what cannot be kept is not asked for"
+
+
+def test_a_folder_that_is_moved_meanwhile_can_be_gone_on_from(tmp_path: Path) -> None:
+    with live_verb("run", tmp_path / "input") as verb:
+        run, moved = tmp_path / "run", tmp_path / "moved"
+        verb.slow(after=1, seconds=0.2)
+        process = started(verb.command(run), env=verb.env)
+        until(lambda: answers(run) >= 1, what="an answer")
+        run.rename(moved)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert "was moved or removed" in said
+        done = assay(*verb.command(moved), env=verb.env)
+        assert (done.returncode, set(verb.asked().values())) == (0, {1}), done.stderr
+
+
+def test_the_sdmx_demo_without_its_extra_writes_nothing(tmp_path: Path) -> None:
+    stub = tmp_path / "stub"
+    stub.mkdir()
+    (stub / "sdmx.py").write_text("raise ImportError('no module named sdmx')\n", encoding="utf-8")
+    folder = tmp_path / "example"
+    done = assay("demo", folder, "--sdmx", env={"PYTHONPATH": str(stub)})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'assay[sdmx]'" in done.stderr
+    assert not folder.exists()
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Any]:
+    """Make a folder a disk of its own, that can then no more be written. Root only."""
+    mounted = []
+
+    def mount(folder: Path) -> Any:
+        kept = tmp_path / "kept"
+        shutil.copytree(folder, kept)
+        made = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False)
+        if made.returncode:
+            pytest.skip("no file system can be mounted here")
+        mounted.append(folder)
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_read_only_disk_under_a_finished_run(read_only: Any, tmp_path: Path) -> None:
+    with live_verb("run", tmp_path / "input") as verb:
+        run = tmp_path / "run"
+        assert assay(*verb.command(run), env=verb.env).returncode == 0
+        before, asked = content(run), verb.asked()
+        read_only(run)
+        for more in ((), ("--overwrite",), ("--rescore",), ("--name", "another")):
+            done = assay(*verb.command(run, *more), env=verb.env)
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+            assert "the run cannot be written there (Read-only file system)" in done.stderr
+        assert verb.asked() == asked
+        assert assay("report", run).returncode == 0, "reading it is no trouble"
+        for command in (["report", run, "--html", run / "r.html"], ["judge", run, "--model", "any"]):
+            done = assay(*command, env={"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": f"http://{NOBODY}/v1"})
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "Traceback" not in done.stderr
+            assert str(run) in done.stderr
+        assert content(run) == before

@@ -1,0 +1,364 @@
+"""What a worker keeps is bounded, and what takes too long costs one metric: real workers, results of some size."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import random
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay import registry
+from assay.api.evaluation import make_pool
+from assay.comparison import Answer
+from assay.engines.cache import ByteCache, size_of
+from assay.engines.pool import Task, TaskDone
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
+from assay.ports import Executions, QueryRequest
+from assay.runs.timekeeping import OutOfTimeError, Timekeeper
+from assay.runs.worker import CaseTask, WorkerSettings, set_up
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
+ROWS = 4000
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> DatabaseUrl:
+    path = tmp_path / "big.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t(a INTEGER, b TEXT, c REAL)")
+        rows = ((n, f"{n:030}", n / 7) for n in range(ROWS))
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        connection.commit()
+    return DatabaseUrl.parse(f"sqlite:///{path}")
+
+
+# What is kept
+
+
+def gold(number: int) -> str:
+    return f"SELECT a, b, c, {number} AS n FROM t ORDER BY a % 97, c"
+
+
+def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[ByteCache] = []
+
+    class Seen(ByteCache):
+        def __init__(self, most_bytes: int) -> None:
+            super().__init__(most_bytes)
+            made.append(self)
+
+    monkeypatch.setattr("assay.runs.worker.ByteCache", Seen)
+    room = 8 * 1024 * 1024
+    judge = set_up(
+        WorkerSettings(
+            engines=registry.engine_references(),
+            metrics=(registry.reference("assay.metrics", "match"),),
+            options=ComparisonOptions(),
+            limits=Limits(),
+            cache_bytes=room,
+        )
+    )
+    for number in range(20):
+        case = Case(id=str(number), question="q", golds=(gold(number),))
+        for query in (gold(number).replace("a % 97", "1"), f"{gold(number)}, b"):
+            line = judge(CaseTask(case=case, prediction=Prediction(case_id=case.id, query=query), url=url))
+            assert isinstance(line, bytes)
+            assert b'"outcome":"unscored"' not in line
+            assert all(cache.held_bytes <= room for cache in made)
+    [cache] = [cache for cache in made if len(cache)]
+    assert room / 2 < cache.held_bytes
+    kinds = {key[0] for key in cache._entries}
+    assert kinds >= {"execution", "answer", "verdict"}
+
+
+def test_a_worker_with_little_memory_scores_all_of_many_large_ordered_golds(url: DatabaseUrl) -> None:
+    limits = Limits(max_memory_bytes=64 * 1024 * 1024, max_result_bytes=24 * 1024 * 1024)
+    cases = [Case(id=str(number), question="q", golds=(gold(number),)) for number in range(60)]
+    tasks = [
+        Task(
+            id=n, payload=CaseTask(case=one, prediction=Prediction(case_id=one.id, query=one.golds[0] + ", b"), url=url)
+        )
+        for n, one in enumerate(cases)
+    ]
+    with make_pool(ComparisonOptions(), limits, ["match"], 1) as pool:
+        done = list(pool.run([tasks]))
+        assert pool.restarts == 0
+    assert all(isinstance(one, TaskDone) and b'"outcome":"correct"' in bytes(one.outcome) for one in done)  # type: ignore[call-overload]
+
+
+_CELLS = (None, 1, 2.5, "a text", "é" * 50, b"bytes", Decimal("1.5"), 10**40, [1, 2], {"a": 1})
+
+
+def _memory_of(make: Any) -> int:
+    import gc
+    import tracemalloc
+
+    gc.collect()
+    tracemalloc.start()
+    kept = make()
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept is not None
+    return taken
+
+
+def _rows(seed: int, *, plain: bool) -> tuple[tuple[Any, ...], ...]:
+    rng = random.Random(seed)
+    makers = [rng.random, lambda: rng.randrange(10**6), lambda: "x" * rng.randrange(200), lambda: None]
+    if not plain:
+        makers += [lambda: Decimal(rng.randrange(1000)), lambda: [rng.random() for _ in range(9)]]
+    return tuple(tuple(rng.choice(makers)() for _ in range(3)) for _ in range(3000))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("kind", ["rows", "strict", "ranked"])
+def test_sizes_are_honest(kind: str, plain: bool) -> None:
+    def make() -> object:
+        rows = _rows(1, plain=plain)
+        result = Result(columns=("a", "b", "c"), rows=rows)
+        if kind == "rows":
+            return result
+        if kind == "strict":
+            return Answer.strict(result)
+        return Answer.ranked(result, rows, [n // 3 for n in range(len(rows))], offset=0, ordered=True)
+
+    assert 0.8 * _memory_of(make) <= size_of(make()) <= 4 * _memory_of(make)
+
+
+def test_one_large_cell_among_many_rows_is_counted() -> None:
+    rows = tuple((n, "y" * 50_000_000 if n == 54_321 else "x") for n in range(100_000))
+    assert size_of(Result(columns=("a", "b"), rows=rows)) > 50_000_000
+
+
+def test_the_cache_drops_what_went_longest_without_use_and_counts_right() -> None:
+    cache, rng = ByteCache(20_000), random.Random(7)
+    latest: dict[int, str] = {}
+    for step in range(3000):
+        key = rng.randrange(40)
+        if rng.random() < 0.5:
+            found = cache.get(key)
+            assert found in (None, latest.get(key))
+            continue
+        latest[key] = f"{step}" + "z" * rng.randrange(3000)
+        cache.put(key, latest[key])
+        assert cache.get(key) == latest[key]
+        assert cache.held_bytes == sum(size for _, size in cache._entries.values()) <= 20_000
+    assert cache.put("large", "z" * 30_000) == ["large"]
+    assert cache.get("large") is None
+    cache.clear()
+    assert (len(cache), cache.held_bytes) == (0, 0)
+
+
+# What takes too long
+
+
+class _Metric:
+    label = "a trial"
+    binary = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        return ()
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Any) -> assay.Score:
+        self.take(case)
+        return assay.Score(metric=type(self).__name__.lower(), value=1.0)
+
+    def take(self, case: Case) -> None:
+        raise NotImplementedError
+
+
+class Loops(_Metric):
+    name = "loops"
+
+    def take(self, case: Case) -> None:
+        while case.id == "slow":
+            try:
+                sum(range(1000))
+            except Exception:  # noqa: BLE001 - as such metrics do
+                continue
+
+
+class Stubborn(_Metric):
+    name = "stubborn"
+
+    def take(self, case: Case) -> None:
+        while case.id == "slow":
+            try:
+                time.sleep(0.01)
+            except BaseException:  # noqa: BLE001 - as such metrics do
+                sum(range(1000))
+
+
+class Backtracks(_Metric):
+    name = "backtracks"
+
+    def take(self, case: Case) -> None:
+        if case.id == "slow":
+            re.match(r"(a|a)*b", "a" * 60)
+
+
+class OneCall(_Metric):
+    name = "onecall"
+
+    def take(self, case: Case) -> None:
+        if case.id == "slow":
+            collections.deque(itertools.repeat(0), maxlen=0)
+
+
+class AsksForever(_Metric):
+    name = "asksforever"
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        Loops().take(case)
+        return ()
+
+    def take(self, case: Case) -> None:
+        pass
+
+
+class Deadly(_Metric):
+    name = "deadly"
+
+    def take(self, case: Case) -> None:
+        if case.id == "slow":
+            import os
+
+            os.abort()
+
+
+TRIALS = (Loops, Stubborn, Backtracks, OneCall, AsksForever, Deadly)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The trial metrics under their names, as if a package had registered them."""
+    reference, metric = registry.reference, registry.metric
+    ours: dict[str, type[_Metric]] = {one.name: one for one in TRIALS}
+
+    def reference_of(group: str, name: str) -> str:
+        return f"{__name__}:{ours[name].__name__}" if name in ours else reference(group, name)
+
+    def metric_of(name: str) -> Any:
+        return ours[name]() if name in ours else metric(name)
+
+    monkeypatch.setattr(registry, "reference", reference_of)
+    monkeypatch.setattr(registry, "metric", metric_of)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return
+
+
+@posix
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda one: one.__name__)
+def test_a_metric_that_never_ends_is_unscored_alone_and_in_that_case_alone(
+    trial: type[_Metric], url: DatabaseUrl, registered: None
+) -> None:
+    cases = [
+        Case(id=name, question="q", golds=(f"SELECT a FROM t WHERE a < {n}",)) for n, name in ((3, "slow"), (4, "b"))
+    ]
+    run = assay.evaluate(
+        cases,
+        {"slow": "SELECT a FROM t WHERE a < 3", "b": "SELECT a FROM t WHERE a < 9"},
+        databases=url.text,
+        metrics=["match", trial.name, "bird_ex"],
+        limits=Limits(judge_timeout_s=0.3),
+        workers=1,
+    )
+    slow, other = run.record.evidence
+    values = {score.metric: score.value for score in slow.scores}
+    assert (slow.outcome, values) == ("correct", {"match": 1.0, trial.name: None, "bird_ex": 1.0})
+    [failure] = [score.failure for score in slow.scores if score.failure is not None]
+    assert failure.blame == "judge"
+    assert f"the metric '{trial.name}'" in failure.message
+    assert ("brought its process down" if trial is Deadly else "took longer than 0.3 s") in failure.message
+    assert {score.metric: score.value for score in other.scores} == {"match": 0.0, trial.name: 1.0, "bird_ex": 0.0}
+
+
+@posix
+def test_a_metric_of_the_callers_own_is_held_in_its_process_too(url: DatabaseUrl) -> None:
+    case = Case(id="slow", question="q", golds=("SELECT 1",))
+    metrics: list[Any] = ["match", Loops(), "bird_ex"]
+    limits = Limits(judge_timeout_s=0.3)
+    run = assay.evaluate([case], {"slow": "SELECT 1"}, databases=url.text, metrics=metrics, limits=limits, workers=1)
+    assert [score.value for score in run.record.evidence[0].scores] == [1.0, None, 1.0]
+
+
+@posix
+def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics_scored(
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*_: object, **__: object) -> None:
+        Loops().take(case)
+
+    case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
+    monkeypatch.setattr("assay.runs.gold_answers.compare", endless)
+    judge = set_up(
+        WorkerSettings(
+            engines=registry.engine_references(),
+            metrics=tuple(registry.reference("assay.metrics", name) for name in ("match", "results_match", "bird_ex")),
+            options=ComparisonOptions(),
+            limits=Limits(judge_timeout_s=0.2),
+        )
+    )
+    from assay.runs.codec import decode_evidence
+
+    prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE a < 3")
+    line = judge(CaseTask(case=case, prediction=prediction, url=url))
+    assert isinstance(line, bytes)
+    evidence = decode_evidence(line)
+    assert evidence.outcome == "unscored"
+    assert evidence.verdict.reason == "comparing the results took longer than 0.2 s"
+    assert evidence.verdict.failure is not None
+    assert evidence.verdict.failure.blame == "judge"
+    assert [score.value for score in evidence.scores] == [None, None, 1.0]
+
+
+@posix
+def test_what_is_done_while_paused_does_not_count() -> None:
+    keeper = Timekeeper(0.2)
+
+    def mostly_elsewhere() -> str:
+        for _ in range(3):
+            with keeper.paused():
+                time.sleep(0.15)
+        return "done"
+
+    assert keeper.hold(("what",), mostly_elsewhere) == "done"
+    with pytest.raises(OutOfTimeError, match=r"took longer than 0.2 s"):
+        keeper.hold(("what",), lambda: time.sleep(30))
+    with pytest.raises(ZeroDivisionError):
+        keeper.hold(("what",), lambda: 1 // 0)
+    assert keeper.hold(("what",), lambda: "fine") == "fine"
+
+
+def test_files_of_other_databases_are_no_siblings_and_spiders_metric_scores(tmp_path: Path) -> None:
+    for flat in (True, False):
+        cases = []
+        for name in ("one", "two", "three"):
+            home = tmp_path / ("dbs" if flat else "spider") / ("" if flat else name)
+            home.mkdir(parents=True, exist_ok=True)
+            for file in (name,) if flat else (name, f"{name}v0"):
+                with closing(sqlite3.connect(home / f"{file}.sqlite")) as connection:
+                    connection.executescript(f"CREATE TABLE of_{name}(a); INSERT INTO of_{name} VALUES (1);")
+            cases.append(Case(id=name, question="q", database=name, golds=(f"SELECT a FROM of_{name}",)))
+        template = "dbs/{db_id}.sqlite" if flat else "spider/{db_id}/{db_id}.sqlite"
+        run = assay.evaluate(
+            cases,
+            {case.id: case.golds[0] for case in cases},
+            databases=f"sqlite:///{tmp_path.as_posix()}/{template}",
+            metrics=["spider_ex"],
+            workers=1,
+        )
+        assert [evidence.scores[0].value for evidence in run.record.evidence] == [1.0, 1.0, 1.0]
