@@ -118,7 +118,6 @@ class Executor:
         for engine in self._open.values():
             engine.close()
         self._open.clear()
-        self.cache.clear()
 
     def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
         away = self._away.get(url.text)
