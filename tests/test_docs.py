@@ -153,7 +153,11 @@ def _chat_model() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(one, marks=() if one.name == "README.md" else pytest.mark.slow) for one in DOCUMENTS],
+    ids=_relative,
+)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
     shutil.copy(demo.cases_path(), tmp_path)

@@ -16,6 +16,9 @@ from processes import PASSWORD, assay, emulator, end_group, lines, sheet, starte
 
 from assay.testing import DenodoEmulator, Fault, example
 
+pytestmark = pytest.mark.slow
+
+
 DETAILS = (
     "Question ID",
     "Difficulty",

