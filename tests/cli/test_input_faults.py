@@ -170,7 +170,7 @@ def test_what_is_printed_and_the_exit_status(
         else:
             (tmp_path / name).write_bytes(content if isinstance(content, bytes) else lines(content))
     before = {path.name for path in tmp_path.iterdir()}
-    option = re.search(r"with `(.+)`", given)
+    option = re.search(r"with `(--.+)`", given)
     command = [
         *(sys.executable, "-m", "assay", "run", fault.cases, "--db", "sqlite:///dbs/{db_id}.sqlite", "-o", "run"),
         *(["-p", fault.predictions] if fault.predictions else []),

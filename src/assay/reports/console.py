@@ -70,11 +70,10 @@ def draw_summary(run: Run, *, width: int, colour: bool = False, run_path: str | 
 
 def plain_summary(view: RunView, *, run_path: str | None = None, written: Mapping[str, str] | None = None) -> str:
     """The summary as plain lines: nothing drawn, no line cut, one fact a line."""
-    caution = f" · {view.caution}" if view.caution else ""
-    said = f"{_reading(view.headline)}, {view.headline.rate.unscored:,} unscored{view.lenient}{caution}"
+    beside = view.lenient + (f" · {view.caution}" if view.caution else "")
     lines = [
         view.title,
-        f"{view.headline_metric}: {said}",
+        f"{view.headline_metric}: {_reading(view.headline)}, {view.headline.rate.unscored:,} unscored{beside}",
         f"outcomes: {view.outcomes}",
         *(f"{named.name}: {_reading(view.overall.figures[named.place])}" for named in view.beside),
         *([f"joined: {view.joined}"] if view.joined else []),
