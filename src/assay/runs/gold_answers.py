@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
@@ -23,32 +24,36 @@ class GoldAnswer:
     strict_order: bool = False
     ambiguity: Ambiguity | None = None
 
-    def compare(self, predicted: Result, options: ComparisonOptions) -> Comparison:
-        """The comparison with the answer that the prediction matches, else with the one that gold itself gave."""
-        comparison = compare_leniently(predicted, self.answer, options, strictly=_compared)
+    def compare(self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None) -> Comparison:
+        """The comparison with the answer that the prediction matches, else with the one that gold itself gave.
+
+        After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for.
+        """
+        comparison = compare_leniently(predicted, self.answer, options, strictly=partial(_compared, deadline=deadline))
         briefly = replace(options, near_misses=False)
         for other in self.others:
             if comparison.equal:
                 break
-            found = compare_leniently(predicted, other, briefly)
+            found = compare_leniently(predicted, other, briefly, strictly=partial(compare, deadline=deadline))
             comparison = found if found.equal else comparison
         return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
 
 
-def _compared(predicted: Result, answer: Answer, options: ComparisonOptions) -> Comparison:
+def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, deadline: float | None) -> Comparison:
     """As `compare`, but no answer gets out of the rate by rows on which the search for an order of columns ends.
 
     Gold's own rows with their columns in reverse are as hard to find as any right answer. Where they are found, a
     right answer would have been; where they are not, gold is what cannot be decided by.
     """
-    comparison = compare(predicted, answer, options)
+    comparison = compare(predicted, answer, options, deadline=deadline)
     if comparison.decided:
         return comparison
     gold = answer.result
     mirrored = gold
     if options.columns == "any":
         mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
-    if not compare(mirrored, answer, replace(options, near_misses=False, sample_rows=0)).decided:
+    briefly = replace(options, near_misses=False, sample_rows=0)
+    if not compare(mirrored, answer, briefly, deadline=deadline).decided:
         return comparison
     reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
     return replace(comparison, decided=True, provoked=True, reason=reason)

@@ -186,7 +186,7 @@ class CaseJudge:
             known = GoldAnswer(answer=Answer.bag(gold))
         else:
             known = self._answers.of(url, execution, gold)
-        return known.compare(predicted, options), known
+        return known.compare(predicted, options, deadline=self._keeper.soon()), known
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         columns = case.options.columns or self._options.columns

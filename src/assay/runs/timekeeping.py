@@ -62,9 +62,14 @@ class Timekeeper:
             finally:
                 self._stop()
         except _Alarm:
+            self._stop()  # the alarm may have come just before the other one
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s") from None
         finally:
             self._label = None
+
+    def soon(self) -> float | None:
+        """The moment by which what is held should come to an end by itself: a little before its limit."""
+        return None if self._label is None else self._deadline - self.limit_s / 4
 
     @contextmanager
     def paused(self) -> Iterator[None]:
