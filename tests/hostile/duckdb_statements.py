@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from families import duckdb, duckdb_memory
-from statements import ANYWHERE, row
+from statements import ANYWHERE, once, row
 
 DUCKDB = [
     *ANYWHERE,
@@ -207,5 +207,4 @@ DUCKDB = [
         "timeout",
     ),
 ]
-DUCKDB = list({hostile.sql: hostile for hostile in DUCKDB}.values())
-"""Where a family spells what a row above asks already, the row counts."""
+DUCKDB = once(DUCKDB)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from families import mariadb
-from statements import Hostile
+from statements import Hostile, once
 
 SCHEMA = (
     "CREATE TABLE t (a int PRIMARY KEY, b varchar(20))",
@@ -201,3 +201,5 @@ MARIADB = [
     Hostile(f"{number}: {' '.join(sql.split())[:40]!a}", sql, frozenset(kinds.split()))
     for number, (sql, kinds) in enumerate(_TABLE)
 ] + mariadb()
+
+MARIADB = once(MARIADB)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from families import postgres
-from statements import ANYWHERE, ENDLESS, Gap, row
+from statements import ANYWHERE, ENDLESS, Gap, once, row
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
@@ -332,6 +332,8 @@ POSTGRES = [
     ),
     row("1700 columns", "SELECT " + ", ".join(["1"] * 1700), "error"),
 ]
+
+POSTGRES = once(POSTGRES)
 
 GAPS = [
     Gap(

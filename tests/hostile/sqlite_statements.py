@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from families import sqlite
-from statements import ANYWHERE, ENDLESS, row
+from statements import ANYWHERE, ENDLESS, once, row
 
 SQLITE = [
     *ANYWHERE,
@@ -153,5 +153,4 @@ SQLITE = [
         "timeout",
     ),
 ]
-SQLITE = list({hostile.sql: hostile for hostile in SQLITE}.values())
-"""Where a family spells what a row above asks already, the row counts."""
+SQLITE = once(SQLITE)

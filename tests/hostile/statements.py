@@ -28,6 +28,11 @@ def row(name: str, sql: str, *kinds: str) -> Hostile:
     return Hostile(name, sql, frozenset(kinds))
 
 
+def once(rows: list[Hostile]) -> list[Hostile]:
+    """Each statement once: where a family spells what a later row asks, that row counts."""
+    return list({hostile.sql: hostile for hostile in rows}.values())
+
+
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 
 
