@@ -1,11 +1,10 @@
 """How far apart one sum of floats comes out when its rows are added in another order, or by several threads.
 
-    python benchmarks/sums.py [--rows N] [--servers]
+    python benchmarks/sums.py [--rows N] [--engines NAMES]
 
-Adds the same numbers as they came, shuffled and sorted on SQLite and DuckDB, on DuckDB with one to eight threads, and
-with `--servers` on a PostgreSQL of its own, without and with parallel workers. Prints the widest relative difference
-between any two sums, or averages, of one set of numbers: of rows in no particular order, and with
-sorted ones among them.
+Adds the same numbers as they came, shuffled and sorted: on SQLite, on DuckDB with one to eight threads, and on a
+PostgreSQL of its own without and with parallel workers. Prints the widest relative difference between any two sums, or
+averages, of one set of numbers: of rows in no particular order, and with sorted ones among them.
 """
 
 from __future__ import annotations
@@ -111,10 +110,15 @@ def main() -> int:
     """Measure every engine and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--servers", action="store_true", help="PostgreSQL too, started for this")
+    parser.add_argument("--engines", default="sqlite,duckdb,postgresql", help="PostgreSQL is started for this")
     options = parser.parse_args()
-    widest = [measure("SQLite", on_sqlite, options.rows), measure("DuckDB", on_duckdb, options.rows)]
-    if options.servers:
+    engines = options.engines.split(",")
+    widest = [0.0]
+    if "sqlite" in engines:
+        widest.append(measure("SQLite", on_sqlite, options.rows))
+    if "duckdb" in engines:
+        widest.append(measure("DuckDB", on_duckdb, options.rows))
+    if "postgresql" in engines:
         sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
         import servers
 
