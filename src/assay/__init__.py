@@ -164,7 +164,7 @@ _HOMES = {
         *("MlflowExport", "export_mlflow", "list_runs"),
     ),
     "assay.errors": tuple(
-        name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable"))
+        name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))
     ),
     "assay.llm_judge": ("Calibration", "JudgedCase", "Opinion", "QueryJudge", "QueryPair"),
 }

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -18,7 +19,7 @@ LIMITS = Limits(timeout_s=30.0)
 
 
 def url_of(path: Path | str) -> DatabaseUrl:
-    return DatabaseUrl.parse(f"sqlite:///{path}")
+    return DatabaseUrl.parse(f"sqlite:///{quote(str(path))}")
 
 
 def open_engine(path: Path, limits: Limits = LIMITS) -> SqliteEngine:

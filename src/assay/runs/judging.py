@@ -16,6 +16,7 @@ from assay.model import (
     Execution,
     Flag,
     Leniency,
+    Limits,
     Prediction,
     Result,
     Verdict,
@@ -51,7 +52,7 @@ class CaseJudge:
         metrics: Sequence[Metric],
         options: ComparisonOptions,
         *,
-        timeout_s: float,
+        timeout_s: float = Limits().judge_timeout_s,
     ) -> None:
         self._keeper = Timekeeper(timeout_s)
         self._executor = WatchedExecutor(executor, self._keeper)
