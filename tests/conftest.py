@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]  # pytest takes this in no conftest but the topmost
+
+# How long an example takes says how busy the machine is. What never ends, pytest-timeout ends.
+settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("assay")
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SERVERS = ("postgres", "mariadb", "chromium")

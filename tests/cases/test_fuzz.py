@@ -27,7 +27,7 @@ QUERY = SQL.filter(lambda text: text.strip() and not re.search(r"^[ \t]*-{3,}[ \
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".yaml", ".xlsx"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(queries=st.lists(QUERY, min_size=1, max_size=5))
 def test_sql_text_survives_every_format(suffix, queries, formats, writers):
     rows = [
@@ -43,7 +43,7 @@ def test_sql_text_survives_every_format(suffix, queries, formats, writers):
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".yaml", ".sql", ".xlsx", ".parquet"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(
         st.binary(max_size=80),

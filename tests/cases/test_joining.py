@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.api.inputs import FileOptions, Inputs, read_inputs
@@ -174,7 +174,7 @@ BASE = Files(
 )
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=400)
 @given(pairs_of_files(), st.booleans())
 @example(BASE, False)
 @example(replace(BASE, prediction_id="question_no"), False)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.cases.sdmx import SdmxFormat
@@ -149,7 +149,7 @@ def outcome(text, **options):
             return error.message, error.place
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES)
 @given(st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 12), PIECES), min_size=1, max_size=3))
 @example([(SEED.index("LP"), 0, "&a "), (SEED.index("  - B"), 0, "  - *a\n        ")])
 @example([(SEED.index("null"), 4, "'null'")])
@@ -185,7 +185,7 @@ CODES = st.text(LETTERS, min_size=1, max_size=8).filter(lambda code: code.strip(
 NAMES = st.text(LETTERS | st.just(" "), max_size=90)
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES // 2)
 @given(
     st.lists(st.lists(st.tuples(CODES, NAMES), max_size=4), min_size=1, max_size=3),
     NAMES.filter(str.strip),

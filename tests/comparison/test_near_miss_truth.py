@@ -11,7 +11,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import get_args
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.comparison.reference import is_finite, is_number, near_miss_holds
 
@@ -110,7 +110,6 @@ numbers = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda number: len(
 
 
 @given(st.lists(numbers, min_size=1, max_size=6), st.integers(0, 3), st.booleans(), st.booleans())
-@settings(deadline=None)
 def test_a_column_rounded_or_cut_is_said_to_be(fine: list[float], places: int, cut: bool, turned: bool) -> None:
     step, rounding = Decimal(1).scaleb(-places), ROUND_DOWN if cut else ROUND_HALF_UP
     coarse = [float(Decimal(repr(number)).quantize(step, rounding)) for number in fine]
@@ -123,7 +122,6 @@ def test_a_column_rounded_or_cut_is_said_to_be(fine: list[float], places: int, c
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 10**9)), min_size=1, max_size=5), st.floats(0, 9))
 @example([(1, 3)], 2.5)
 @example([(1, 2020)], 2.5)
-@settings(deadline=None)
 def test_integers_off_by_some_are_not_called_rounded_beside_a_float(
     pairs: list[tuple[int, int]], beside: float
 ) -> None:

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.ragas import TableComparison, compare_tables
@@ -19,7 +19,7 @@ pytest.importorskip("datacompy")
 
 from tests.ragas.oracle import comparison, frame, numbers  # noqa: E402 (after the skip)
 
-MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=100)
 
 
 def assert_same(ours: TableComparison, theirs: Any) -> None:
