@@ -10,7 +10,7 @@ from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.runs.inner_ties import different, inner_choices
 from assay.runs.tie_seeing import answer_with_ties
-from assay.runs.watching import WatchedExecutor
+from assay.runs.watching import QueryExecutor, ThriftyExecutor, WatchedExecutor
 from assay.sql import may_be_cut, read_shape
 
 
@@ -70,7 +70,8 @@ class GoldAnswers:
         known = self._executor.recall("answer", url.text, execution.query)
         if isinstance(known, GoldAnswer):
             return known
-        answer = self._work_out(url, execution.query, gold)
+        thrifty = ThriftyExecutor(self._executor, execution.wall_time_s)
+        answer = self._work_out(thrifty, url, execution.query, gold)
         if self._executor.trouble is None:  # else the next case may see more
             self._executor.keep(answer, "answer", url.text, execution.query)
         return answer
@@ -81,16 +82,18 @@ class GoldAnswers:
         found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
-    def _work_out(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
-        own = self._outermost(url, query, gold)
-        inner = inner_choices(self._executor, url, query, gold) if may_be_cut(query) else None
+    def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        own = self._outermost(executor, url, query, gold)
+        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
         if inner is None:
             return own
         answers = [own.answer]
         for text in inner.queries:
-            result = self._executor.execute(url, text).result
-            if result is not None:
-                answers.append(self._outermost(url, text, result).answer)
+            result = executor.execute(url, text).result
+            if result is None:
+                inner = replace(inner, complete=False)
+                continue
+            answers.append(self._outermost(executor, url, text, result).answer)
         answers += [Answer.bag(result) for result in inner.results]
         others = tuple(different(answers))[1:]
         if not others and (inner.complete or not inner.tied):
@@ -98,13 +101,13 @@ class GoldAnswers:
         ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
         return replace(own, others=others, ambiguity=ambiguity)
 
-    def _outermost(self, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+    def _outermost(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
         """The answer as far as the outermost query leaves it open."""
-        shape = read_shape(query, self._executor.dialect(url))
+        shape = read_shape(query, executor.dialect(url))
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
-            answer = answer_with_ties(self._executor, url, query, gold, limited=shape.limited)
+            answer = answer_with_ties(executor, url, query, gold, limited=shape.limited)
             if answer is not None:
                 return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
         if not shape.ordered:

@@ -13,7 +13,7 @@ from assay.comparison import Answer
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
 from assay.runs.tie_seeing import answer_with_ties
 from assay.runs.watching import QueryExecutor
-from assay.sql import InnerLimit, RowNumbers, inner_limits, row_numbers
+from assay.sql import InnerLimit, TieBreak, chooses_by_number, inner_limits, row_numbers, tie_breaks
 
 _MOST_CHOICES = 40
 """So many other choices of gold's are executed."""
@@ -49,8 +49,7 @@ def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result:
     dialect = executor.dialect(url)
     found = [_Site.see(executor, url, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
-    numbered = row_numbers(query, dialect)
-    by_number = _numbered(executor, url, numbered, result) if numbered is not None else None
+    by_number = _numbered(executor, url, query, result) if chooses_by_number(query) else None
     if not sites:
         return by_number
     choices = _limited(sites)
@@ -58,6 +57,7 @@ def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result:
         return choices
     return replace(
         choices,
+        queries=(*choices.queries, *by_number.queries),
         results=by_number.results,
         taken=choices.taken + by_number.taken,
         tied=choices.tied + by_number.tied,
@@ -128,22 +128,57 @@ def _limited(sites: Sequence[_Site]) -> InnerChoices:
     )
 
 
-def _numbered(executor: QueryExecutor, url: DatabaseUrl, numbers: RowNumbers, result: Result) -> InnerChoices | None:
-    """What ROW_NUMBER may choose else: RANK lets all rows pass that tie with one that passes."""
-    possible = executor.execute(url, numbers.ranked).result
-    if possible is None or _same(possible, result):
+def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
+    """What ROW_NUMBER or DISTINCT ON may choose else; None where nothing comes of it.
+
+    RANK lets all rows pass that tie with one that passes: where it gives the same, nothing ties. Where its choices
+    cannot be listed, some are made by breaking the ties.
+    """
+    dialect = executor.dialect(url)
+    numbers = row_numbers(query, dialect)
+    possible = executor.execute(url, numbers.ranked).result if numbers is not None else None
+    if possible is not None and _same(possible, result):
         return None
-    if numbers.apart is not None:
+    if numbers is not None and possible is not None and numbers.apart is not None:
         apart = [
-            executor.execute(url, query).result
-            for query in (numbers.apart.numbered, numbers.apart.ranked, numbers.apart.counted)
+            executor.execute(url, one).result
+            for one in (numbers.apart.numbered, numbers.apart.ranked, numbers.apart.counted)
         ]
         chosen = _chosen([found.rows for found in apart if found is not None])
         if chosen is not None and any(_same(replace(result, rows=way), result) for way in chosen.ways):
             return InnerChoices(
                 results=tuple(replace(result, rows=way) for way in chosen.ways), taken=chosen.taken, tied=chosen.tied
             )
-    return InnerChoices(taken=len(result.rows), tied=max(len(possible.rows), len(result.rows)), complete=False)
+    ways = [way for one in tie_breaks(query, dialect) for way in _broken(executor, url, one)]
+    if not ways and possible is None:
+        return None
+    others = tuple(way for way, found in ways if not _same(found, result))
+    if ways and not others:
+        return None
+    counted = possible is not None and len(possible.rows) > len(result.rows)
+    return InnerChoices(
+        queries=others,
+        taken=len(result.rows) if counted else 0,
+        tied=len(possible.rows) if counted and possible is not None else 0,
+        complete=False,
+    )
+
+
+def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[tuple[str, Result]]:
+    """The ways to break the ties of one place, with what comes of each. None where one cannot be executed."""
+    columns: tuple[str, ...] = ()
+    if place.columns_of is not None:
+        found = executor.execute(url, place.columns_of).result
+        if found is None or not found.columns:
+            return []
+        columns = found.columns
+    ways: list[tuple[str, Result]] = []
+    for way in place.ways(columns):
+        result = executor.execute(url, way).result
+        if result is None:
+            return []
+        ways.append((way, result))
+    return ways
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 from typing import Protocol
 
@@ -87,3 +88,42 @@ class WatchedExecutor:
     def dialect(self, url: DatabaseUrl) -> str:
         """As the executor's."""
         return self._executor.dialect(url)
+
+
+class ThriftyExecutor:
+    """An executor for queries that only show what another leaves open: they take not much longer than it did.
+
+    Once its time is spent it executes nothing more. What is not seen is said to be unknown, as where a query fails.
+    """
+
+    def __init__(self, executor: QueryExecutor, took_s: float | None) -> None:
+        self._executor = executor
+        self._left_s = max(_LEAST_S, _TIMES * (took_s or 0.0))
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """As the executor's, as long as there is time."""
+        if self._left_s <= 0:
+            failure = Failure(stage="execute", kind="timeout", blame="judge", message="no more time to look for ties")
+            return Execution(query=query, status="timeout", failure=failure)
+        began = time.monotonic()
+        try:
+            return self._executor.execute(url, query)
+        finally:
+            self._left_s -= time.monotonic() - began
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """As the executor's."""
+        return self._executor.siblings(url)
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """As the executor's."""
+        return self._executor.has_boolean_type(url)
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """As the executor's."""
+        return self._executor.dialect(url)
+
+
+_LEAST_S = 3.0
+_TIMES = 3
+"""What all queries that look for ties may take: so long, or so many times as long as the one they look at."""

@@ -4,8 +4,9 @@ from assay.sql.comments import without_comments
 from assay.sql.contents import QueryContents, StatementKind, read_contents
 from assay.sql.inner_limits import InnerLimit, RowNumbers, inner_limits, row_numbers
 from assay.sql.mysql import read_mysql
-from assay.sql.shape import QueryShape, is_nondeterministic, may_be_cut, read_shape, same_text, warm_up
+from assay.sql.shape import QueryShape, chooses_by_number, is_nondeterministic, may_be_cut, read_shape, same_text, warm_up
 from assay.sql.statement import StatementReading, read_statement
+from assay.sql.tie_breaks import TieBreak, tie_breaks
 from assay.sql.ties import TieProbe, tie_probes, visible_keys
 from assay.sql.vacuity import nothing_probe
 
@@ -16,7 +17,9 @@ __all__ = [
     "RowNumbers",
     "StatementKind",
     "StatementReading",
+    "TieBreak",
     "TieProbe",
+    "chooses_by_number",
     "inner_limits",
     "is_nondeterministic",
     "may_be_cut",
@@ -27,6 +30,7 @@ __all__ = [
     "read_statement",
     "row_numbers",
     "same_text",
+    "tie_breaks",
     "tie_probes",
     "visible_keys",
     "warm_up",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
+_DISTINCT_ON = re.compile(r"\bdistinct\s+on\b")
 _CUT = ("limit", "fetch", "top", "offset")
 _ORDER_OR_CUT = ("order", *_CUT)
 _LUCK = (
@@ -102,7 +103,13 @@ class QueryShape:
 def may_be_cut(query: str) -> bool:
     """Whether a LIMIT, or what chooses rows as one does, may stand anywhere in the text. Searched, not parsed."""
     lowered = query.lower()
-    return any(word in lowered for word in (*_CUT, "row_number"))
+    return any(word in lowered for word in _CUT) or chooses_by_number(query)
+
+
+def chooses_by_number(query: str) -> bool:
+    """Whether ROW_NUMBER or DISTINCT ON may stand anywhere in the text. Searched, not parsed."""
+    lowered = query.lower()
+    return "row_number" in lowered or _DISTINCT_ON.search(lowered) is not None
 
 
 @lru_cache(maxsize=8192)

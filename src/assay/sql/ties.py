@@ -90,10 +90,8 @@ def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
 
 
 def total_offset(tree: exp.Query) -> int | None:
-    """How many rows OFFSET leaves out; None where that is no plain number, or where a LIMIT asks for ties."""
+    """How many rows OFFSET leaves out; None where that is no plain number."""
     offsets = [_literal(part.args.get("offset")) for part in cutting(tree)]
-    if any(_with_ties(part) for part in cutting(tree)):
-        return None
     return None if None in offsets else sum(offset or 0 for offset in offsets)
 
 
@@ -150,12 +148,6 @@ def _literal(clause: exp.Expr | None) -> int | None:
         return 0
     value = clause.expression
     return int(value.name) if value is not None and value.is_int and int(value.name) >= 0 else None
-
-
-def _with_ties(tree: exp.Expr) -> bool:
-    limit = tree.args.get("limit")
-    options = limit.args.get("limit_options") if limit is not None else None
-    return bool(options and options.args.get("with_ties"))
 
 
 def _output_column(key: exp.Expr, read: OrderKey, outputs: Sequence[exp.Expr]) -> int | None:
