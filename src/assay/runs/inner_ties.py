@@ -131,15 +131,15 @@ def _limited(sites: Sequence[_Site]) -> InnerChoices:
 def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
     """What ROW_NUMBER or DISTINCT ON may choose else; None where nothing comes of it.
 
-    RANK lets all rows pass that tie with one that passes: where it gives the same, nothing ties. Where its choices
-    cannot be listed, some are made by breaking the ties.
+    RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties; an aggregate
+    over them may be the same all the same. Where the choices cannot be listed, some are made by breaking the ties.
     """
     dialect = executor.dialect(url)
     numbers = row_numbers(query, dialect)
     possible = executor.execute(url, numbers.ranked).result if numbers is not None else None
-    if possible is not None and _same(possible, result):
-        return None
     if numbers is not None and possible is not None and numbers.apart is not None:
+        if _same(possible, result):
+            return None
         apart = [
             executor.execute(url, one).result
             for one in (numbers.apart.numbered, numbers.apart.ranked, numbers.apart.counted)
@@ -150,7 +150,7 @@ def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Res
                 results=tuple(replace(result, rows=way) for way in chosen.ways), taken=chosen.taken, tied=chosen.tied
             )
     ways = [way for one in tie_breaks(query, dialect) for way in _broken(executor, url, one)]
-    if not ways and possible is None:
+    if not ways and (possible is None or _same(possible, result)):
         return None
     others = tuple(way for way, found in ways if not _same(found, result))
     if ways and not others:

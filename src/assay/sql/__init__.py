@@ -4,7 +4,15 @@ from assay.sql.comments import without_comments
 from assay.sql.contents import QueryContents, StatementKind, read_contents
 from assay.sql.inner_limits import InnerLimit, RowNumbers, inner_limits, row_numbers
 from assay.sql.mysql import read_mysql
-from assay.sql.shape import QueryShape, chooses_by_number, is_nondeterministic, may_be_cut, read_shape, same_text, warm_up
+from assay.sql.shape import (
+    QueryShape,
+    chooses_by_number,
+    is_nondeterministic,
+    may_be_cut,
+    read_shape,
+    same_text,
+    warm_up,
+)
 from assay.sql.statement import StatementReading, read_statement
 from assay.sql.tie_breaks import TieBreak, tie_breaks
 from assay.sql.ties import TieProbe, tie_probes, visible_keys
