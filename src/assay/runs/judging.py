@@ -28,7 +28,7 @@ from assay.runs.scoring import Scorer
 from assay.runs.timekeeping import OutOfTimeError, Timekeeper
 from assay.runs.vacuous import see_vacuity
 from assay.runs.verdicts import Finding, blame, is_no_query
-from assay.runs.watching import CachingExecutor, WatchedExecutor
+from assay.runs.watching import CachingExecutor, ThriftyExecutor, WatchedExecutor
 from assay.sql import is_nondeterministic, may_be_cut
 
 
@@ -220,7 +220,7 @@ class CaseJudge:
         gold = golds[index].result if index is not None else None
         if index is None or gold is None or predicted is None or predicted.result is None:
             return frozenset()
-        luck = Luck(self._executor, url)
+        luck = Luck(ThriftyExecutor(self._executor, predicted.wall_time_s), url)
         if not luck.leaves_room(golds[index].query, predicted.query, len(gold.rows)):
             return frozenset()
         known = self._answers.of(url, golds[index], gold)
