@@ -24,7 +24,7 @@ _SOUNDS_LIKE_ID = re.compile(r"(?:id|ids|no|nr|num|number|key|case|index|idx|ref
 _WORD = re.compile(r"[\w.:#/-]{1,64}")
 _FRACTION = re.compile(r"-?\d*\.\d+")
 _MEASURE = re.compile(
-    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows?$|ms$"
+    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows$|ms$"
 )
 """What is counted or measured of an answer differs from row to row without naming it."""
 
