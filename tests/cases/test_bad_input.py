@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+from pathlib import Path
 
 import pytest
 
 from assay.cases import load_cases, load_predictions
-from assay.errors import CaseFileError
-from assay.ports import FieldNames
+from assay.cases.sdmx import SdmxFormat
+from assay.errors import CaseFileError, InputError
+from assay.ports import CaseFormat, FieldNames
 
 GOOD = '{"id": 1, "question": "a", "gold": "SELECT 1"}\n'
 
@@ -155,3 +157,25 @@ def test_a_number_as_gold_in_excel_names_row_and_column(formats, writers, tmp_pa
 def test_fields_named_for_a_list_of_plain_texts(formats, write):
     with pytest.raises(CaseFileError, match=r'no column is called "sql"'):
         load_predictions(write("p.json", '["a"]'), formats=formats, fields=FieldNames(prediction="sql"))
+
+
+@pytest.mark.parametrize("shape", ["- id: a\n  predicted_sql: x\n  more:\n{}", "{}- id: a\n", "answer:\n{}"])
+def test_yaml_anchors_that_stand_for_billions_of_values_are_an_error(
+    tmp_path: Path, formats: list[CaseFormat], shape: str
+) -> None:
+    lines = ["    z0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"    z{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 11)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text(shape.format("\n".join(lines) + "\n"), encoding="utf-8")
+    with pytest.raises(CaseFileError):
+        load_predictions(path, formats=formats)
+    with pytest.raises(CaseFileError):
+        load_predictions(path, formats=[SdmxFormat()])
+
+
+@pytest.mark.parametrize("name", ["idna", "punycode", "undefined", "rot13", "zlib", "hex", "utf-99", ""])
+def test_an_encoding_that_no_file_has_is_an_error(tmp_path: Path, formats: list[CaseFormat], name: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes('{"id": "a", "predicted_sql": "é"}'.encode("cp1252"))
+    with pytest.raises(InputError):
+        load_predictions(path, formats=formats, fields=FieldNames(encoding=name))

@@ -38,6 +38,10 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
         ('{"question_id": true, "completion": "x"}', '"question_id" is True: it must be a whole number or a text'),
         ('{"question_id": 1, "completion": 5}', "\"completion\" is '5', no text"),
         ('{"question_id": 1, "completion": "a", "predicted_sql": "b"}', "they differ"),
+        (
+            '{"question_id": 1, "completion": "x", "question": "Nobody asked?"}',
+            "line 1: its question is 'Nobody asked?'",
+        ),
         ('{"question_id": 77, "completion": "x"}', "question_id 77 of 1 outputs not in"),
         (f"[{GOOD}]", "one JSON document, not one object a line"),
     ],

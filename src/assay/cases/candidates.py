@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.cases.fields import ALIASES, normal
+from assay.cases.paths import leaf_columns
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
@@ -23,7 +24,7 @@ _SOUNDS_LIKE_ID = re.compile(r"(?:id|ids|no|nr|num|number|key|case|index|idx|ref
 _WORD = re.compile(r"[\w.:#/-]{1,64}")
 _FRACTION = re.compile(r"-?\d*\.\d+")
 _MEASURE = re.compile(
-    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows?$|ms$"
+    r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows$|ms$"
 )
 """What is counted or measured of an answer differs from row to row without naming it."""
 
@@ -58,18 +59,21 @@ def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Can
     each row: what they refer to is not in the questions, and so nobody can tell that the rows are in their order.
     """
     own = {loose_id(case.id) for case in questions.cases} if not questions.by_position else set()
-    beside = [(column.name, ids) for column in questions.beside if (ids := ids_in(column)) is not None]
+    beside = [(column.name, ids) for column in leaf_columns(questions.beside) if (ids := ids_in(column)) is not None]
     certain: list[Candidate] = []
     by_name: list[Candidate] = []
-    for column in loaded.beside:
+    plain = {column.name for column in loaded.beside}
+    for column in leaf_columns(loaded.beside):
         ids = ids_in(column)
         if ids is None or normal(column.name) in QUESTIONS | DATABASES:
             continue
         found = _found(column.name, ids, own, beside, len(questions.cases))
         certain += found
-        if not found and (_SOUNDS_LIKE_ID.search(normal(column.name)) or _labels_rows(column.name, ids)):
+        if not found and (
+            _SOUNDS_LIKE_ID.search(normal(column.name)) or (column.name in plain and _labels_rows(column.name, ids))
+        ):
             why = "its values tell the rows apart"
-            by_name.append(Candidate(option=f'--prediction-id-column "{column.name}"', why=why, in_order=False))
+            by_name.append(Candidate(option=f"--prediction-id-column {_quoted(column.name)}", why=why, in_order=False))
     return certain + by_name
 
 
@@ -87,7 +91,7 @@ def _found(
 ) -> list[Candidate]:
     """The column as an id: of the questions' own, of a column of theirs, or of their row numbers."""
     half = len(ids) / 2
-    option = f'--prediction-id-column "{name}"'
+    option = f"--prediction-id-column {_quoted(name)}"
     if own and len(own.intersection(ids)) >= half:
         return [Candidate(option=option, why="its values are the questions' ids", in_order=False)]
     found = []
@@ -97,7 +101,7 @@ def _found(
             same = same_name(other, name) and other == name
             found.append(
                 Candidate(
-                    option=f'--id-column "{name}"' if same else f'--id-column "{other}" {option}',
+                    option=f"--id-column {_quoted(name)}" if same else f"--id-column {_quoted(other)} {option}",
                     why="both files have its values" if same else "both hold the same values",
                     in_order=list(values) == list(ids),
                 )
@@ -107,6 +111,11 @@ def _found(
         in_order = ids in (rows, [str(number + 1) for number in range(count)])
         found.append(Candidate(option=option, why="its values number the rows", in_order=in_order))
     return found
+
+
+def _quoted(name: str) -> str:
+    """A column's name as a shell takes it; a path may hold quotes of its own."""
+    return f"'{name}'" if '"' in name else f'"{name}"'
 
 
 def ids_in(column: Column) -> list[str] | None:

@@ -11,15 +11,14 @@ Whatever an answer repeats of its question or database must then be its case's.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.cases.candidates import DATABASES, QUESTIONS, Candidate, candidates_of, ids_in, loose_id, same_name
+from assay.cases.contradictions import as_name, as_question, contradiction
 from assay.cases.fields import POSITION, listed, normal
 from assay.cases.reading import unanswered
 from assay.cases.records import shortened
-from assay.cases.values import is_absent, name_of
 from assay.errors import InputError
 from assay.model import Case, ColumnUse, JoinedBy, Joining, Prediction
 from assay.ports import Column, LoadedCases, LoadedPredictions
@@ -289,7 +288,7 @@ def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Seque
         places = _unique_places(case_side.values)
         if places is None:
             continue
-        other = [places.get(_loose_text(value)) for value in values]
+        other = [places.get(as_name(value)) for value in values]
         if sum(place is not None for place in other) * 2 >= len(found) and other != list(found):
             raise InputError(
                 f'the questions\' id is "{own}" and the predictions\' "{others}", and by the column '
@@ -310,10 +309,10 @@ def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> N
 
 
 def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> _Way | None:
-    places = _unique_places(tuple(case.question for case in questions.cases), of=_as_question)
+    places = _unique_places(tuple(case.question for case in questions.cases), of=as_question)
     if places is None:
         return None
-    found = [places.get(_as_question(key)) for key in keys]
+    found = [places.get(as_question(key)) for key in keys]
     return None if None in found or len(set(found)) != len(found) else _Way(by="question", places=found)
 
 
@@ -323,15 +322,15 @@ def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> _Way | No
     if echo is None:
         return None
     column, asked = echo
-    said = [_as_question(value) for value in column.values]
+    said = [as_question(value) for value in column.values]
     if "" in said:
         return None
     keys: list[tuple[str, str]] = [(text, "") for text in said]
-    own: list[tuple[str, str]] = [(_as_question(text), "") for text in asked]
+    own: list[tuple[str, str]] = [(as_question(text), "") for text in asked]
     database = _database_echo(questions, loaded)
     if len(set(own)) != len(own) and database is not None:
-        keys = [(text, _loose_text(value)) for text, value in zip(said, database.values, strict=True)]
-        own = [(text, _loose_text(case.database)) for (text, _), case in zip(own, questions.cases, strict=True)]
+        keys = [(text, as_name(value)) for text, value in zip(said, database.values, strict=True)]
+        own = [(text, as_name(case.database)) for (text, _), case in zip(own, questions.cases, strict=True)]
     if len(set(own)) != len(own) or len(set(keys)) != len(keys):
         return None
     places = {key: place for place, key in enumerate(own)}
@@ -348,7 +347,39 @@ def _check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: _Way) 
     if database is not None:
         asked = [case.database for case in questions.cases]
         compared |= _compare(_Echo("database", database, asked), questions, loaded, way)
+    if way.by != "row":
+        _check_other_columns(questions, loaded, way)
     return len(compared)
+
+
+def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: _Way) -> None:
+    """Raise where a column under any other name says that rows belong to other cases."""
+    by_position = way.by == "position" and not (loaded.stated or questions.stated)
+    found = contradiction(questions, loaded, way.places, by_position=by_position)
+    if found is None:
+        return
+    name = found.column.name
+    rename = ' To join by it, call the column "question".' if found.question else ""
+    raise InputError(
+        f'{_row(loaded, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
+        f"{shortened(str(found.column.values[found.row]), most=_TEXT)}, and the case to which it belongs "
+        f"{_HOW[way.by]} has {shortened(str(found.asked), most=_TEXT)}: the rows are in another order, or of other "
+        f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Where you know that "
+        "they belong together: --ignore-questions"
+    )
+
+
+_HOW: Mapping[JoinedBy, str] = {
+    "id": "by its id",
+    "question": "by its question",
+    "position": "by position",
+    "row": "by its row",
+}
+
+
+def _row(loaded: LoadedPredictions, row: int) -> str:
+    """Where a prediction stands in its file."""
+    return (loaded.predictions[row].origin or "").partition(", ")[2] or f"item {row + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +393,7 @@ class _Echo:
 
 def _compare(echo: _Echo, questions: LoadedCases, loaded: LoadedPredictions, way: _Way) -> set[int]:
     what, column, asked = echo.what, echo.column, echo.asked
-    reading = _as_question if what == "question" else _loose_text
+    reading = as_question if what == "question" else as_name
     compared: set[int] = set()
     wrong: list[int] = []
     for row, (value, place) in enumerate(zip(column.values, way.places, strict=True)):
@@ -374,13 +405,12 @@ def _compare(echo: _Echo, questions: LoadedCases, loaded: LoadedPredictions, way
     if not wrong:
         return compared
     row, place = wrong[0], way.places[wrong[0]] or 0
-    how = {"id": "by its id", "question": "by its question", "position": "by position", "row": "by its row"}[way.by]
     more = f" So it is for {len(wrong)} of {len(compared)}." if len(wrong) > 1 else ""
     hint = f" {_did_you_mean(found)}" if (found := candidates_of(questions, loaded)) else ""
     raise InputError(
-        f"{(loaded.predictions[row].origin or '').partition(', ')[2] or f'item {row + 1}'}: its {what} is "
+        f"{_row(loaded, row)}: its {what} is "
         f"{shortened(str(column.values[row]), most=_TEXT)}, and that of the case "
-        f"{questions.cases[place].id!r}, to which it belongs {how}, is "
+        f"{questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
         f"{shortened(str(asked[place]), most=_TEXT)}.{more}{hint} Where you know that they belong together: "
         "--ignore-questions"
     )
@@ -404,20 +434,9 @@ def _database_echo(questions: LoadedCases, loaded: LoadedPredictions) -> Column 
     return next((column for column in loaded.beside if normal(column.name) in {*DATABASES, own}), None)
 
 
-def _as_question(value: object) -> str:
-    """A question as it is compared: without differences of white space and of how Unicode writes a character."""
-    return " ".join(unicodedata.normalize("NFKC", value).split()) if isinstance(value, str) else ""
-
-
-def _loose_text(value: object) -> str:
-    if is_absent(value) or isinstance(value, (bool, dict, list, tuple)):
-        return ""
-    return loose_id(str(value) if not isinstance(value, float) else name_of(value, "") or "")
-
-
 def _unique_places(values: Sequence[object], *, of: object = None) -> dict[str, int] | None:
     """Each value's place; None where two are the same or one is missing."""
-    reading = _as_question if of is _as_question else _loose_text
+    reading = as_question if of is as_question else as_name
     texts = [reading(value) for value in values]
     return None if "" in texts or len(set(texts)) != len(texts) else {text: place for place, text in enumerate(texts)}
 

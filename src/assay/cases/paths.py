@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from assay.cases.records import Table
 from assay.errors import CaseFileError
+from assay.ports import Column
 
 _INDEX = re.compile(r"\[(\d{1,9})\]|(\d{1,9})(?=[.\[]|$)")
 _QUOTED = re.compile(r"""\[(["'])(.*?)\1\]""")
 _DEEPEST = 20
 _SHOWN = 12
+_LEAF_DEPTH = 4
+_MOST_LEAVES = 32
+_LONGEST_JSON = 2_000
 
 _Chain = tuple[str | int, ...]
 
@@ -55,6 +60,50 @@ def paths_within(table: Table) -> tuple[str, ...]:
     return tuple(found)
 
 
+def leaf_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns, and in place of those that hold objects or lists (also as JSON in a text) what stands in these.
+
+    Not all of what is deep or long: so much that an id, a question or a label in there is found.
+    """
+    found: list[Column] = []
+    for column in columns:
+        opened = [_opened(value) for value in column.values]
+        if not any(isinstance(value, (Mapping, list, tuple)) for value in opened):
+            found.append(column)
+            continue
+        rows = [dict(_leaves(value, column.name, 0)) for value in opened]
+        names = list(dict.fromkeys(name for row in rows for name in row))[:_MOST_LEAVES]
+        found += [Column(name=name, values=tuple(row.get(name) for row in rows)) for name in names]
+    return tuple(found)
+
+
+def _opened(value: object) -> object:
+    """What a text holds that is JSON, as cells of tables hold objects and lists; else the value."""
+    if not isinstance(value, str) or len(value) > _LONGEST_JSON or value[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _leaves(value: object, path: str, depth: int) -> Iterator[tuple[str, object]]:
+    if depth > _LEAF_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        for key in list(value)[:_MOST_LEAVES]:
+            yield from _leaves(value[key], path + _step(str(key)), depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for place, entry in enumerate(value[:3]):
+            yield from _leaves(entry, f"{path}[{place}]", depth + 1)
+    else:
+        yield path, value
+
+
+def _step(key: str) -> str:
+    return f'["{key}"]' if "." in key or "[" in key else f".{key}"
+
+
 def _ways(value: object, rest: str, chain: _Chain) -> Iterator[tuple[_Chain, object]]:
     """Every way in which ``rest`` leads into a value, with what is there."""
     if not rest:
@@ -82,9 +131,7 @@ def _texts(value: object, path: str, depth: int) -> Iterator[str]:
         yield path
     elif depth < _DEEPEST and isinstance(value, Mapping):
         for key, entry in value.items():
-            plain = str(key)
-            step = f'["{plain}"]' if "." in plain or "[" in plain else f".{plain}"
-            yield from _texts(entry, path + step, depth + 1)
+            yield from _texts(entry, path + _step(str(key)), depth + 1)
     elif depth < _DEEPEST and isinstance(value, (list, tuple)):
         for place, entry in enumerate(value[:3]):
             yield from _texts(entry, f"{path}[{place}]", depth + 1)

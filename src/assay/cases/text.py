@@ -74,6 +74,9 @@ def _encoding(path: Path, named: str | None, marked: str | None) -> str:
         return marked or "utf-8"
     try:
         known = codecs.lookup(named)
+        # Not every codec of texts reads files: "idna" and "punycode" write host names.
+        if known.name in ("idna", "punycode", "undefined"):
+            raise LookupError
         "".encode(known.name)
     except (LookupError, ValueError):
         raise InputError(

@@ -63,6 +63,11 @@ def _line(node: Any) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
+_MOST_EXPANDED = 1_000_000
+"""Values that a file may hold once its anchors are written out, unless it holds about as many as it is written."""
+_MOST_REPEATED = 10
+
+
 class Builder:
     """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named.
 
@@ -75,10 +80,17 @@ class Builder:
         self._before = before
         self._made: dict[int, object] = {}
         self._open: set[int] = set()
+        self._sizes: dict[int, int] = {}
+        self._count = 0
 
     def value(self, node: Any) -> object:
-        """The value of a node. Raises CaseFileError for a repeated key, a key that is no text, an anchor in itself."""
+        """The value of a node.
+
+        Raises CaseFileError for a repeated key, a key that is no text, an anchor in itself, and for anchors that
+        stand for so much that whoever walks through the value never ends.
+        """
         if node.id == "scalar":
+            self._count += 1
             return self._scalar(node)
         known = self._made.get(id(node))
         if known is not None:
@@ -89,6 +101,11 @@ class Builder:
         made = [self.value(entry) for entry in node.value] if node.id == "sequence" else self._mapping(node)
         self._open.discard(id(node))
         self._made[id(node)] = made
+        self._count += 1
+        entries = node.value if node.id == "sequence" else [entry for _, entry in node.value]
+        size = self._sizes[id(node)] = 1 + sum(self._sizes.get(id(entry), 1) for entry in entries)
+        if size > _MOST_EXPANDED and size > _MOST_REPEATED * self._count:
+            raise self._error(node, f"what its anchors stand for comes to more than {_MOST_EXPANDED:,} values")
         return made
 
     def _mapping(self, node: Any) -> dict[str, object]:

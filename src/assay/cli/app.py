@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
+from io import StringIO
 from typing import Annotated, Any
 
 import typer
@@ -54,6 +55,10 @@ def _options(
     ] = False,
 ) -> None:
     """Options of `assay` itself."""
+
+
+_ParserError: type[Any] = typer.BadParameter.__mro__[2]
+"""What the parser raises of options it cannot use; `typer` brings a parser of its own or uses click's."""
 
 
 class _Unexpected(Exception):
@@ -103,10 +108,11 @@ def run_command_line(arguments: Sequence[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            app(args=list(arguments), prog_name="assay")
-    except SystemExit as stop:
-        # The parser ends this way: 0 after --help, 2 for options that it cannot use. So does a missed gate.
-        return stop.code if isinstance(stop.code, int) else DONE
+            status = app(args=list(arguments), prog_name="assay", standalone_mode=False)
+        # After --help, and where a verb ended with a status of its own, such as that of a missed gate.
+        return status if isinstance(status, int) else DONE
+    except _ParserError as error:
+        return _usage(error)
     except Interrupted as error:
         _say(str(error))
         return INTERRUPTED
@@ -120,7 +126,16 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return _unexpected(unexpected.error, secrets)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the top: nothing above it would say it better
         return _unexpected(error, secrets)
-    return DONE
+
+
+def _usage(error: Any) -> int:
+    """Say which options cannot be used, as the parser does. It quotes them as they were typed, or pasted."""
+    from assay.reports.text import visible
+
+    text = StringIO()
+    error.show(file=text)
+    print(visible(text.getvalue()), end="", file=sys.stderr)
+    return int(error.exit_code)
 
 
 def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:

@@ -63,9 +63,12 @@ def exit_if_unfinished(run: Run) -> None:
 
     failure = unfinished(run.record.evidence)
     if failure is not None:
+        from assay.reports.text import visible
+
         sys.stdout.flush()
         print(
-            f"assay: unfinished: nothing could be scored ({failure.message}): run the same command again to go on",
+            f"assay: unfinished: nothing could be scored ({visible(failure.message)}): "
+            "run the same command again to go on",
             file=sys.stderr,
         )
         raise typer.Exit(UNFINISHED)

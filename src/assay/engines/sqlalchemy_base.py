@@ -155,9 +155,14 @@ class SqlAlchemyBase:
     @classmethod
     def _make_engine(cls, url: DatabaseUrl, timeout_s: float) -> Any:
         cls._require(url)
+        import logging
+
         import sqlalchemy
         from sqlalchemy.exc import SQLAlchemyError
 
+        # Where nobody listens to its log, it prints the traceback of a lost connection; the evidence says it better.
+        if not (log := logging.getLogger("sqlalchemy")).handlers:
+            log.addHandler(logging.NullHandler())
         try:
             parsed, arguments = cls._settings(sqlalchemy.make_url(url.reveal()), timeout_s)
             return sqlalchemy.create_engine(parsed, poolclass=sqlalchemy.NullPool, hide_parameters=True, **arguments)

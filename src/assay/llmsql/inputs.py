@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from assay.cases.fields import ALIASES, closest, listed
 from assay.cases.json_text import json_lines_table
+from assay.cases.records import shortened
 from assay.cases.text import lines_of, read_text
 from assay.errors import CaseFileError, InputError, UsageError
 
@@ -41,6 +42,10 @@ class Output:
     """What it is found under among the questions."""
     completion: str
     """Empty where the model answered null."""
+    question: str | None = None
+    """What it repeats of the question, where it does."""
+    place: str = ""
+    """Where it stands in its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,7 @@ def read_outputs(outputs: object) -> Outputs:
 
 
 def check_known(outputs: Outputs, questions: Mapping[str, Question], questions_path: str) -> None:
-    """Raise InputError where outputs answer questions that the benchmark does not have."""
+    """Raise InputError where outputs answer questions that the benchmark does not have, or repeat other ones."""
     unknown = [item.question_id for item in outputs.items if item.key not in questions]
     if unknown:
         shown = ", ".join(repr(one) for one in unknown[:_MOST_NAMED])
@@ -124,6 +129,16 @@ def check_known(outputs: Outputs, questions: Mapping[str, Question], questions_p
             f"{outputs.name}: question_id {shown}{more} of {len(outputs.items):,} outputs not in {questions_path}, "
             f"whose {len(questions):,} ids are such as {examples}: are these the outputs to this version of LLMSQL?"
         )
+    for item in outputs.items:
+        asked = questions[item.key].text
+        # A prompt around the question repeats it, too.
+        if item.question is not None and " ".join(asked.split()) not in " ".join(item.question.split()):
+            raise CaseFileError(
+                f"its question is {shortened(item.question, most=160)}, and that of {item.question_id!r} is "
+                f"{shortened(asked, most=160)}: are these its outputs?",
+                path=outputs.name,
+                place=item.place,
+            )
 
 
 def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
@@ -164,7 +179,14 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
     if not (answer is None or isinstance(answer, str)):
         field = next(field for field in _ANSWERS if field in values)
         raise CaseFileError(f'"{field}" is {str(answer)[:40]!r}, no text: write {_SHAPE}', path=name, place=place)
-    return Output(question_id=question_id, key=key, completion=answer or "")
+    echo = values.get("question")
+    return Output(
+        question_id=question_id,
+        key=key,
+        completion=answer or "",
+        question=echo if isinstance(echo, str) and echo.strip() else None,
+        place=place,
+    )
 
 
 def _key(question_id: object) -> str | None:
