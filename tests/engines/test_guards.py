@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -343,6 +344,43 @@ def test_what_an_account_may_do_beyond_reading_is_said(mysql_accounts: Callable[
     assert "(FILE)" in said["filing"][0]
     assert "(SUPER)" in said["filing"][0]
     assert "(FILE)" in said["in_a_role"][0]
+
+
+_DRIVER = """
+import sys
+import assay
+assay.judge(sys.argv[2], "SELECT 1", database=sys.argv[1], limits=assay.Limits(timeout_s=600.0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize("sent", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_mariadb_gives_up_the_query_of_a_run_that_was_ended(
+    mysql_accounts: Callable[[str], str], mariadb: Any, sent: str
+) -> None:
+    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("USE guarded")
+        cursor.execute("CREATE TABLE d AS SELECT seq AS a FROM seq_1_to_1000")
+
+        def busy() -> int:
+            cursor.execute(
+                "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%%crossed%%' AND id <> %s", me
+            )
+            return int(cursor.fetchone()[0])
+
+        me = (connection.thread_id(),)
+        crossed = "SELECT count(*) AS crossed FROM d a, d b, d c, d e, d f"
+        run = subprocess.Popen(
+            [sys.executable, "-c", _DRIVER, mysql_accounts("reading"), crossed], stderr=subprocess.DEVNULL
+        )
+        try:
+            assert _until(lambda: busy() == 1)
+            run.send_signal(signal.Signals[sent])
+        finally:
+            if sys.exc_info()[0]:
+                run.kill()
+            run.wait()
+        assert _until(lambda: busy() == 0)
 
 
 def test_no_question_about_the_server_gives_passwords_or_other_sessions_away(
