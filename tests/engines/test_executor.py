@@ -4,12 +4,15 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from assay.engines import outcomes
 from assay.engines.cache import ByteCache
 from assay.engines.executor import Executor, label_of
 from assay.engines.pool import Task, TaskDone, WorkerPool
+from assay.engines.sqlite import SqliteEngine
 from assay.errors import PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, Limits
 
@@ -144,3 +147,28 @@ def test_results_that_fill_the_worker_are_out_of_memory(url: DatabaseUrl) -> Non
     assert bomb.failure is not None
     assert (bomb.status, bomb.failure.kind) == ("error", "out_of_memory")
     assert after.status == "rows"
+
+
+class BusySqlite(SqliteEngine):
+    """On a machine so busy that nothing ends within a second."""
+
+    __slots__ = ("_seconds",)
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Self:
+        engine = super().open(url, limits)
+        engine._seconds = limits.timeout_s
+        return engine
+
+    def execute(self, query: str) -> Execution:
+        done = super().execute(query)
+        return done if self._seconds >= 1 else outcomes.timed_out(query, Limits(timeout_s=self._seconds), self._seconds)
+
+
+def test_a_busy_machine_is_no_lost_server_so_that_no_query_leaves_the_rate_by_it(url: DatabaseUrl) -> None:
+    executor = Executor(engines=ENGINES, limits=Limits(timeout_s=0.1))
+    executor._classes["sqlite"] = BusySqlite
+    failure = executor.execute(url, "SELECT count(*) FROM orders").failure
+    executor.close()
+    assert failure is not None
+    assert (failure.kind, failure.blame) == ("timeout", "system")

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -173,6 +174,7 @@ def postgres_url(postgres: Any) -> Iterator[str]:
     script = """
     CREATE TABLE big AS SELECT i AS a FROM generate_series(1, 1000) i;
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    CREATE EXTENSION IF NOT EXISTS isn;
     CREATE FUNCTION seeding() RETURNS TEXT LANGUAGE sql AS $$ SELECT setseed(0.5)::text $$;
     """
     yield postgres.create(name, script)
@@ -191,6 +193,59 @@ def test_a_function_is_refused_on_the_servers_own_word(postgres_url: str, open_p
         "SELECT pg_total_relation_size('big') > 0, 'set_limit(0.5)'",
     ):
         assert engine.execute(query).status == "rows"
+
+
+def test_the_name_of_an_extensions_function_is_a_column_where_it_cannot_be_a_call(
+    postgres_url: str, open_postgres: Callable[[str], Any]
+) -> None:
+    engine = open_postgres(postgres_url)
+    made = "FROM (SELECT 0.5::real AS set_limit, true AS isn_weak) x"
+    for query in (
+        f"SELECT set_limit, isn_weak {made} WHERE set_limit > 0 ORDER BY set_limit",
+        f'SELECT "set_limit" + 1 AS isn_weak {made}',
+    ):
+        assert engine.execute(query).status == "rows", query
+    for query in (
+        "SELECT (0.5::real).set_limit",
+        'SELECT x . /* a */ "set_limit" FROM (SELECT 0.5::real AS a) x',
+        "SELECT set_limit -- a\n (0.5)",
+        "SELECT isn_weak(true)",
+        "SELECT (true).isn_weak",
+        "SELECT (ARRAY[true])[1].isn_weak",
+    ):
+        refused = engine.execute(query)
+        assert refused.failure is not None, query
+        assert refused.failure.kind == "refused", query
+    assert engine.execute("SELECT '1234567891'::isbn").status == "error"
+
+
+def test_no_table_of_the_server_gives_a_password_away(
+    postgres: Any, postgres_url: str, open_postgres: Callable[[str], Any]
+) -> None:
+    import psycopg
+
+    engine = open_postgres(postgres_url)
+    with psycopg.connect(postgres.database(postgres_url.rpartition("/")[2]), autocommit=True) as boss:
+        names = [f"assay_{secrets.token_hex(4)}" for _ in range(5)]
+        for name in names:
+            boss.execute(f"CREATE ROLE {name} PASSWORD 'a secret'")
+        try:
+            boss.execute("ANALYZE pg_authid")
+            hashes = "SELECT rolpassword FROM pg_authid WHERE rolname = ANY (%s)"
+            parts = [row[0].rpartition(":")[2] for row in boss.execute(hashes, (names,))]
+            tables = boss.execute(
+                "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'v', 't') AND relnamespace IN "
+                "('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)"
+            ).fetchall()
+            seen = {table: engine.execute(f"TABLE {table}") for (table,) in tables}
+        finally:
+            for name in names:
+                boss.execute(f"DROP ROLE {name}")
+    read = {table: str(done.result.rows) for table, done in seen.items() if done.result is not None}
+    assert len(read) > 100
+    assert [table for table, text in read.items() if any(part in text for part in parts)] == []
+    told = {"pg_authid", "pg_shadow", "pg_stats", "pg_statistic", "pg_toast.pg_toast_2619"}
+    assert {table for table in told if seen[table].failure.kind == "refused"} == told
 
 
 def test_a_seed_that_a_function_set_does_not_reach_the_next_query(
@@ -289,6 +344,67 @@ def test_what_an_account_may_do_beyond_reading_is_said(mysql_accounts: Callable[
     assert "(FILE)" in said["filing"][0]
     assert "(SUPER)" in said["filing"][0]
     assert "(FILE)" in said["in_a_role"][0]
+
+
+_DRIVER = """
+import sys
+import assay
+assay.judge(sys.argv[2], "SELECT 1", database=sys.argv[1], limits=assay.Limits(timeout_s=600.0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize("sent", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_mariadb_gives_up_the_query_of_a_run_that_was_ended(
+    mysql_accounts: Callable[[str], str], mariadb: Any, sent: str
+) -> None:
+    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("USE guarded")
+        cursor.execute("CREATE TABLE d AS SELECT seq AS a FROM seq_1_to_1000")
+
+        def busy() -> int:
+            cursor.execute(
+                "SELECT count(*) FROM information_schema.processlist WHERE info LIKE '%%crossed%%' AND id <> %s", me
+            )
+            return int(cursor.fetchone()[0])
+
+        me = (connection.thread_id(),)
+        crossed = "SELECT count(*) AS crossed FROM d a, d b, d c, d e, d f"
+        run = subprocess.Popen(
+            [sys.executable, "-c", _DRIVER, mysql_accounts("reading"), crossed], stderr=subprocess.DEVNULL
+        )
+        try:
+            assert _until(lambda: busy() == 1)
+            run.send_signal(signal.Signals[sent])
+        finally:
+            if sys.exc_info()[0]:
+                run.kill()
+            run.wait()
+        assert _until(lambda: busy() == 0)
+
+
+def test_no_question_about_the_server_gives_passwords_or_other_sessions_away(
+    mysql_accounts: Callable[[str], str],
+) -> None:
+    from assay.engines.sqlalchemy_mysql import MysqlEngine
+
+    engine = MysqlEngine.open(DatabaseUrl.parse(mysql_accounts("root")), LIMITS)
+    with closing(engine):
+        for query in (
+            "SHOW CREATE USER reading",
+            "SHOW/**/CREATE -- a\n USER reading@'%'",
+            "SHOW CREATE SERVER s",
+            "SHOW FULL PROCESSLIST",
+            "SHOW full /* a */ ProcessList",
+            "EXPLAIN FOR CONNECTION 1",
+            "EXPLAIN FORMAT=JSON FOR CONNECTION 1",
+            "SHOW EXPLAIN FOR 1",
+        ):
+            refused = engine.execute(query)
+            assert refused.failure is not None, query
+            assert refused.failure.kind == "refused", query
+        for query in ("SHOW FULL TABLES", "SHOW TABLE STATUS", "SHOW CREATE DATABASE guarded", "SHOW DATABASES"):
+            assert engine.execute(query).failure is None, query
 
 
 def test_the_session_cuts_texts_as_the_reader_does_whatever_the_server_is_set_to_meanwhile(

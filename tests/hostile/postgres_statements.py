@@ -16,6 +16,8 @@ INSERT INTO big SELECT i FROM generate_series(0, 999) i;
 CREATE SEQUENCE numbers;
 CREATE EXTENSION IF NOT EXISTS dblink;
 CREATE EXTENSION IF NOT EXISTS tablefunc;
+CREATE EXTENSION IF NOT EXISTS isn;
+ANALYZE pg_authid;
 CREATE FUNCTION writes() RETURNS INTEGER LANGUAGE plpgsql AS $$ BEGIN DELETE FROM t; RETURN 1; END $$;
 CREATE FUNCTION writes_as_owner() RETURNS INTEGER LANGUAGE plpgsql SECURITY DEFINER
   AS $$ BEGIN UPDATE t SET b = 'evil'; RETURN 1; END $$;
@@ -144,6 +146,17 @@ POSTGRES = [
     row("password hashes", "SELECT rolname, rolpassword FROM pg_authid", "refused", "error"),
     row("password hashes by view", "SELECT * FROM pg_catalog.pg_shadow", "refused", "error"),
     row("passwords of other servers", "SELECT umoptions FROM pg_user_mapping", "refused", "error"),
+    row("password hashes in statistics", "SELECT histogram_bounds::text FROM pg_stats", "refused"),
+    row("password hashes in the table of statistics", "SELECT stavalues1 FROM pg_catalog.pg_statistic", "refused"),
+    row("password hashes in a toast table", 'TABLE pg_toast."pg_toast_2619"', "refused"),
+    row("passwords of subscriptions", "SELECT subconninfo FROM pg_subscription", "refused"),
+    row(
+        "passwords of other servers by view",
+        "SELECT option_value FROM information_schema.user_mapping_options",
+        "refused",
+    ),
+    row("a switch that stays for the session", "SELECT isn_weak(true)", "refused"),
+    row("the same as an attribute", "SELECT (true).isn_weak", "refused"),
     row("next value", "SELECT nextval('numbers')", "writes", "error"),
     row("set value", "SELECT setval('numbers', 99)", "writes", "error"),
     row("sleep", "SELECT pg_sleep(30)", "refused"),

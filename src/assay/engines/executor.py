@@ -28,6 +28,7 @@ _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
 _PLAIN_QUERY = "SELECT 1"
 """Whoever answers it, be it with an error (Oracle wants FROM dual), is there."""
 _PLAIN_S = 5.0
+"""What a plain query may take; where a server answers it, no longer than any other query."""
 _CONNECT_S = 2.5
 """What a driver may take beyond a time limit to see that nobody takes its connection."""
 _PATIENCE_S = 10.0
@@ -170,8 +171,10 @@ class Executor:
         label = label_of(url, f"\0{_PLAIN_QUERY}", self._attempt)
         if heartbeat.lost(label) is not None:
             return f"{_PLAIN_QUERY} does not end either"
-        limits = replace(self._limits, timeout_s=min(self._limits.timeout_s, _PLAIN_S))
-        heartbeat.begin(label, limits.timeout_s + _CONNECT_S)
+        # A file on this machine has no server that could stand still: a slow answer is a busy machine, and only that.
+        seconds = min(self._limits.timeout_s, _PLAIN_S) if _is_remote(url) else _PLAIN_S
+        limits = replace(self._limits, timeout_s=seconds)
+        heartbeat.begin(label, seconds + (_CONNECT_S if _is_remote(url) else _OPENING_S))
         try:
             engine = self._class(url).open(url, limits)
             try:

@@ -29,8 +29,11 @@ _COMMANDS = re.compile(
 )
 _EXPLAINED_WRITES = frozenset({"insert", "update", "delete", "merge", "create", "refresh", "declare"})
 
-_SECRETS = frozenset({"pg_authid", "pg_shadow", "pg_user_mapping"})
-"""Tables of the server with passwords in them. Their views without passwords are open."""
+_SECRETS = re.compile(
+    r"pg_authid|pg_shadow|_?pg_user_mappings?|user_mapping_options|pg_subscription|pg_statistic|pg_stats|pg_toast_\d+"
+)
+"""Tables of the server with passwords in them, and what repeats values of theirs: once somebody has analyzed
+``pg_authid``, the statistics hold its hashes. Views that leave them out, such as ``pg_roles``, are open."""
 _REACHES_OUT = re.compile(
     r"pg_read_\w*file\w*|pg_ls_\w+|pg_stat_file|pg_file_\w+|pg_current_logfile|pg_hba_file_\w+|pg_ident_file_\w+|"
     r"pg_show_all_file_settings|lo_(?:import|export|open|creat|create|unlink|put|get|from_bytea|truncate|truncate64)|"
@@ -87,11 +90,12 @@ HARMLESS = (
 )
 """Functions that the server counts as volatile, and that change nothing."""
 VOLATILE_FUNCTIONS = """
-SELECT p.proname, bool_or(n.nspname = 'pg_catalog'
-                          OR p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 OR p.provariadic <> 0)
+SELECT p.proname, CASE WHEN bool_or(n.nspname = 'pg_catalog') THEN 'anywhere'
+                       WHEN bool_or(p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 OR p.provariadic <> 0)
+                       THEN 'behind a point' ELSE 'called' END
 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
      JOIN pg_catalog.pg_language l ON l.oid = p.prolang JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
-WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table') OR p.proname ~ '^crosstab')
+WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table', 'isn_weak') OR p.proname ~ '^crosstab')
       AND p.proname <> ALL (%s)
       AND (n.nspname = 'pg_catalog' OR NOT l.lanpltrusted
            OR EXISTS (SELECT 1 FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_proc'::regclass
@@ -101,8 +105,9 @@ WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table') OR p.pro
 GROUP BY 1
 """
 """The functions of the server, of extensions and of untrusted languages that are not known to be free of effects,
-and whether a name alone may call each: PostgreSQL takes ``(x).f`` for ``f(x)``. Three kinds of them run a text as a
-query, and are said to be stable all the same."""
+and where the name of each is refused: PostgreSQL takes ``(x).f`` for ``f(x)``, but a bare word that no parenthesis
+follows is a column. Three kinds of them run a text as a query and one sets a switch that stays for the session, and
+are said to be stable or immutable all the same."""
 
 
 def refusal(query: str) -> Execution | None:
@@ -146,25 +151,27 @@ def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     return outcomes.failed(query, "error", "error", message)
 
 
-def volatile_refusal(query: str, functions: Mapping[str, bool]) -> Execution | None:
+def volatile_refusal(query: str, functions: Mapping[str, str]) -> Execution | None:
     """Why a function is not to be called that the server itself says has effects; None where there is none.
 
     ``functions`` are the rows of `VOLATILE_FUNCTIONS`. Never raises.
     """
-    for piece, called in _named(list(pieces(query))):
-        by_name_alone = functions.get(piece.name)
-        if by_name_alone or (by_name_alone is not None and called):
+    found = list(pieces(query))
+    for place, piece, called in _named(found):
+        where = functions.get(piece.name)
+        behind_a_point = place > 0 and _is(found[place - 1], ".")
+        if where == "anywhere" or (where and called) or (where == "behind a point" and behind_a_point):
             return _refused(query, f"it calls a function that may have effects, as the server says ({piece.name})")
     return None
 
 
 def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     """Why a function that it calls is not to be called, or a table not to be read."""
-    for piece, called in _named(found):
+    for _, piece, called in _named(found):
         name = piece.name
         if piece.kind == "name" and piece.is_unicode_escaped:
             return _refused(query, f"it hides a name behind Unicode escapes ({piece.text[:60]})")
-        if name in _SECRETS:
+        if _SECRETS.fullmatch(name):
             return _refused(query, f"it reads passwords ({name})")
         if _REACHES_OUT.fullmatch(name) or (called and _REACHES_OUT_CALLED.fullmatch(name)):
             return _refused(query, f"it reaches out of the database ({name})")
@@ -173,11 +180,11 @@ def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     return None
 
 
-def _named(found: Sequence[Piece]) -> Iterator[tuple[Piece, bool]]:
-    """The words and names of a text, and whether a parenthesis follows."""
+def _named(found: Sequence[Piece]) -> Iterator[tuple[int, Piece, bool]]:
+    """The words and names of a text, with their places, and whether a parenthesis follows."""
     for place, piece in enumerate(found):
         if (piece.kind == "word" and piece.text[0] not in "0123456789.") or piece.kind == "name":
-            yield piece, place + 1 < len(found) and _is(found[place + 1], "(")
+            yield place, piece, place + 1 < len(found) and _is(found[place + 1], "(")
 
 
 def _refused(query: str, why: str) -> Execution:

@@ -51,7 +51,7 @@ class Session:
         """Those of them, zero-based, whose values may hold other values."""
         self._interrupted_at: float | None = None
         postgres_values.register(connection)
-        self.functions: dict[str, bool] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
+        self.functions: dict[str, str] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
         """Of this database, with effects: see `assay.engines.postgres_guard.VOLATILE_FUNCTIONS`."""
         self._begin = _begin_statements(connection, limits)
 

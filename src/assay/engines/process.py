@@ -104,10 +104,9 @@ class WorkerProcess(Generic[T]):
             self._process.kill()
 
     def terminate(self) -> None:
-        """Ask it to end: close its standard input and terminate it."""
+        """Ask it to end by closing its standard input: it cancels what its server is at, and goes."""
         with contextlib.suppress(OSError):
             self._stdin.close()
-        self._process.terminate()
 
     def reap(self) -> None:
         """Wait for its end, by force if need be, and release everything. Harmless when repeated."""

@@ -6,6 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
+_running: set[Watchdog] = set()
+
+
+def interrupt_all() -> None:
+    """Interrupt whatever runs now, once. For a process that is about to end: its server may not notice that."""
+    for watchdog in tuple(_running):
+        watchdog.bark()
+
 
 class Watchdog:
     """Calls ``interrupt`` from a thread of its own when the time given to `start` is over before `stop`.
@@ -29,6 +37,7 @@ class Watchdog:
         with self._lock:
             self.fired = False
             self._deadline = time.monotonic() + seconds
+        _running.add(self)
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="assay-watchdog", daemon=True)
             self._thread.start()
@@ -36,8 +45,18 @@ class Watchdog:
 
     def stop(self) -> None:
         """The run is over. No interrupt comes after this returns."""
+        _running.discard(self)
         with self._lock:
             self._deadline = None
+
+    def bark(self) -> None:
+        """Interrupt the run now, if there is one, unless that is being done for longer than a second already."""
+        if self._lock.acquire(timeout=1.0):
+            try:
+                if self._deadline is not None:
+                    self._interrupt()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """End the thread. Closing twice is harmless."""

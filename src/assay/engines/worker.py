@@ -6,6 +6,7 @@ writes to standard output in this process goes to standard error, so nothing can
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import mmap
 import os
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from assay.engines import heartbeat, memory, wire
+from assay.engines import heartbeat, memory, watchdog, wire
 
 
 def main() -> None:
@@ -92,6 +93,8 @@ def _listen(reader: wire.FrameReader, batches: SimpleQueue[bytes]) -> None:
     while frames := reader.read():
         for frame in frames:
             batches.put(frame)
+    with contextlib.suppress(Exception):
+        watchdog.interrupt_all()  # a server such as MariaDB goes on with a query whose client is gone
     os._exit(0)  # not sys.exit: the main thread may be deep in a query that nothing else ends
 
 

@@ -24,9 +24,12 @@ _NEVER = frozenset({"INTO", "OUTFILE", "DUMPFILE", "INFILE"})
 """Words that no query has, wherever they stand."""
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "MERGE"})
 _ALSO_FUNCTIONS = frozenset({"INSERT", "REPLACE", "TRUNCATE"})
-_SHOWS = frozenset(
-    {"TABLES", "COLUMNS", "FIELDS", "FULL", "DATABASES", "SCHEMAS", "INDEX", "INDEXES", "KEYS", "CREATE", "TABLE"}
-)
+_SHOWS = frozenset({"TABLES", "COLUMNS", "FIELDS", "DATABASES", "SCHEMAS", "INDEX", "INDEXES", "KEYS"})
+_SHOWS_OF_TWO_WORDS = {
+    "FULL": {"TABLES", "COLUMNS", "FIELDS"},  # not PROCESSLIST, what other sessions ask
+    "CREATE": {"TABLE", "VIEW", "DATABASE", "SCHEMA"},  # not USER and SERVER, which hold passwords
+    "TABLE": {"STATUS"},
+}
 _DESCRIBES = frozenset({"DESC", "DESCRIBE", "EXPLAIN"})
 
 _STALLING = frozenset({"load_file", "sleep", "benchmark", "get_lock"})
@@ -166,8 +169,8 @@ def _read_tokens(
     if first is None:
         return doubt or StatementReading(does="none")
     opening = tokens[first].text.upper() if tokens[first].kind == "word" else ""
-    following = tokens[first + 1].text.upper() if first + 1 < len(tokens) else ""
-    shows = opening == "SHOW" and following in _SHOWS
+    following, third = ([token.text.upper() for token in tokens[first + 1 : first + 3]] + ["", ""])[:2]
+    shows = opening == "SHOW" and (following in _SHOWS or third in _SHOWS_OF_TWO_WORDS.get(following, ()))
     if not (shows or opening in _DESCRIBES) and (told := told_by_opening(opening, query)) is not None:
         return told
     if any(token.text == ";" for token in tokens[first:]):
@@ -213,6 +216,8 @@ def _keyword(word: str, before: _Token, after: _Token) -> StatementReading | Non
         return None
     if word == "FOR" and following in ("UPDATE", "SHARE"):
         return StatementReading(does="reaches", detail=f"FOR {following} locks rows")
+    if word == "FOR" and following == "CONNECTION":
+        return StatementReading(does="reaches", detail="FOR CONNECTION looks into another session")
     if word == "LOCK" and following == "IN":
         return StatementReading(does="reaches", detail="LOCK IN SHARE MODE locks rows")
     if word in ("NEXT", "PREVIOUS") and following == "VALUE":
