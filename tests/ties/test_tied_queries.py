@@ -25,7 +25,7 @@ ANSWERS = 6
 @pytest.fixture
 def judge() -> Iterator[CaseJudge]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
-    yield CaseJudge(executor, [], ComparisonOptions(columns="strict", near_misses=False))
+    yield CaseJudge(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
     executor.close()
 
 
