@@ -29,6 +29,7 @@ from assay.runs.timekeeping import OutOfTimeError, Timekeeper
 from assay.runs.worker import CaseTask, WorkerSettings, set_up
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
+pytestmark = pytest.mark.timeout(method="thread")  # the signal of the other method is what is tested here
 ROWS = 4000
 
 
