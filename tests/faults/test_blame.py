@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import pytest
 
+from assay.api import load_run
 from assay.engines import outcomes
 from assay.engines.cache import ByteCache
 from assay.engines.executor import Executor
@@ -376,3 +377,17 @@ def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_
         done = questions(url)
     assert done.returncode == 0, done.stderr
     assert "3 correct, 0 incorrect, 0 unscored" in done.stdout
+
+
+def test_broken_characters_in_a_live_answer_are_incorrect_in_the_same_words_when_judged_again(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text(
+        "def to_sql(question):\n    return 'SELECT a FROM t -- \\ud800'\n", encoding="utf-8"
+    )
+    cases = write(tmp_path / "c.jsonl", [{"id": 1, "question": "q", "gold_sql": "SELECT a FROM t"}])
+    command = ("run", cases, "--system", "python:ask:to_sql", "--db", shop(tmp_path), "-o", "run")
+    for again in ((), ("--rescore",)):
+        done = assay(tmp_path, *command, *again)
+        assert done.returncode == 0, done.stderr
+        assert "0 correct, 1 incorrect, 0 unscored" in done.stdout
+        reason = load_run(tmp_path / "run").evidence[0].verdict.reason
+        assert reason.endswith("the query is no valid text: character 20 is a lone surrogate")
