@@ -18,7 +18,7 @@ LIMITS = Limits(timeout_s=30.0)
 
 
 def url_of(path: Path | str) -> DatabaseUrl:
-    return DatabaseUrl.parse(f"sqlite:///{path}")
+    return DatabaseUrl.parse("sqlite:///" + str(path).replace("%", "%25").replace("?", "%3F"))  # "?" begins options
 
 
 def open_engine(path: Path, limits: Limits = LIMITS) -> SqliteEngine:
