@@ -15,7 +15,9 @@ from typing import Any, get_args
 
 import pytest
 
+from assay.api import load_run
 from assay.engines import outcomes
+from assay.engines.cache import ByteCache
 from assay.engines.executor import Executor
 from assay.metrics.bird import BirdEx, BirdSoftF1
 from assay.metrics.denodo import PercentOverlap, PercentSubset, ResultsMatch, SameRowCount
@@ -70,6 +72,7 @@ class Scripted:
     """An executor that says of each query what it was told to."""
 
     said: dict[str, Execution] = field(default_factory=dict)
+    cache: ByteCache = field(default_factory=lambda: ByteCache(1_000_000))
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         found = self.said.get(query)
@@ -115,7 +118,7 @@ def test_a_failed_query_counts_alike_in_every_metric(
 ) -> None:
     query = GOLD if side == "gold" else PREDICTED
     executor = Scripted({query: failing(query, kind, blame)})
-    judge = CaseJudge(executor, METRICS, ComparisonOptions())
+    judge = CaseJudge(executor, METRICS, ComparisonOptions(), timeout_s=60.0)
     evidence = judge.evidence(Case(id="1", question="q", golds=(GOLD,)), Prediction(case_id="1", query=PREDICTED), URL)
     outcome, at_fault, final = wanted
     failure = evidence.verdict.failure
@@ -144,7 +147,7 @@ ASKED: list[tuple[Failure, tuple[Outcome, Blame, bool]]] = [
 def test_a_question_without_a_query_counts_alike_in_every_metric(
     failure: Failure, wanted: tuple[Outcome, Blame, bool]
 ) -> None:
-    judge = CaseJudge(Scripted(), METRICS, ComparisonOptions())
+    judge = CaseJudge(Scripted(), METRICS, ComparisonOptions(), timeout_s=60.0)
     prediction = Prediction(case_id="1", failure=failure)
     evidence = judge.evidence(Case(id="1", question="q", golds=(GOLD,)), prediction, URL)
     found = evidence.verdict.failure
@@ -172,13 +175,13 @@ def test_a_gold_that_was_kept_from_running_might_have_been_met() -> None:
             PREDICTED: outcomes.fetched(PREDICTED, ("a",), [(2,)], wall_time_s=0.1, cap=None, limits=Limits()),
         }
     )
-    judge = CaseJudge(executor, METRICS, ComparisonOptions())
+    judge = CaseJudge(executor, METRICS, ComparisonOptions(), timeout_s=60.0)
     case = Case(id="1", question="q", golds=(GOLD, "SELECT 2"))
     evidence = judge.evidence(case, Prediction(case_id="1", query=PREDICTED), URL)
     assert evidence.outcome == "unscored"
     assert {score.value for score in evidence.scores} == {None}
     executor.said["SELECT 2"] = failing("SELECT 2", "error")
-    again = CaseJudge(executor, METRICS, ComparisonOptions()).evidence(
+    again = CaseJudge(executor, METRICS, ComparisonOptions(), timeout_s=60.0).evidence(
         case, Prediction(case_id="1", query=PREDICTED), URL
     )
     assert again.outcome == "incorrect"
@@ -194,7 +197,7 @@ def test_a_server_that_is_lost_while_gold_s_ties_are_looked_for_leaves_the_case_
             rows = [(2,), (3,)] if query == gold else [(3,), (2,)]
             return outcomes.fetched(query, ("b",), rows, wall_time_s=0.1, cap=None, limits=Limits())
 
-    judge = CaseJudge(Losing(), (Match(),), ComparisonOptions())
+    judge = CaseJudge(Losing(), (Match(),), ComparisonOptions(), timeout_s=60.0)
     evidence = judge.evidence(Case(id="1", question="q", golds=(gold,)), Prediction(case_id="1", query=PREDICTED), URL)
     assert (evidence.outcome, evidence.scores[0].value) == ("unscored", None)
     assert not is_final(evidence.verdict.failure)
@@ -364,7 +367,27 @@ def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_
         Fault(kind="unavailable", status=502, question="q1"),
     ]
     with DenodoEmulator(answers={f"q{i}": "SELECT a FROM t" for i in range(3)}, faults=faults) as server:
-        done = questions(f"denodo:{server.api_url}")
+        url = f"denodo:{server.api_url}"
+        done = questions(url)
+        assert done.returncode == 3, done.stderr
+        assert "1 of 3 could not be scored (the server answers 502" in done.stderr
+        assert "1 correct, 1 incorrect, 1 unscored; 1 unanswered" in done.stdout
+        assert "to be done again, by the same command" in done.stdout
+        server.faults.clear()
+        done = questions(url)
     assert done.returncode == 0, done.stderr
-    assert "1 correct, 1 incorrect, 1 unscored; 1 unanswered" in done.stdout
-    assert "to be done again, by the same command" in done.stdout
+    assert "3 correct, 0 incorrect, 0 unscored" in done.stdout
+
+
+def test_broken_characters_in_a_live_answer_are_incorrect_in_the_same_words_when_judged_again(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text(
+        "def to_sql(question):\n    return 'SELECT a FROM t -- \\ud800'\n", encoding="utf-8"
+    )
+    cases = write(tmp_path / "c.jsonl", [{"id": 1, "question": "q", "gold_sql": "SELECT a FROM t"}])
+    command = ("run", cases, "--system", "python:ask:to_sql", "--db", shop(tmp_path), "-o", "run")
+    for again in ((), ("--rescore",)):
+        done = assay(tmp_path, *command, *again)
+        assert done.returncode == 0, done.stderr
+        assert "0 correct, 1 incorrect, 0 unscored" in done.stdout
+        reason = load_run(tmp_path / "run").evidence[0].verdict.reason
+        assert reason.endswith("the query is no valid text: character 20 is a lone surrogate")

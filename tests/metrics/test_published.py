@@ -133,6 +133,14 @@ def test_soft_f1_of_equal_results_is_one(rows: list[tuple[int, int]]) -> None:
         ([(1, "a"), (2, "b")], [("b", 1), ("a", 2)], False, False),
         ([], [], True, True),
         ([], [(1,)], False, False),
+        ([([1, 2],)], [(5,)], False, False),
+        ([(5,)], [([1, 2],)], False, False),
+        ([([1, {"a": [2]}],)], [([1, {"a": [2]}],)], True, True),
+        ([([1, {"a": [2]}], 1)], [(1, [1, {"a": [2]}])], False, True),
+        ([([1, {"a": [2]}], 1)], [(1, [1, {"a": [3]}])], False, False),
+        ([({1: [2]},), ([None],)], [([None],), ({1: [2]},)], False, True),
+        ([({1: [2]},), ([None],)], [([None],), ([[1, [2]]],)], False, False),
+        ([([1],)], [((1,),)], False, False),
     ],
 )
 def test_spiders_comparison_with_its_quirks(gold: Rows, predicted: Rows, ordered: bool, same: bool) -> None:

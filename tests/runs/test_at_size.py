@@ -29,6 +29,7 @@ from assay.runs.timekeeping import OutOfTimeError, Timekeeper
 from assay.runs.worker import CaseTask, WorkerSettings, set_up
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
+pytestmark = pytest.mark.timeout(method="thread")  # the signal of the other method is what is tested here
 ROWS = 4000
 
 
@@ -323,6 +324,49 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     assert evidence.verdict.failure is not None
     assert evidence.verdict.failure.blame == "judge"
     assert [score.value for score in evidence.scores] == [None, None, 1.0]
+
+
+@posix
+@pytest.mark.parametrize("trouble", ["time", "memory"])
+@pytest.mark.parametrize("gold_too", [False, True])
+def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_can_be(
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, trouble: str, gold_too: bool
+) -> None:
+    from assay.comparison import compare
+    from assay.runs.codec import decode_evidence
+    from assay.runs.verdicts import is_doubtful, is_last_word
+
+    case = Case(id="heavy", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
+    heavy = "SELECT a, 'x' FROM t WHERE a < 3"
+
+    def burdened(predicted: Any, *rest: Any, **options: Any) -> Any:
+        if gold_too or any("x" in str(cell) for row in predicted.rows for cell in row):
+            if trouble == "memory":
+                raise MemoryError
+            while True:
+                time.sleep(0.01)
+        return compare(predicted, *rest, **options)
+
+    monkeypatch.setattr("assay.runs.gold_answers.compare", burdened)
+    judge = set_up(
+        WorkerSettings(
+            engines=registry.engine_references(),
+            metrics=tuple(registry.reference("assay.metrics", name) for name in ("match", "results_match", "bird_ex")),
+            options=ComparisonOptions(),
+            limits=Limits(judge_timeout_s=0.5),
+        )
+    )
+    line = judge(CaseTask(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
+    assert isinstance(line, bytes)
+    evidence = decode_evidence(line)
+    assert is_last_word(evidence)
+    if gold_too:
+        assert (evidence.outcome, [score.value for score in evidence.scores]) == ("unscored", [None, None, 0.0])
+        return
+    assert (evidence.outcome, evidence.verdict.strength) == ("incorrect", "none")
+    assert [score.value for score in evidence.scores] == [0.0, 0.0, 0.0]
+    assert evidence.verdict.reason.endswith("gold beside itself is compared within its limits")
+    assert is_doubtful(evidence)  # the machine may have stood still: tried once more before the run ends
 
 
 @posix

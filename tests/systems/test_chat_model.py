@@ -546,6 +546,16 @@ def test_a_refusal_that_speaks_of_a_model_is_one_questions_own_once_others_were_
         assert isinstance(model.complete(ASKED, seed=1), Failure)
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_with_a_reason_of_its_own_is_about_the_one_question(quick: Quick, status: int) -> None:
+    body = {"error": {"message": "your input was flagged by the moderation"}}
+    with _server(status, body) as (url, seen), _model(url, quick(parameters=MODEL)) as model:
+        refused = model.complete(ASKED)
+    assert isinstance(refused, Failure)
+    assert (refused.kind, refused.blame, len(seen)) == ("ask_failed", "system", 1)
+    assert "flagged by the moderation" in refused.message
+
+
 def test_what_no_question_could_be_asked_of_is_unusable(quick: Quick) -> None:
     options = quick(parameters=MODEL)
     with ChatEmulator(model="small") as server:
@@ -559,7 +569,9 @@ def test_what_no_question_could_be_asked_of_is_unusable(quick: Quick) -> None:
     with pytest.raises(SystemUnusable, match="nobody answers"):
         _ask(nobody, quick(parameters=MODEL, retries=0))
     for status, body in (
-        (403, {"error": {"message": "no"}}),
+        (403, {"error": {"message": "Country, region, or territory not supported"}}),
+        (403, {"error": {"message": "Forbidden"}}),
+        (401, {"error": {"message": "Incorrect API key provided"}}),
         (400, {"error": {"message": "big is not a valid model ID"}}),
         (429, {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}),
         (302, {}),

@@ -6,6 +6,7 @@ A report whose path is ``-`` goes to standard output, which then holds nothing e
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -58,17 +59,24 @@ def show(
 
 
 def exit_if_unfinished(run: Run) -> None:
-    """Say on standard error why nothing could be asked or scored, and end with status 3. Nothing where anything was."""
-    from assay.runs.verdicts import unfinished
+    """Say on standard error what could not be asked or scored for no answer's fault, and end with status 3.
 
-    failure = unfinished(run.record.evidence)
+    Nothing where everything was: then a number at status 0 is that of all the cases.
+    """
+    from assay.runs.verdicts import undone, unfinished
+
+    evidence = run.record.evidence
+    failure, what = unfinished(evidence), "nothing could be scored"
+    left = undone(evidence)
+    if failure is None and left:
+        failure = Counter(item.verdict.failure for item in left).most_common(1)[0][0]
+        what = f"{len(left):,} of {len(evidence):,} could not be scored"
     if failure is not None:
         from assay.reports.text import visible
 
         sys.stdout.flush()
         print(
-            f"assay: unfinished: nothing could be scored ({visible(failure.message)}): "
-            "run the same command again to go on",
+            f"assay: unfinished: {what} ({visible(failure.message)}): run the same command again to go on",
             file=sys.stderr,
         )
         raise typer.Exit(UNFINISHED)

@@ -22,6 +22,7 @@ from assay.engines import heartbeat, memory, watchdog, wire
 def main() -> None:
     """Serve until standard input closes, which it does when the parent ends, however it ends."""
     inbox, outbox = _take_pipes()
+    _say_that_nobody_is_there()
     reader = wire.FrameReader(inbox)
     frames = reader.read()
     if not frames:
@@ -64,6 +65,13 @@ def _run(function: Callable[[object], object], task_id: int, payload: object) ->
     except Exception as error:  # noqa: BLE001 - the per-case boundary: one task's trouble must not end the others
         kind, message = "error", f"{type(error).__name__}: {error}"
     return pickle.dumps((wire.FAILED, task_id, kind, message))
+
+
+def _say_that_nobody_is_there() -> None:
+    """A program without a file is one that somebody types, to DuckDB: it draws long queries' progress for them."""
+    program = sys.modules["__main__"]
+    if not hasattr(program, "__file__"):
+        program.__file__ = __file__
 
 
 def _take_pipes() -> tuple[int, int]:

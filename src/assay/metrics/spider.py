@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
 from assay.metrics.base import befallen, gold_failure, runs_as_empty, unscored
@@ -167,6 +167,7 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return False
     if gold is predicted or (gold == predicted and _types(gold) == _types(predicted)):
         return True
+    gold, predicted = _hashable(gold), _hashable(predicted)
     ours, theirs = list(map(_unordered, gold)), list(map(_unordered, predicted))
     if ours != theirs if ordered else set(ours) != set(theirs):
         return False
@@ -176,6 +177,25 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
     places: Sequence[int] = range(len(gold)) if ordered else NoPlaces(len(gold))
     sides = [Side(columns=list(zip(*rows, strict=True)), places=places) for rows in (gold, predicted)]
     return find_mapping(sides[0], sides[1]) is not None
+
+
+def _hashable(rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows with lists and the like as the tuples that they hold: SQLite has none, so the script knows none."""
+    if _NESTED.isdisjoint(_types(rows)):
+        return rows
+    return [tuple(map(_frozen, row)) for row in rows]
+
+
+def _frozen(cell: Any) -> Any:
+    if isinstance(cell, dict):
+        # No entry's place counts, and what is no number or text has no order.
+        return ("dict", frozenset((_frozen(key), _frozen(value)) for key, value in cell.items()))
+    if isinstance(cell, list | tuple):
+        return (type(cell).__name__, *map(_frozen, cell))
+    return frozenset(map(_frozen, cell)) if isinstance(cell, set) else cell
+
+
+_NESTED = {dict, list, set, tuple}
 
 
 def _types(rows: Sequence[Row]) -> list[type]:

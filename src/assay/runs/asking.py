@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from assay.errors import RunError
-from assay.model import Case, Prediction
+from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.runs.codec import decode_value, encode_value
 from assay.runs.journal import ANSWERS, Journal, JournalLine, damaged
@@ -58,7 +58,7 @@ def ask(
 
         def keep(prediction: Prediction) -> None:
             key = prediction.case_id, free[prediction.case_id].pop()
-            answers[key] = prediction = within_size(_numbered(prediction, key[1]))
+            answers[key] = prediction = within_size(_numbered(_of_text(prediction), key[1]))
             if journal is not None:
                 journal.append(digests[key], encode_value(prediction))
             say()
@@ -93,6 +93,17 @@ def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats
             "to ask them first, run the command without rescoring"
         )
     return tuple(held[key] for key in wanted)
+
+
+def _of_text(prediction: Prediction) -> Prediction:
+    """The answer; one whose query is no text (half of a surrogate pair) without it, since no file could keep it."""
+    try:
+        (prediction.query or "").encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = f"the query is no valid text: character {error.start + 1} is a lone surrogate"
+        failure = Failure(stage="read", kind="error", blame="system", message=message)
+        return replace(prediction, query=None, failure=failure)
+    return prediction
 
 
 def _wanted(cases: Sequence[Case], repeats: int) -> list[_Key]:

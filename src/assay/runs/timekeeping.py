@@ -28,6 +28,10 @@ _GRACE_S = 2.0
 class OutOfTimeError(Exception):
     """What was held did not come to its end. The message is a clause such as ``took longer than 60 s``."""
 
+    def __init__(self, message: str, *, kind: heartbeat.LossKind = "timeout") -> None:
+        self.kind: heartbeat.LossKind = kind
+        super().__init__(message)
+
 
 class _Alarm(BaseException):
     """Raised by the timer, in the midst of anything: no ``except Exception`` may take it for its own."""
@@ -44,14 +48,14 @@ class Timekeeper:
     def hold(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
         """What ``action`` returns. ``what`` names it, the same each time that it is done.
 
-        Raises OutOfTimeError where it takes too long, or where it cost an earlier worker its life.
+        Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
         """
         label = _label_of(what)
         loss = heartbeat.lost(label)
         if loss is not None and loss.kind == "timeout":
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
         if loss is not None:
-            raise OutOfTimeError(f"brought its process down, which {loss.message}")
+            raise OutOfTimeError(f"brought its process down, which {loss.message}", kind=loss.kind)
         if self._label is not None:
             return action()  # within something that is held already
         try:
@@ -64,6 +68,8 @@ class Timekeeper:
         except _Alarm:
             self._stop()  # the alarm may have come just before the other one
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s") from None
+        except MemoryError:
+            raise OutOfTimeError("needed more memory than its process may have", kind="out_of_memory") from None
         finally:
             self._label = None
 

@@ -155,12 +155,14 @@ def is_doubtful(evidence: Evidence) -> bool:
     """Whether a case deserves a second attempt before the run ends, on a fresh connection.
 
     Beside what is not the last word: a gold query that ran out of time, since a server may have stalled, and an answer
-    whose query broke its connection or its process, since somebody else may have.
+    whose query broke its connection or its process, since somebody else may have, or whose rows could not be compared,
+    since the machine may have stood still.
     """
     failure = evidence.verdict.failure
     broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
+    provoked = evidence.comparison is not None and evidence.comparison.provoked
     gold_timed_out = failure is not None and failure.kind == "timeout" and failure.blame == "gold"
-    return broke or gold_timed_out or not is_last_word(evidence)
+    return broke or gold_timed_out or provoked or not is_last_word(evidence)
 
 
 def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
@@ -170,6 +172,11 @@ def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
     if scored or not failures:
         return None
     return Counter(failures).most_common(1)[0][0]
+
+
+def undone(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What is unscored for what befell it, and done again by the same command: such a run is not finished."""
+    return [item for item in evidence if item.outcome == "unscored" and not is_final(item.verdict.failure)]
 
 
 def may_have_stalled(evidence: Evidence) -> bool:

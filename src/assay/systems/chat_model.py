@@ -22,7 +22,13 @@ from assay.systems.exchange import Conventions, Exchange, Reply, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.outcome import QuestionFailed, ask_failure
 
-_PASSING = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # 529: overloaded, by some servers
+_PASSING = Conventions().passing | {409}
+_OF_THE_ENDPOINT = re.compile(
+    r"model|deployment|endpoint|region|country|organi[sz]ation|project|account|billing|permission|access|subscription"
+    r"|resource|unknown (?:path|url|request)|invalid url",
+    re.IGNORECASE,
+)
+"""What endpoints say where no question would do: of the model, or of what the key's owner may use."""
 _MOST_TRIES = 8  # of one request, each without one more thing that the endpoint does not take
 _NO_SUCH_MODEL = re.compile(
     r"not a valid model|model\W.*\b(?:not (?:found|exist)|does not exist|is unknown)", re.IGNORECASE
@@ -45,7 +51,7 @@ class HttpChatModel:
         conventions = Conventions(
             token_header="Api-Key" if place.is_deployment else "Authorization",
             passing=_PASSING,
-            refuses_questions=False,
+            of_all_questions=_OF_THE_ENDPOINT,
             not_found="check the model's name and the path, which ends in /v1 at most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
         )

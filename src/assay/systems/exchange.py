@@ -28,7 +28,8 @@ _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MOST_CONNECT_S = 10.0
 _OWN_FAILURE = 500
 """The service itself failed at the question: the limit of its model, say. It may pass, and is the service's own."""
-_PASSING = frozenset({429, _OWN_FAILURE, 502, 503, 504})
+_PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
+"""Too much, too slow or away: of the service, or of gateways before it, which have numbers of their own from 520."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
     r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
@@ -60,8 +61,8 @@ class Conventions:
     """What to do about a first answer of 404 or 405."""
     credentials: str = "a user and password, or a token"
     """What to give to a server that asks for credentials."""
-    refuses_questions: bool = True
-    """Whether 401, 403 and 404 with a reason of their own may be about the one question."""
+    of_all_questions: re.Pattern[str] | None = None
+    """Further words of a 401, 403 or 404 that a server that has answered nothing yet says of every question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +254,7 @@ class Exchange:
             return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s, reached=status == _OWN_FAILURE)
         if not is_question:
             return refused
-        of_question = self._conventions.refuses_questions and _is_of_question(response, content, said)
+        of_question = _is_of_question(response, content, said) and not self._is_of_all(said)
         if status in (401, 403) and not of_question:
             return self._unusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.
@@ -269,6 +270,10 @@ class Exchange:
             message = f"the server does not understand the request (422){quoted}"
             return RequestRefused(message, status=status, content=content)
         return refused
+
+    def _is_of_all(self, said: str) -> bool:
+        words = self._conventions.of_all_questions
+        return words is not None and not self.has_answered and words.search(said) is not None
 
     def _unusable(self, message: str) -> SystemUnusable:
         return SystemLost(message) if self.has_answered else SystemUnusable(message)
