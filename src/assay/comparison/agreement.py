@@ -64,19 +64,22 @@ class _Search:
     def holds_in_place(self) -> bool:
         """Whether the columns as they stand agree within tolerance: asked first, as it is mostly so and soon said.
 
-        Only columns that meet a float are clustered. False too where clusters leave it open.
+        Only columns that meet a float are clustered, each with its counterpart. False too where clusters leave it open.
         """
         ours, theirs = list(self.gold.columns), list(self.predicted.columns)
         if len(ours) != len(theirs) or (not self.contained and self.gold.row_count != self.predicted.row_count):
             return False
-        with_floats = [
-            column for column in range(len(ours)) if may_hold_floats(ours[column]) or may_hold_floats(theirs[column])
-        ]
-        clusters = cluster_numbers([side[column] for column in with_floats for side in (ours, theirs)], self.options)
-        if clusters is None or clusters.loose:
-            return False
-        for column in with_floats:
-            ours[column], theirs[column] = clusters.apply((ours[column], theirs[column]))
+        for column, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            if not (may_hold_floats(mine) or may_hold_floats(other)):
+                continue
+            clusters = cluster_numbers([mine, other], self.options)
+            if clusters is not None:
+                if clusters.loose:
+                    return False
+                ours[column], theirs[column] = clusters.apply((mine, other))
+            # One column that holds other values is enough: most that are no match end here.
+            if not set(ours[column]) >= set(theirs[column]):
+                return False
         holds = contained_rows if self.contained else same_rows
         one, two = Side(columns=ours, places=self.gold.places), Side(columns=theirs, places=self.predicted.places)
         return holds(one, two, tuple(range(len(ours))))

@@ -12,23 +12,15 @@ the sums accept is verified on the rows themselves. The search has a budget.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from operator import mul
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from assay.comparison.budget import Budget
+from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells, spread
 from assay.comparison.permutation import Allow, Mapping, Side, Verify, contained_rows, twins_among
-
-if TYPE_CHECKING:
-    from numpy import uint64
-    from numpy.typing import NDArray
-
-    Sums: TypeAlias = NDArray[uint64]
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Gold's columns and as many predicted ones, of which each stands for one of the former."""
-_FEW = 4_000
-"""So many cells are summed up without numpy, which need not be loaded for them."""
 _SHORT = 100
 """Steps of a search after which loading it pays even so."""
 
@@ -76,57 +68,6 @@ def _candidates(gold: Side, predicted: Side, allow: Allow | None) -> list[set[in
     return found
 
 
-class _Few:
-    """One side's rows as numbers: a hash of each cell, and of each row's place."""
-
-    def __init__(self, side: Side) -> None:
-        self.cells = list(zip(*(map(_spread, map(hash, column)) for column in side.columns), strict=True))
-        self._places = [_spread(_spread(place)) for place in side.places]
-
-    def sums(self, weights: Sequence[int]) -> list[int]:
-        """Per row its cells, weighted by column, and its place, cut to 64 bits."""
-        return [
-            (place + sum(map(mul, row, weights))) & _BITS for row, place in zip(self.cells, self._places, strict=True)
-        ]
-
-
-class _Many:
-    """As `_Few`, by arrays: many times as fast, but they take a tenth of a second to load."""
-
-    def __init__(self, side: Side) -> None:
-        import numpy as np
-
-        def spread(numbers: Sums) -> Sums:
-            mixed = (numbers + np.uint64(_SPREAD[0])) * np.uint64(_SPREAD[1])
-            mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(_SPREAD[2])
-            return mixed ^ (mixed >> np.uint64(32))
-
-        def hashed(keys: Iterable[object]) -> Sums:
-            return spread(np.fromiter(map(hash, keys), dtype=np.int64, count=side.row_count).view(np.uint64))
-
-        self.array = np.stack([hashed(column) for column in side.columns], axis=1)
-        self.cells: Sequence[Sequence[int]] = self.array  # type: ignore[assignment]  # rows of integers
-        self._places = spread(hashed(side.places))
-
-    def sums(self, weights: Sequence[int]) -> list[int]:
-        """Per row its cells, weighted by column, and its place, cut to 64 bits."""
-        import numpy as np
-
-        found: list[int] = ((self.array * np.array(weights, dtype=np.uint64)).sum(axis=1) + self._places).tolist()
-        return found
-
-
-_BITS = 2**64 - 1
-_SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
-
-def _spread(number: int) -> int:
-    """A hash spread over 64 bits, so that sums of different ones differ."""
-    mixed = ((number + _SPREAD[0]) * _SPREAD[1]) & _BITS
-    mixed = ((mixed ^ (mixed >> 29)) * _SPREAD[2]) & _BITS
-    return mixed ^ (mixed >> 32)
-
-
 class _Search:
     def __init__(
         self,
@@ -142,13 +83,13 @@ class _Search:
         self.cells = self.width * (gold.row_count + predicted.row_count)
         self.sides = gold, predicted
         self.steps = 0
-        self.gold: _Few | _Many = _Few(gold) if self.cells <= _FEW else _Many(gold)
-        self.predicted: _Few | _Many = _Few(predicted) if self.cells <= _FEW else _Many(predicted)
+        self.gold: HashedCells = hashed_cells(gold, self.cells)
+        self.predicted: HashedCells = hashed_cells(predicted, self.cells)
         self.candidates = candidates
         self.accept = accept
         self.twins = twins
         self.budget = budget
-        self.group_weights = [_spread(group) | 1 for group in range(1, self.width + 1)]
+        self.group_weights = [spread(group) | 1 for group in range(1, self.width + 1)]
 
     def run(self) -> Mapping | None:
         """Depth first, without recursion."""
@@ -183,8 +124,8 @@ class _Search:
         """The predicted row to match next: -1 where none divides the groups further, None where they are wrong."""
         self.budget.spend(self.cells)
         self.steps += 1
-        if self.steps == _SHORT and isinstance(self.gold, _Few):
-            self.gold, self.predicted = map(_Many, self.sides)
+        if self.steps == _SHORT and not isinstance(self.gold, ManyHashed):
+            self.gold, self.predicted = map(ManyHashed, self.sides)
         ours, theirs = self._sums(groups)
         partners, wanted = Counter(ours), Counter(theirs)
         if any(partners[key] < count for key, count in wanted.items()):

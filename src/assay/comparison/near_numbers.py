@@ -24,16 +24,38 @@ def look_at_rounding(pair: Pair) -> Iterator[NearMiss]:
     """One side has fewer decimals, and rounding or cutting the other's numbers to as many gives its own."""
     if not pair.same_shape or not any(isinstance(key, (float, Decimal)) for key in pair.all_keys()):
         return
+    ours = list(map(_Column, pair.gold.columns))
+    theirs = list(map(_Column, pair.predicted.columns))
     for mapping in _guesses(pair):
-        predicted = [pair.predicted.columns[column] for column in mapping]
-        for fine, coarse in ((pair.gold.columns, predicted), (predicted, pair.gold.columns)):
+        predicted = [theirs[column] for column in mapping]
+        for finer, coarser in ((ours, predicted), (predicted, ours)):
+            if not any(one.is_finer_than(two) for one, two in zip(finer, coarser, strict=True)):
+                continue
+            fine = [column.keys for column in finer]
             for rounding in _ROUNDINGS:
-                pairs = [_rounded(one, two, rounding) for one, two in zip(fine, coarse, strict=True)]
+                pairs = [_rounded(one, two, rounding) for one, two in zip(finer, coarser, strict=True)]
                 rounded = [one for one, _ in pairs]
                 changed = any(one is not two for one, two in zip(rounded, fine, strict=True))
                 if changed and pair.agree_in_place([two for _, two in pairs], rounded):
                     yield NearMiss(kind="rounding_only", detail="the same numbers rounded differently")
                     return
+
+
+class _Column:
+    """A column, and how many decimals its numbers have at most; worked out once, as several orders are tried."""
+
+    __slots__ = ("decimals", "finest", "keys")
+
+    def __init__(self, keys: Column) -> None:
+        self.keys = keys
+        found = [(key, _decimals(key)) for key in keys if is_number(key)]
+        self.decimals = max((decimals for _, decimals in found), default=None)
+        """None where it holds no number."""
+        self.finest = max((each for key, each in found if not isinstance(key, int) and each <= _MOST_DIGITS), default=0)
+        """Of those that can be rounded."""
+
+    def is_finer_than(self, other: _Column) -> bool:
+        return other.decimals is not None and self.finest > other.decimals
 
 
 def _guesses(pair: Pair) -> Iterator[Sequence[int]]:
@@ -52,15 +74,15 @@ def _whole(key: Key) -> Key:
     return int(key) if isinstance(key, (float, Decimal)) and isfinite(key) and abs(key) < 10**_MOST_DIGITS else key
 
 
-def _rounded(fine: Column, coarse: Column, rounding: str) -> tuple[Column, Column]:
+def _rounded(fine: _Column, coarse: _Column, rounding: str) -> tuple[Column, Column]:
     """Both columns, the fine one with as many decimals as the coarse one has; the same objects where none has more.
 
     Floats become the decimals that they are written as: what is rounded is equal exactly or not at all.
     """
-    decimals = max((_decimals(key) for key in coarse if is_number(key)), default=None)
-    if decimals is None or not any(_is_finer(key, decimals) for key in fine):
-        return fine, coarse
-    return [_round(key, decimals, rounding) for key in fine], list(map(_written, coarse))
+    decimals = coarse.decimals
+    if decimals is None or not fine.is_finer_than(coarse):
+        return fine.keys, coarse.keys
+    return [_round(key, decimals, rounding) for key in fine.keys], list(map(_written, coarse.keys))
 
 
 def _is_finer(key: Key, decimals: int) -> bool:

@@ -5,8 +5,9 @@ column only if both hold the same values equally often; and a partial assignment
 the partial rows agree as bags, which is checked with a sum of row hashes, extended by a column at
 a time. Wrong choices therefore die within a column or two, and the work is about (columns x
 candidates x rows). What the hashes accept is verified on the rows themselves, so a collision can
-cost time, never a verdict. The search has a budget; where columns are so symmetric that it is
-spent, the answer is "undecided", never a guess.
+cost time, never a verdict. Columns that hold the same values throughout leave it astray, though: then
+colours tell them apart (`assay.comparison.refinement`). The search has a budget; where columns are
+so symmetric that it is spent, the answer is "undecided", never a guess.
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ from typing import TypeAlias, overload
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
+from assay.comparison.refinement import Mapping, Refinement
 
-Mapping: TypeAlias = tuple[int, ...]
+_PATIENCE = 8
+"""How often the search column by column may look at all of a side's cells."""
+_STEP = 50
+"""What a step of it costs beside its cells: few rows are no reason for many steps."""
+_GREEDY_WORK = 20_000_000
+"""Cells that are looked at, at most, to guess which columns belong together; those left over are paired by position."""
 Verify: TypeAlias = Callable[[Mapping], bool]
 Allow: TypeAlias = Callable[[int, int], bool]
 """Whether gold's column may be mapped to that predicted column at all."""
@@ -140,7 +147,24 @@ def find_mapping(
         return only if len(set(only)) == len(only) and accept(only) else None
     if twins is None:
         twins = twins_among(predicted.columns)
-    return _Search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget or Budget()).run()
+    return _search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget or Budget())
+
+
+def _search(
+    gold: Side, predicted: Side, *, candidates: list[list[int]], accept: Verify, twins: Sequence[int], budget: Budget
+) -> Mapping | None:
+    """Column by column, which is soon over nearly always; where it is not, by the colours of columns."""
+    patience = budget
+    if len(gold.columns) == len(predicted.columns):
+        patience = budget.part(min(budget.work, _PATIENCE * len(gold.columns) * (gold.row_count + _STEP)))
+    before = patience.work
+    try:
+        return _Search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=patience).run()
+    except BudgetSpent as spent:
+        if patience is budget or patience.work >= 0 or spent.out_of_time:
+            raise
+    budget.spend(before)
+    return Refinement(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget).run()
 
 
 def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[list[int]] | None:
@@ -223,7 +247,7 @@ class _Search:
         return options
 
     def _extend(self, prefix: Sequence[int], column: Column) -> Sequence[int]:
-        self.budget.spend(len(column) + 1)
+        self.budget.spend(len(column) + _STEP)
         return list(map(hash, zip(prefix, column, strict=True)))
 
     def _gold_hash(self, depth: int) -> int:
@@ -259,21 +283,46 @@ def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple
     Pairs are taken by the share of values in common, the same position winning ties. A column that
     shares nothing with any free one is paired by position where that is free, else with None.
     """
-    bags = [Counter(column) for column in predicted]
+    bags = [Counter(column) for column in gold], [Counter(column) for column in predicted]
+    mapping = _same_bags(*bags)
+    used = {option for option in mapping if option is not None}
+    left = [column for column, option in enumerate(mapping) if option is None]
+    free = [option for option in range(len(predicted)) if option not in used]
+    if len(free) * sum(len(bags[0][column]) for column in left) > _GREEDY_WORK:
+        return tuple(column if option is None and column in free else option for column, option in enumerate(mapping))
     scored: list[tuple[float, bool, int, int]] = []
-    for column, cells in enumerate(gold):
-        ours = Counter(cells)
-        for option, theirs in enumerate(bags):
+    for column in left:
+        ours = bags[0][column]
+        for option in free:
+            theirs = bags[1][option]
             common = sum(min(count, theirs[key]) for key, count in ours.items() if key in theirs)
-            total = max(len(cells), len(predicted[option]), 1)
+            total = max(len(gold[column]), len(predicted[option]), 1)
             scored.append((common / total, column == option, -column, -option))
-    mapping: list[int | None] = [None] * len(gold)
-    used: set[int] = set()
     for share, same_place, column, option in sorted(scored, reverse=True):
         if mapping[-column] is None and -option not in used and (share > 0 or same_place):
             mapping[-column] = -option
             used.add(-option)
     return tuple(mapping)
+
+
+def _same_bags(gold: Sequence[Counter[Key]], predicted: Sequence[Counter[Key]]) -> list[int | None]:
+    """For each of gold's columns a predicted one that holds the very same values, its own place before others."""
+    places: dict[int, list[int]] = {}
+    for option, theirs in enumerate(predicted):
+        if theirs:
+            places.setdefault(_fingerprint(theirs), []).append(option)
+    alike = [[o for o in places.get(_fingerprint(ours), ()) if dict.__eq__(ours, predicted[o])] for ours in gold]
+    mapping: list[int | None] = [column if column in options else None for column, options in enumerate(alike)]
+    used = set(mapping)
+    for column, options in enumerate(alike):
+        if mapping[column] is None:
+            mapping[column] = next((option for option in options if option not in used), None)
+            used.add(mapping[column])
+    return mapping
+
+
+def _fingerprint(bag: Counter[Key]) -> int:
+    return hash(frozenset(bag.items()))
 
 
 def key_rows(columns: Sequence[Column]) -> list[tuple[Key, ...]]:

@@ -1,0 +1,122 @@
+"""Find a permutation of symmetric columns by what stands beside them, not by trying orders.
+
+Columns and rows are given colours in turn: a row's is made of its cells and the colours of their
+columns, a column's of its cells and the colours of their rows. Whatever permutation makes the rows
+equal keeps colours, so where the two results hold different ones there is none, which shows at once
+for nearly every wrong answer. Where columns share a colour, one of gold's is set against each
+predicted one of its colour in turn, and the colours are worked out anew: a choice or two tell all
+columns apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from assay.comparison.budget import Budget
+from assay.comparison.hashed_cells import ManyHashed, Table, hashed_cells, spread
+
+Mapping: TypeAlias = tuple[int, ...]
+Colours: TypeAlias = tuple[list[int], list[int]]
+"""Of gold's columns and of the predicted ones."""
+_SHORT = 50
+"""Rounds after which loading numpy pays."""
+
+
+class Refinement:
+    """The search for a permutation of columns between two results of one shape."""
+
+    def __init__(
+        self,
+        gold: Table,
+        predicted: Table,
+        *,
+        candidates: Sequence[Sequence[int]],
+        accept: Callable[[Mapping], bool],
+        twins: Sequence[int],
+        budget: Budget,
+    ) -> None:
+        self.width = len(candidates)
+        self.tables = gold, predicted
+        self.cells = 2 * self.width * (len(gold.places) + 1)
+        self.sides = hashed_cells(gold, self.cells), hashed_cells(predicted, self.cells)
+        self.candidates = list(map(set, candidates))
+        self.accept = accept
+        self.twins = twins
+        self.budget = budget
+        self.rounds = 0
+
+    def run(self) -> Mapping | None:
+        """Depth first, without recursion."""
+        waiting: list[Iterator[Colours]] = [iter([([1] * self.width, [1] * self.width)])]
+        while waiting:
+            start = next(waiting[-1], None)
+            if start is None:
+                waiting.pop()
+                continue
+            colours = self._refined(start)
+            if colours is None:
+                continue
+            classes = self._classes(colours)
+            shared = [(ours, theirs) for ours, theirs in classes if len(ours) > 1]
+            if shared:
+                ours, theirs = min(shared, key=lambda each: len(each[0]))
+                waiting.append(self._chosen(colours, ours[0], theirs))
+                continue
+            mapping = self._mapping(classes)
+            if mapping is not None and self.accept(mapping):
+                return mapping
+        return None
+
+    def _refined(self, colours: Colours) -> Colours | None:
+        """The colours that follow from these, as many as can be told apart. None where the two sides differ."""
+        distinct = 0
+        while True:
+            self.budget.spend(2 * self.cells)
+            self.rounds += 1
+            if self.rounds == _SHORT and not isinstance(self.sides[0], ManyHashed):
+                self.sides = ManyHashed(self.tables[0]), ManyHashed(self.tables[1])
+            rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
+            if Counter(rows[0]) != Counter(rows[1]):
+                return None
+            # With its old colour in it, so that what was told apart stays so.
+            found = [
+                [spread(column + before) | 1 for column, before in zip(side.column_sums(row), each, strict=True)]
+                for side, row, each in zip(self.sides, rows, colours, strict=True)
+            ]
+            if Counter(found[0]) != Counter(found[1]):
+                return None
+            colours = found[0], found[1]
+            now = len(set(found[0]))
+            if now in (distinct, self.width):
+                return colours
+            distinct = now
+
+    def _classes(self, colours: Colours) -> list[tuple[list[int], list[int]]]:
+        """Columns of one colour: gold's, and the predicted ones."""
+        classes: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for side, each in enumerate(colours):
+            for column, colour in enumerate(each):
+                classes[colour][side].append(column)
+        return list(classes.values())
+
+    def _chosen(self, colours: Colours, column: int, options: Sequence[int]) -> Iterator[Colours]:
+        """The colours with this column of gold's set against each of the options; of twins, against one of them."""
+        seen: set[int] = set()
+        own = spread(colours[0][column] + 1) | 1
+        for option in sorted(options, key=lambda option: (option != column, option)):
+            if self.twins[option] in seen or option not in self.candidates[column]:
+                continue
+            seen.add(self.twins[option])
+            ours, theirs = list(colours[0]), list(colours[1])
+            ours[column] = theirs[option] = own
+            yield ours, theirs
+
+    def _mapping(self, classes: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Mapping | None:
+        mapping = [0] * self.width
+        for (column,), (option,) in classes:
+            if option not in self.candidates[column]:
+                return None
+            mapping[column] = option
+        return tuple(mapping)
