@@ -6,6 +6,7 @@ import sys
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from itertools import chain
 from marshal import dumps
 
@@ -79,6 +80,8 @@ def size_of(value: object) -> int:
         seen.add(id(one))
         if isinstance(one, (str, bytes, bytearray)):
             total += sys.getsizeof(one)
+        elif one is None or isinstance(one, (int, float)):
+            total += _PLAIN_BYTES + sys.getsizeof(one)
         elif isinstance(one, (list, tuple)):
             size = _rows_size(one)
             total += sys.getsizeof(one) if size is None else size
@@ -101,13 +104,20 @@ def _own_size(value: object) -> int:
 
 
 def _members(value: object) -> Iterable[object]:
-    if is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, field.name) for field in fields(value)]
+    names = _field_names(type(value))
+    if names is not None:
+        return [getattr(value, name) for name in names]
     if isinstance(value, Mapping):
         return chain(value.keys(), value.values())
     if isinstance(value, (set, frozenset)):
         return value
     return ()
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """Of a dataclass; None of any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def _rows_size(rows: Sequence[object]) -> int | None:

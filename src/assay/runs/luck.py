@@ -25,10 +25,10 @@ class Luck:
 
     def leaves_room(self, gold: str, prediction: str, rows: int) -> bool:
         """Whether the texts alone leave luck any room. What is gold's own text has none."""
-        if same_text(gold, prediction, self._dialect):
-            return False
         shape = read_shape(prediction, self._dialect)
-        return shape.limited or (rows > 1 and read_shape(gold, self._dialect).ordered)
+        if not shape.limited and not (rows > 1 and read_shape(gold, self._dialect).ordered):
+            return False  # asked first: it rarely takes parsing
+        return not same_text(gold, prediction, self._dialect)
 
     def flags(self, known: GoldAnswer, comparison: Comparison, prediction: str, result: Result) -> frozenset[Flag]:
         """``order_by_chance`` and ``tie_by_chance``, where they hold of a prediction that matches ``known``."""
