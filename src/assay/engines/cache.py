@@ -104,7 +104,8 @@ def _own_size(value: object) -> int:
 
 
 def _members(value: object) -> Iterable[object]:
-    names = _field_names(type(value))
+    kind: type = type(value)
+    names = _field_names(kind)
     if names is not None:
         return [getattr(value, name) for name in names]
     if isinstance(value, Mapping):
