@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,19 @@ def test_gold_beside_nested_predictions_needs_the_path(tmp_path: Path) -> None:
     for predictions in (path, None, rows_in(tmp_path / "copy.jsonl", [*ROWS, {**ROWS[0], "id": "q9"}])):
         with pytest.raises(InputError, match=r'"sql" may be gold, and "predictions" holds queries, too'):
             read_inputs(path, predictions, FileOptions(), allow_unmatched=True)
+
+
+@pytest.mark.parametrize("name", ["model_output", "ai_sql", "gpt-4.1", "outputs", "attempt"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_queries_in_any_other_column_are_not_passed_over_for_what_may_be_gold(
+    tmp_path: Path, formats: Any, name: str, nested: bool
+) -> None:
+    answer = "SELECT b FROM t"
+    rows = [{"id": n, "sql": "SELECT a FROM t", name: {"m1": {"sql": answer}} if nested else answer} for n in range(4)]
+    with pytest.raises(CaseFileError, match=rf'"sql" may be gold, and "{re.escape(name)}" holds queries, too'):
+        load_predictions(rows_in(tmp_path / "p.jsonl", rows), formats=formats, fields=FieldNames())
+    asked = [{"id": n, "sql": answer, "question": "Select the names from the list", "gold_sql": answer} for n in (1, 2)]
+    assert load_predictions(rows_in(tmp_path / "q.jsonl", asked), formats=formats, fields=FieldNames()).predictions
 
 
 @pytest.mark.parametrize(

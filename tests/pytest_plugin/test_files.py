@@ -29,7 +29,7 @@ def test_the_ini_file_names_case_files_of_any_format(project: pytest.Pytester, w
     write("data/a.jsonl", [ONE])
     write("data/more.csv", "id,question,sql,db_id\nb,Q,SELECT 2,city\n")
     write("data/other.json", json.dumps([ONE]))
-    result = project.runpytest("-v")
+    result = project.runpytest("-v", "-p", "no:randomly")
     result.stdout.fnmatch_lines(["data/a.jsonl::a PASSED*", "data/b.jsonl::a PASSED*", "data/more.csv::b FAILED*"])
     result.assert_outcomes(passed=2, failed=1)
 

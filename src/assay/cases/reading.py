@@ -8,7 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from assay.cases.fields import BOTH_SIDES, POSITION, Field, columns_of, describe, listed, missing_column, normal
+from assay.cases.fields import (
+    ALIASES,
+    BOTH_SIDES,
+    POSITION,
+    Field,
+    columns_of,
+    describe,
+    listed,
+    missing_column,
+    normal,
+)
 from assay.cases.options import options_of
 from assay.cases.paths import paths_within, with_path
 from assay.cases.records import Record, Table, shortened
@@ -236,15 +246,15 @@ def _positions(table: Table) -> Sequence[str]:
 
 
 def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
-    """Raise where the column chosen has a name that gold has, too, and another one speaks of predictions."""
+    """Raise where the column chosen has a name that gold has, too, and another holds queries that may be answers."""
     if not all(normal(column) in BOTH_SIDES for column in chosen):
         return
     for column in table.columns:
-        if column in chosen or not _SPEAKS_OF_PREDICTIONS.search(normal(column)):
+        if column in chosen or _speaks_of_something_else(column):
             continue
-        value = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
-        if _holds_query(value):
-            alone = Table.of(table.path, [Record(place="", values={column: value})])
+        values = [value for record in table.records if (value := record.values.get(column)) is not None]
+        if sum(map(_holds_query, values)) * 2 > len(values):
+            alone = Table.of(table.path, [Record(place="", values={column: next(filter(_holds_query, values))})])
             names = (*paths_within(alone),) or (column,)
             raise CaseFileError(
                 f'"{chosen[0]}" may be gold, and "{column}" holds queries, too: '
@@ -253,13 +263,20 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
             )
 
 
-_SPEAKS_OF_PREDICTIONS = re.compile(r"pred|generat|completion|candidate")
-_QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
+def _speaks_of_something_else(column: str) -> bool:
+    """Whether a column's own name says that it holds gold, or the question."""
+    name = normal(column)
+    return _SPEAKS_OF_GOLD.search(name) is not None or any(name in map(normal, tier) for tier in ALIASES["question"])
+
+
+_SPEAKS_OF_GOLD = re.compile(r"gold|referenc|truth|expected|target|solution")
+_QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with)\b.*[^.?]\s*", re.IGNORECASE | re.DOTALL)
+"""Begins as a query does, and does not end as a sentence does."""
 
 
 def _holds_query(value: object, depth: int = 0) -> bool:
     if isinstance(value, str):
-        return _QUERY.match(value) is not None
+        return _QUERY.fullmatch(value) is not None
     entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return depth < 10 and any(_holds_query(entry, depth + 1) for entry in entries)
 
