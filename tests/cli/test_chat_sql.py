@@ -88,7 +88,7 @@ def test_a_model_is_assayed_without_any_code(shop: Path, tmp_path: Path, *, stre
     assert right["tokens"] == {"input": 1000, "output": 10, "total": 1010}
     assert right["cost_usd"] == pytest.approx(0.0021)
     assert dict(right["timings_s"])["total_execution_time"] > 0
-    assert wrong["failure"]["kind"] == "unanswered"
+    assert wrong["failure"]["kind"] == "clarification"
     assert "I cannot tell from these tables." in wrong["failure"]["message"]
     totals = json.loads(done.stdout)["aggregates"]["usage"]
     assert (totals["input"], totals["answers_with_cost"]) == (1000 * LIMIT // 2 + _words_asked(found), LIMIT)
