@@ -15,8 +15,6 @@ import sys
 SLACK_BYTES = 300 * 1024 * 1024
 """What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
 _LEAST_SLACK_BYTES = 128 * 1024 * 1024
-_LATER_BYTES = 64 * 1024 * 1024
-"""Of libraries, what is read into memory only while queries run; the limit on data does not count it."""
 _RESIDENT, _DATA = 1, 5
 """Columns of /proc/self/statm."""
 
@@ -24,7 +22,7 @@ _RESIDENT, _DATA = 1, 5
 class ProcessMemory:
     """The cap of this process. Made once the process has imported what it needs."""
 
-    __slots__ = ("_descriptor", "_first", "_page", "_slack", "_start", "_usual")
+    __slots__ = ("_descriptor", "_page", "_slack", "_start", "_usual")
 
     def __init__(self) -> None:
         import resource
@@ -32,8 +30,8 @@ class ProcessMemory:
         self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
-        self._first = self._start = self._read(_DATA)
-        self._slack = max(_LEAST_SLACK_BYTES, SLACK_BYTES - self._read(_RESIDENT) - _LATER_BYTES)
+        self._start = self._read(_DATA)
+        self._slack = max(_LEAST_SLACK_BYTES, SLACK_BYTES - self._read(_RESIDENT))
 
     def grown(self) -> int:
         """Bytes that were allocated since the start, or since `settle`."""
@@ -48,11 +46,8 @@ class ProcessMemory:
         self._start = max(self._start, self._read(_DATA) - held)
 
     def begin(self, budget: int) -> None:
-        """From now on the process may hold so many bytes more than when it was set up, and the slack.
-
-        What an earlier query left behind counts: else each could raise the cap for the next.
-        """
-        self._limit(self._first + budget + self._slack)
+        """From now on the process may hold so many bytes more than at the start, and the slack."""
+        self._limit(self._start + budget + self._slack)
 
     def end(self) -> None:
         """The cap of the whole process counts again."""
