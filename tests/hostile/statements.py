@@ -24,6 +24,10 @@ class Gap(NamedTuple):
     reason: str
 
 
+_LARGE = ("rows", "error", "timeout", "out_of_memory")
+"""Of a text so large that reading it meets a limit, whichever is first: each is a harmless end."""
+
+
 def row(name: str, sql: str, *kinds: str) -> Hostile:
     return Hostile(name, sql, frozenset(kinds))
 
@@ -81,7 +85,7 @@ ANYWHERE = [
     row("ten million rows", f"{ENDLESS} SELECT i FROM n LIMIT 10000000", "truncated", "timeout"),
     row("deep nesting", f"SELECT {NESTED}", "error", "crashed"),
     row("long sum", "SELECT " + "1+" * 50_000 + "1", "error", "crashed"),
-    row("10 MB of text", LONG, "error", "rows"),
+    row("10 MB of text", LONG, *_LARGE),
     row("null byte outside of text", "SELECT 1 \0 ; DROP TABLE t", "error", "several_statements"),
     row("null byte first", "\0", "error"),
     row("lone surrogate", "SELECT '\ud800'", "error"),
@@ -108,8 +112,8 @@ ANYWHERE = [
     ),
     row("case in case", "SELECT " + "CASE WHEN 1=1 THEN " * 5000 + "1" + " END" * 5000, "error", "crashed", "timeout"),
     row("not not not", "SELECT " + "NOT " * 100_000 + "(1=1)", "error", "crashed", "timeout"),
-    row("a number of a million digits", "SELECT " + "9" * 900_000, "error", "rows", "timeout"),
-    row("a list of a hundred thousand", "SELECT 1 IN (" + "1," * 100_000 + "1)", "rows", "error", "timeout"),
-    row("a name of a million letters", f'SELECT 1 AS "{"x" * 900_000}"', "rows", "error"),
+    row("a number of a million digits", "SELECT " + "9" * 900_000, *_LARGE),
+    row("a list of a hundred thousand", "SELECT 1 IN (" + "1," * 100_000 + "1)", *_LARGE),
+    row("a name of a million letters", f'SELECT 1 AS "{"x" * 900_000}"', *_LARGE),
     row("missing table", "SELECT * FROM no_such_table", "error"),
 ]

@@ -14,7 +14,9 @@ import sys
 
 SLACK_BYTES = 300 * 1024 * 1024
 """What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
-_LEAST_SLACK_BYTES = 128 * 1024 * 1024
+_LEAST_SLACK_BYTES = 64 * 1024 * 1024
+_LATER_BYTES = 96 * 1024 * 1024
+"""Of libraries, what is read into memory only while queries run; the limit on data does not count it."""
 _RESIDENT, _DATA = 1, 5
 """Columns of /proc/self/statm."""
 
@@ -31,7 +33,7 @@ class ProcessMemory:
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
         self._start = self._read(_DATA)
-        self._slack = max(_LEAST_SLACK_BYTES, SLACK_BYTES - self._read(_RESIDENT))
+        self._slack = max(_LEAST_SLACK_BYTES, SLACK_BYTES - self._read(_RESIDENT) - _LATER_BYTES)
 
     def grown(self) -> int:
         """Bytes that were allocated since the start, or since `settle`."""
