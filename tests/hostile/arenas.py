@@ -28,7 +28,7 @@ LIMITS = Limits(
 )
 WORKER_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 """The cap of a worker between two queries, as wide as a real run's."""
-MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + (300 + 96) * 1024 * 1024
+MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + (300 + 400) * 1024 * 1024
 """What a worker may hold at any time: its memory, one result and 300 MiB, and what bombs before have left behind."""
 ENGINES = {
     "sqlite": "assay.engines.sqlite:SqliteEngine",
