@@ -45,12 +45,12 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
-from assay.runs.compare import compare_records
-from assay.runs.paired_metrics import compare_groups, compare_metrics, paired_columns
-from assay.runs.pairing import pair_cases
-from assay.runs.records import read_records
-from assay.runs.store import save_run
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.compare.diff import compare_records
+from assay.runs.compare.metrics import compare_groups, compare_metrics, paired_columns
+from assay.runs.compare.pairing import pair_cases
+from assay.runs.store.folder import save_run
+from assay.runs.store.records import read_records
 from assay.sdmx.collecting import collector_paused
 
 BOUND_S = 10.0

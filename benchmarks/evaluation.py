@@ -33,11 +33,11 @@ from pathlib import Path
 from assay import registry
 from assay.api.evaluation import make_pool
 from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
-from assay.engines.executor import Executor
+from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
 from assay.runs.execute import Job, execute
-from assay.runs.judging import CaseJudge
 from assay.runs.plan import Work, plan_work
+from assay.scoring.queries.scorer import CaseJudge
 
 EVALUATION_BOUND = 3.0
 PROCESS_BOUND_S = 2.0

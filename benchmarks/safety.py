@@ -35,8 +35,8 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.api.inputs import FileOptions, locator, read_inputs
-from assay.engines.duckdb import DuckdbEngine
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.duckdb.engine import DuckdbEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl, Execution, Limits, Result
 
 BOUND = 1.15
@@ -225,7 +225,7 @@ def postgres_pair() -> Iterator[Pair]:
 
     sys.path.insert(0, str(_ROOT / "tests"))
     import servers
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     with ExitStack() as stack:
         try:
@@ -248,7 +248,7 @@ def mariadb_pair() -> Iterator[Pair]:
     sys.path.insert(0, str(_ROOT / "tests" / "engines"))
     from mariadb_server import MariadbServer, Unavailable
 
-    from assay.engines.sqlalchemy_mysql import MariadbEngine
+    from assay.engines.mysql.engine import MariadbEngine
 
     with ExitStack() as stack:
         try:

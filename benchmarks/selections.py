@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay import evaluate_selections
-from assay.sdmx.load import load_structures
+from assay.sdmx.structures.load import load_structures
 
 BOUND_S = 20.0
 LOOK_UP_BOUND = 2.0

@@ -26,7 +26,7 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.totals import aggregate
 
 GROWTH_BOUND_MIB = 64
 METRICS = ("match", "results_match", "percent_subset", "percent_overlap", "same_row_count", "bird_soft_f1")

@@ -13,13 +13,13 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from assay.engines.executor import ANY_SCHEME
+from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
 from assay.systems.options import SystemOptions
 
-_ANY = "assay.engines.sqlalchemy_any:engine_for_scheme"
+_ANY = "assay.engines.sqlalchemy.engine:engine_for_scheme"
 
 Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports"]
 
@@ -106,8 +106,8 @@ def engine_class(url: DatabaseUrl) -> EngineClass:
 
     Raises InputError where neither does.
     """
-    from assay.engines.executor import load_engine
-    from assay.engines.sqlalchemy_any import engine_for_scheme
+    from assay.engines.pool.executor import load_engine
+    from assay.engines.sqlalchemy.engine import engine_for_scheme
 
     try:
         find("assay.engines", url.scheme)

@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.api.database_schemas import Schemas
 from assay.demo import build_database
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.errors import DatabaseError, InputError
 from assay.model import Case, DatabaseSchema, DatabaseUrl, Limits, Prediction
 

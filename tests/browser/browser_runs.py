@@ -27,7 +27,7 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.totals import aggregate
 
 TABLES = """
 CREATE TABLE client(id INTEGER PRIMARY KEY, name TEXT, city TEXT, points INTEGER);

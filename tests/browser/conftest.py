@@ -23,9 +23,9 @@ import selections
 from browser_window import DESKTOP, Look, Opened
 
 from assay.model import Run
-from assay.reports.diff_html import diff_page
-from assay.reports.html import HtmlReporter
-from assay.runs.compare import diff_runs
+from assay.reports.html.diff import diff_page
+from assay.reports.html.run import HtmlReporter
+from assay.runs.compare.diff import diff_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -8,7 +8,7 @@ import browser_runs as runs
 import pytest
 from browser_window import Look
 
-from assay.reports.html import HtmlReporter
+from assay.reports.html.run import HtmlReporter
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import browser_runs as runs
 import pytest
 from browser_window import Look, Opened
 
-from assay.reports.text import visible
+from assay.reports.text.plain import visible
 
 pytestmark = pytest.mark.slow
 

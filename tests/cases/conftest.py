@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.cases.bird import BirdFormat
-from assay.cases.spider import SpiderFormat
-from assay.cases.tabular import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
+from assay.cases.benchmarks.bird import BirdFormat
+from assay.cases.benchmarks.spider import SpiderFormat
+from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.ports import CaseFormat
 
 Rows = Sequence[Mapping[str, object]]

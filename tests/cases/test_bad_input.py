@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.cases import load_cases, load_predictions
-from assay.cases.sdmx import SdmxFormat
+from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError, InputError
 from assay.ports import CaseFormat, FieldNames
 

@@ -13,8 +13,8 @@ import pytest
 
 from assay import evaluate
 from assay.cases import load_cases, recognise
-from assay.cases.defog import DefogFormat, expand_golds
-from assay.cases.tabular import CsvFormat
+from assay.cases.benchmarks.defog import DefogFormat, expand_golds
+from assay.cases.tables.formats import CsvFormat
 from assay.errors import CaseFileError
 from assay.model import Limits
 

@@ -240,7 +240,7 @@ def test_loading_json_lines_imports_none_of_the_other_formats_libraries(tmp_path
     path.write_text('{"question": "a", "gold": "SELECT 1"}\n')
     script = (
         "import sys\nfrom assay.cases import load_cases\n"
-        "from assay.cases import bird, spider, tabular as t\n"
+        "from assay.cases.benchmarks import bird, spider\nfrom assay.cases.tables import formats as t\n"
         "load_cases(sys.argv[1], formats=[t.JsonLinesFormat(), t.CsvFormat(), t.ExcelFormat(), t.ParquetFormat(),"
         " t.YamlFormat(), t.JsonFormat(), bird.BirdFormat(), spider.SpiderFormat()])\n"
         "print([n for n in ('duckdb', 'python_calamine', 'ruamel.yaml', 'sqlglot', 'numpy') if n in sys.modules])"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cases import load_cases, recognise
-from assay.cases.sdmx import SdmxFormat
+from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError
 from assay.model import DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
 from assay.ports import FieldNames

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.cases.sdmx import SdmxFormat
-from assay.cases.sdmx_block import RawTerms, Unusual, block_value
-from assay.cases.sdmx_target import TermCache
+from assay.cases.sdmx.block import RawTerms, Unusual, block_value
+from assay.cases.sdmx.format import SdmxFormat
+from assay.cases.sdmx.target import TermCache
 from assay.errors import CaseFileError
 from assay.model import Term
 from assay.ports import FieldNames

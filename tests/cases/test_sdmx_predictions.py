@@ -8,7 +8,7 @@ import pytest
 
 from assay.api.inputs import _fingerprint
 from assay.cases import POSITION
-from assay.cases.sdmx import SdmxFormat
+from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError
 from assay.ports import FieldNames
 

@@ -184,8 +184,8 @@ def failing(request: pytest.FixtureRequest, made: Path, monkeypatch: pytest.Monk
 
         place, arguments = {
             "evaluate": ("assay.api.evaluate", evaluating("new")),
-            "report": ("assay.reports.console.print_summary", ["report", "a"]),
-            "runs": ("assay.reports.history_console.print_runs", ["runs", "."]),
+            "report": ("assay.reports.console.run.print_summary", ["report", "a"]),
+            "runs": ("assay.reports.console.history.print_runs", ["runs", "."]),
         }[request.param]
         monkeypatch.setattr(place, raising)
         return arguments
@@ -256,8 +256,6 @@ def test_what_was_given_as_a_secret_is_in_no_message(secret: str, monkeypatch: p
 def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_path: Path) -> None:
     import duckdb
 
-    from assay.runs import store
-
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
     sizes = (store.MOST_CHARACTERS, store.MOST_CHARACTERS + 1, 20_000_000)
@@ -270,12 +268,12 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
     done = assay(*evaluating("new"), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     table = duckdb.read_parquet(str(tmp_path / "new" / "results.parquet")).fetchall()
-    columns = list(store.RESULT_COLUMNS)
+    columns = list(folder.RESULT_COLUMNS)
     kept = [dict(zip(columns, row, strict=False))["predicted_sql"] for row in table]
     assert kept[0] == texts[0]
     assert kept[4] == texts[4]
     for text, cut in zip(texts[1:4], kept[1:4], strict=True):
-        assert cut.startswith(text[: store.MOST_CHARACTERS])
+        assert cut.startswith(text[: folder.MOST_CHARACTERS])
         assert cut.endswith(f"… [cut: {len(text):,} characters, all of them in journal.jsonl]")
     from assay.api import load_run
 
@@ -285,7 +283,7 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
 
 def test_an_answer_beyond_what_is_read_is_the_systems_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.model import Prediction
-    from assay.runs import size
+    from assay.runs.store import size
 
     monkeypatch.setattr(size, "MOST_CHARACTERS", 2000)
     fits = Prediction(case_id="1", query="x" * 2000, raw="y" * 2000)

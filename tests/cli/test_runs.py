@@ -192,13 +192,13 @@ def test_labels_of_an_exported_run_follow(runs: Path, store: str, client: Any) -
 def test_an_interrupted_export_is_made_again(
     runs: Path, store: str, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.reports import mlflow_export
+    from assay.reports import mlflow
 
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(mlflow_export, "_write_files", full_disk)
+        patch.setattr(mlflow, "_write_files", full_disk)
         with pytest.raises(assay.InputError, match="No space left"):
             assay.export_mlflow("runs/a", tracking_uri=store)
     assert assay.export_mlflow("runs/a", tracking_uri=store).created

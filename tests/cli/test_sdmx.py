@@ -13,7 +13,7 @@ import pytest
 from processes import assay
 
 from assay import demo, evaluate_selections
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures.known import Structures
 from assay.testing import ChatAnswer, ChatEmulator
 from assay.testing.chat import query_attachment
 

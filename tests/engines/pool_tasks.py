@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from assay.engines import heartbeat
-from assay.engines.executor import Executor
+from assay.engines.pool import heartbeat
+from assay.engines.pool.executor import Executor
 from assay.model import DatabaseUrl, Execution
 
 LABEL = b"0123456789abcdef"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from assay.engines.duckdb import DuckdbEngine
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.duckdb.engine import DuckdbEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl
 from assay.ports import EngineClass
 from assay.registry import engine_class

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from assay import api
-from assay.engines.denodo import DenodoHttpEngine, DenodoHttpsEngine
-from assay.engines.denodo_rows import MalformedAnswer, parse_cut_rows, parse_rows
-from assay.engines.denodo_sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg2Engine
-from assay.engines.denodo_url import read_endpoint
+from assay.engines.denodo.engine import DenodoHttpEngine, DenodoHttpsEngine
+from assay.engines.denodo.rows import MalformedAnswer, parse_cut_rows, parse_rows
+from assay.engines.denodo.sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg2Engine
+from assay.engines.denodo.url import read_endpoint
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, Limits, Verdict
 
@@ -237,7 +237,7 @@ def test_check_says_that_a_server_is_down(free_port: int) -> None:
 
 
 def test_check_waits_a_bounded_time(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.engines.denodo.CHECK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("assay.engines.denodo.engine.CHECK_TIMEOUT_S", 0.3)
     catalog.fault = "slow"
     with pytest.raises(DatabaseError, match=r"did not answer within 0\.3 s"):
         DenodoHttpEngine.check(DatabaseUrl.parse(catalog.url()))
@@ -411,7 +411,7 @@ def test_the_dialects_wait_a_bounded_time_for_a_silent_server(
     engine: type[DenodoFlightSqlEngine], options: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without(engine.packages)
-    monkeypatch.setattr("assay.engines.sqlalchemy_base.CHECK_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("assay.engines.sqlalchemy.base.CHECK_TIMEOUT_S", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

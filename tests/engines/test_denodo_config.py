@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.denodo_config import DenodoConfig, from_environment, merge, read_project_config
-from assay.engines.denodo_url import read_endpoint
+from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
+from assay.engines.denodo.url import read_endpoint
 from assay.errors import InputError
 from assay.model import Secret
 

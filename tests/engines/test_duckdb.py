@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assay.engines.duckdb import DuckdbEngine
+from assay.engines.duckdb.engine import DuckdbEngine
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
 

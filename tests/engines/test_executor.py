@@ -9,14 +9,14 @@ from typing import Self
 import pytest
 
 from assay.engines import outcomes
-from assay.engines.cache import ByteCache
-from assay.engines.executor import Executor, label_of
-from assay.engines.pool import Task, TaskDone, WorkerPool
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor, label_of
+from assay.engines.pool.pool import Task, TaskDone, WorkerPool
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.errors import PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, Limits
 
-ENGINES = {"sqlite": "assay.engines.sqlite:SqliteEngine", "duckdb": "assay.engines.duckdb:DuckdbEngine"}
+ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine", "duckdb": "assay.engines.duckdb.engine:DuckdbEngine"}
 LIMITS = Limits(timeout_s=30.0)
 
 # One step of SQLite's machine that takes long: the progress handler is never asked.

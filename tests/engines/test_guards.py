@@ -18,19 +18,19 @@ from typing import Any
 import duckdb
 import pytest
 
-from assay.engines.duckdb import DuckdbEngine
-from assay.engines.duckdb_guard import called, calls_only_usual, effectful_functions
-from assay.engines.pool import Task, TaskDone, WorkerPool
-from assay.engines.postgres_guard import refusal
+from assay.engines.duckdb.engine import DuckdbEngine
+from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
+from assay.engines.pool.pool import Task, TaskDone, WorkerPool
+from assay.engines.postgres.guard import refusal
 from assay.model import DatabaseUrl, Limits
 from assay.sql import read_mysql
 
 MIB = 1024 * 1024
 LIMITS = Limits(timeout_s=20.0, max_result_bytes=16 * MIB, max_memory_bytes=128 * MIB)
 ENGINES = {
-    "sqlite": "assay.engines.sqlite:SqliteEngine",
-    "duckdb": "assay.engines.duckdb:DuckdbEngine",
-    "postgresql": "assay.engines.postgres:PostgresEngine",
+    "sqlite": "assay.engines.sqlite.engine:SqliteEngine",
+    "duckdb": "assay.engines.duckdb.engine:DuckdbEngine",
+    "postgresql": "assay.engines.postgres.engine:PostgresEngine",
 }
 
 
@@ -298,7 +298,7 @@ def _until(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
 
 @pytest.fixture
 def open_postgres() -> Iterator[Callable[[str], Any]]:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     opened: list[PostgresEngine] = []
 
@@ -332,7 +332,7 @@ def mysql_accounts(mariadb: Any) -> Iterator[Callable[[str], str]]:
 
 
 def test_what_an_account_may_do_beyond_reading_is_said(mysql_accounts: Callable[[str], str]) -> None:
-    from assay.engines.sqlalchemy_mysql import MysqlEngine
+    from assay.engines.mysql.engine import MysqlEngine
 
     said = {
         name: MysqlEngine.warnings(DatabaseUrl.parse(mysql_accounts(name)))
@@ -386,7 +386,7 @@ def test_mariadb_gives_up_the_query_of_a_run_that_was_ended(
 def test_no_question_about_the_server_gives_passwords_or_other_sessions_away(
     mysql_accounts: Callable[[str], str],
 ) -> None:
-    from assay.engines.sqlalchemy_mysql import MysqlEngine
+    from assay.engines.mysql.engine import MysqlEngine
 
     engine = MysqlEngine.open(DatabaseUrl.parse(mysql_accounts("root")), LIMITS)
     with closing(engine):
@@ -410,7 +410,7 @@ def test_no_question_about_the_server_gives_passwords_or_other_sessions_away(
 def test_the_session_cuts_texts_as_the_reader_does_whatever_the_server_is_set_to_meanwhile(
     mysql_accounts: Callable[[str], str], mariadb: Any
 ) -> None:
-    from assay.engines.sqlalchemy_mysql import MysqlEngine
+    from assay.engines.mysql.engine import MysqlEngine
 
     engine = MysqlEngine.open(DatabaseUrl.parse(mysql_accounts("reading")), LIMITS)
     with closing(engine), closing(mariadb.connect()) as connection, connection.cursor() as cursor:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.heartbeat import Loss
-from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.engines.pool.heartbeat import Loss
+from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, UsageError
 
 pytestmark = [

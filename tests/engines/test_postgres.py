@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import Case, evaluate
-from assay.engines.postgres_guard import LONGEST_QUERY, refusal
+from assay.engines.postgres.guard import LONGEST_QUERY, refusal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.sql.lexing import pieces
@@ -57,7 +57,7 @@ def url(postgres: Any) -> Iterator[str]:
 
 @pytest.fixture
 def open_engine(url: str) -> Iterator[Callable[..., Any]]:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     opened = []
 
@@ -412,7 +412,7 @@ def test_a_query_that_ends_its_own_connection_is_no_answer_and_the_next_runs(eng
 def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(
     postgres: Any, open_engine: Callable[..., Any], settled: Callable[..., Any], url: str
 ) -> None:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     if postgres.folder is None:
         pytest.skip("the server is not ours to restart")
@@ -434,7 +434,7 @@ def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(
 
 
 def test_a_wrong_password_database_or_url_is_an_error_without_the_password(url: str) -> None:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     password = url.split(":")[2].split("@", maxsplit=1)[0]
     for wrong in (url.replace(password, "s3cret/ä"), url + "_gone", url.replace("127.0.0.1:", "127.0.0.1:port")):
@@ -445,7 +445,7 @@ def test_a_wrong_password_database_or_url_is_an_error_without_the_password(url: 
 
 
 def test_the_fingerprint_follows_content_and_not_row_order(boss: Any, url: str) -> None:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     parsed = DatabaseUrl.parse(url)
     before = PostgresEngine.fingerprint(parsed)
@@ -462,7 +462,7 @@ def test_the_fingerprint_follows_content_and_not_row_order(boss: Any, url: str) 
 
 
 def test_a_role_that_can_do_more_than_read_is_warned_of(postgres: Any, boss: Any, url: str) -> None:
-    from assay.engines.postgres import PostgresEngine
+    from assay.engines.postgres.engine import PostgresEngine
 
     name = url.rpartition("/")[2]
     assert PostgresEngine.warnings(DatabaseUrl.parse(url)) == ()

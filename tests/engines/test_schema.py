@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assay.engines.duckdb import DuckdbEngine
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.duckdb.engine import DuckdbEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseSchema, DatabaseUrl, ForeignKey, Limits
 
 _SQL = (

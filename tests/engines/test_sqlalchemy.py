@@ -20,8 +20,8 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
 
 import assay
-from assay.engines.executor import ANY_SCHEME, Executor
-from assay.engines.sqlalchemy_mysql import MysqlEngine
+from assay.engines.mysql.engine import MysqlEngine
+from assay.engines.pool.executor import ANY_SCHEME, Executor
 from assay.errors import DatabaseError, InputError, MissingDependency, UsageError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.registry import engine_class, engine_references
@@ -242,7 +242,7 @@ def test_a_connection_that_was_cut_is_made_anew(engine: MysqlEngine, mariadb: Ma
 
 
 def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: MariadbServer) -> None:
-    references = {"mysql": "assay.engines.sqlalchemy_mysql:MysqlEngine"}
+    references = {"mysql": "assay.engines.mysql.engine:MysqlEngine"}
     with closing(Executor(engines=references, limits=LIMITS)) as executor:
         url = DatabaseUrl.parse(database)
         assert executor.execute(url, "SELECT 1").status == "rows"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
 

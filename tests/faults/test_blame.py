@@ -17,8 +17,8 @@ import pytest
 
 from assay.api import load_run
 from assay.engines import outcomes
-from assay.engines.cache import ByteCache
-from assay.engines.executor import Executor
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor
 from assay.metrics.bird import BirdEx, BirdSoftF1
 from assay.metrics.denodo import PercentOverlap, PercentSubset, ResultsMatch, SameRowCount
 from assay.metrics.match import Match, NonEmptyMatch
@@ -41,7 +41,7 @@ from assay.model import (
 )
 from assay.model.blame import Side, is_final, ruling
 from assay.ports import Executions, QueryRequest
-from assay.runs.judging import CaseJudge
+from assay.scoring.queries.scorer import CaseJudge
 
 GOLD, PREDICTED = "SELECT 1", "SELECT 1 AS predicted"
 URL = DatabaseUrl.parse("sqlite:///nowhere")

@@ -18,7 +18,7 @@ import mariadb_statements
 import postgres_statements
 import pytest
 
-from assay.engines.pool import Task, TaskDone, WorkerPool
+from assay.engines.pool.pool import Task, TaskDone, WorkerPool
 from assay.model import Execution, Limits
 
 TIMEOUT_S = 0.5
@@ -31,10 +31,10 @@ WORKER_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + (300 + 400) * 1024 * 1024
 """What a worker may hold at any time: its memory, one result and 300 MiB, and what bombs before have left behind."""
 ENGINES = {
-    "sqlite": "assay.engines.sqlite:SqliteEngine",
-    "duckdb": "assay.engines.duckdb:DuckdbEngine",
-    "postgresql": "assay.engines.postgres:PostgresEngine",
-    "mysql": "assay.engines.sqlalchemy_mysql:MysqlEngine",
+    "sqlite": "assay.engines.sqlite.engine:SqliteEngine",
+    "duckdb": "assay.engines.duckdb.engine:DuckdbEngine",
+    "postgresql": "assay.engines.postgres.engine:PostgresEngine",
+    "mysql": "assay.engines.mysql.engine:MysqlEngine",
 }
 
 

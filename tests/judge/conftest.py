@@ -10,7 +10,7 @@ import pytest
 
 from assay.llm_judge import JudgeSettings, QueryJudge
 from assay.model import Secret
-from assay.systems.chat_model import HttpChatModel
+from assay.systems.chat.model import HttpChatModel
 from assay.systems.options import SystemOptions
 from assay.testing import ChatEmulator
 

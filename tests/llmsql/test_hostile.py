@@ -63,13 +63,13 @@ def test_the_queries_of_a_completion_share_the_time_limit(evaluated: Callable[..
 def test_a_worker_that_dies_costs_only_what_killed_it(
     benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.engines import process
+    from assay.engines.pool import process
     from assay.llmsql import evaluate
 
     monkeypatch.chdir(tmp_path)
     # The worker of this test dies at a query of this text, as it would of a fault within SQLite.
     deadly = (
-        "import os, assay.engines.sqlite as s; old = s.SqliteEngine.execute_quick; "
+        "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute_quick; "
         "s.SqliteEngine.execute_quick = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
     )
     monkeypatch.setattr(process, "_BOOTSTRAP", process._BOOTSTRAP.replace("from assay", deadly + "from assay"))

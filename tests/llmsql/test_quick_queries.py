@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_benchmark import TABLE, Benchmark
 
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl, Execution, Limits
 
 COUNT = "(WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM n LIMIT {}) SELECT x FROM n)"

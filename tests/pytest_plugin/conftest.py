@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import ruamel.yaml
 
-import assay.cases.bird
-import assay.cases.defog
-import assay.cases.sdmx
-import assay.cases.spider
-import assay.cases.yaml_text
-import assay.engines.sqlalchemy_any
+import assay.cases.benchmarks.bird
+import assay.cases.benchmarks.defog
+import assay.cases.benchmarks.spider
+import assay.cases.sdmx.format
+import assay.cases.text.yaml
+import assay.engines.sqlalchemy.engine
 import assay.engines.sqlite
 import assay.pytest_plugin.building
 

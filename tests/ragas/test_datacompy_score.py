@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import assay
-from assay.comparison.table_csv import read_csv_table
 from assay.errors import InputError, UsageError
 from assay.model import Result
 from assay.ragas import DataCompyScore, SingleTurnSample, compare_tables
-from assay.ragas.tables import as_table
+from assay.ragas.tables.csv import read_csv_table
+from assay.ragas.tables.frames import as_table
 
 RESPONSE = """acct_id,dollar_amt,name,float_fld,date_fld
 10000001234,123.45,George Maharis,14530.1555,2017-01-01

@@ -27,7 +27,7 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.totals import aggregate
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from markdown_it import MarkdownIt
 from python_calamine import CalamineWorkbook
 
 from assay.model import Rate, Run
-from assay.reports.build import view_of
-from assay.reports.console import draw_summary, plain_summary
-from assay.reports.excel import XlsxReporter
-from assay.reports.html import HtmlReporter
+from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.excel.run import XlsxReporter
+from assay.reports.html.run import HtmlReporter
 from assay.reports.junit import JunitReporter
-from assay.reports.markdown import MarkdownReporter
+from assay.reports.markdown.run import MarkdownReporter
+from assay.reports.views.run_build import view_of
 
 WIDTHS = (60, 80, 100, 140)
 _NAME_WIDTH = 27

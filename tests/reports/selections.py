@@ -38,7 +38,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.selection import DatasetSelection, DimensionSelection
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.totals import aggregate
 from assay.stats import wilson_interval
 
 

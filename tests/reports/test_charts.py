@@ -16,16 +16,16 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.model import Evidence, GateResult, Run, TokenUsage
-from assay.reports.build import view_of
-from assay.reports.charts import histogram, histograms
-from assay.reports.console import plain_summary
-from assay.reports.front import GROUP_ROWS, Card, leading_rows, tiles, two_columns
-from assay.reports.html import HtmlReporter
-from assay.reports.json import JsonReporter
-from assay.reports.markdown import MarkdownReporter
-from assay.reports.times import TimeRow, time_rows
-from assay.runs.repeats import repeat_totals
-from assay.runs.spread import spread_of
+from assay.reports.console.run import plain_summary
+from assay.reports.html.charts import histogram, histograms
+from assay.reports.html.front import GROUP_ROWS, Card, leading_rows, tiles, two_columns
+from assay.reports.html.run import HtmlReporter
+from assay.reports.json.run import JsonReporter
+from assay.reports.markdown.run import MarkdownReporter
+from assay.reports.views.run_build import view_of
+from assay.reports.views.times import TimeRow, time_rows
+from assay.runs.aggregate.repeats import repeat_totals
+from assay.runs.aggregate.spread import spread_of
 
 
 def rows_of(run: Run, **times: list[float]) -> tuple[TimeRow, ...]:

@@ -15,10 +15,10 @@ from rich.console import Console
 
 from assay.errors import UsageError
 from assay.model import CaseSide, GroupDiff, Matching, RunDiff
-from assay.reports.diff_build import view_of_diff
-from assay.reports.diff_console import plain_diff, print_diff
+from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
-from assay.reports.diff_text import p_text, points, points_interval, some
+from assay.reports.views.diff_build import view_of_diff
+from assay.reports.views.diff_text import p_text, points, points_interval, some
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

@@ -18,10 +18,10 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, Prediction, Run, Score, TokenUsage
-from assay.reports.build import view_of
-from assay.reports.excel import XlsxReporter
-from assay.reports.excel_page import CELL_LIMIT, cell_text, lines_of
-from assay.reports.text import percent
+from assay.reports.excel.page import CELL_LIMIT, cell_text, lines_of
+from assay.reports.excel.run import XlsxReporter
+from assay.reports.text.plain import percent
+from assay.reports.views.run_build import view_of
 
 GUIDE = [
     "Question ID",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.model import Evidence, Run
-from assay.reports.excel import XlsxReporter
+from assay.reports.excel.run import XlsxReporter
 
 SOFFICE = shutil.which("soffice") or shutil.which("libreoffice")
 pytestmark = pytest.mark.skipif(SOFFICE is None, reason="LibreOffice (soffice) is not installed")

@@ -41,10 +41,10 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
-from assay.reports.excel import XlsxReporter
-from assay.reports.excel_page import CELL_LIMIT
-from assay.reports.selection_text import details
-from assay.runs.aggregate import aggregate
+from assay.reports.excel.page import CELL_LIMIT
+from assay.reports.excel.run import XlsxReporter
+from assay.reports.text.selections import details
+from assay.runs.aggregate.totals import aggregate
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

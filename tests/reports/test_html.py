@@ -15,8 +15,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from assay.model import Evidence, Run
-from assay.reports.html import HtmlReporter
-from assay.reports.text import one_line
+from assay.reports.html.run import HtmlReporter
+from assay.reports.text.plain import one_line
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

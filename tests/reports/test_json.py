@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import AlignedRow, Evidence, Run
-from assay.reports.json import JsonReporter, cell_json
+from assay.reports.json.run import JsonReporter, cell_json
 
 CELLS = st.one_of(
     st.none(),

@@ -13,9 +13,9 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from assay.model import Leaderboard
-from assay.reports.diff_console import plain_leaderboard, print_leaderboard
+from assay.reports.console.diff import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
-from assay.reports.leaderboard_build import view_of_leaderboard
+from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.reports.build import view_of
-from assay.reports.console import draw_summary, plain_summary
-from assay.reports.markdown import MarkdownReporter
-from assay.runs.repeats import aggregate_answers
+from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.markdown.run import MarkdownReporter
+from assay.reports.views.run_build import view_of
+from assay.runs.aggregate.repeats import aggregate_answers
 
 
 @dataclass(frozen=True)

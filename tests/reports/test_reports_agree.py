@@ -38,17 +38,17 @@ from assay.model import (
     Run,
     TokenUsage,
 )
-from assay.reports.build import view_of
-from assay.reports.console import plain_summary
-from assay.reports.diff_console import print_diff, print_leaderboard
+from assay.reports.console.diff import print_diff, print_leaderboard
+from assay.reports.console.history import plain_runs
+from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
-from assay.reports.history_console import plain_runs
-from assay.reports.history_json import runs_json
-from assay.reports.history_view import history_view
-from assay.reports.json import JsonReporter
-from assay.runs.aggregate import aggregate
+from assay.reports.json.history import runs_json
+from assay.reports.json.run import JsonReporter
+from assay.reports.views.history import history_view
+from assay.reports.views.run_build import view_of
+from assay.runs.aggregate.repeats import aggregate_answers
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import point_of
-from assay.runs.repeats import aggregate_answers
 
 Make = Callable[..., Run]
 FORMATS: dict[str, Callable[[Run], ReadBack]] = {

@@ -21,8 +21,8 @@ from assay.model import (
     Turn,
     TurnScore,
 )
-from assay.reports.excel_page import CELL_LIMIT
-from assay.reports.selection_text import cut_at_line, details, periods, rate
+from assay.reports.excel.page import CELL_LIMIT
+from assay.reports.text.selections import cut_at_line, details, periods, rate
 
 SEED = """\
 [recall: 0.75, precision: 0.80]

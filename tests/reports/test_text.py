@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.text import cell_text, clipped, one_line, percent, seconds, visible
+from assay.reports.text.plain import cell_text, clipped, one_line, percent, seconds, visible
 
 
 @pytest.mark.parametrize(

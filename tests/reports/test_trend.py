@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.model import Fingerprint, HistoryPoint, Rate, Run
-from assay.reports.history_console import drawn_runs, plain_runs
-from assay.reports.history_html import over_time, runs_html
-from assay.reports.history_json import runs_json
-from assay.reports.history_view import TrendPoint, TrendSeries, history_view
-from assay.reports.html import HtmlReporter
-from assay.reports.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
+from assay.reports.console.history import drawn_runs, plain_runs
+from assay.reports.html.history import over_time, runs_html
+from assay.reports.html.run import HtmlReporter
+from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
+from assay.reports.json.history import runs_json
+from assay.reports.views.history import TrendPoint, TrendSeries, history_view
 from assay.runs.history import point_of
 
 SVG = "{http://www.w3.org/2000/svg}"

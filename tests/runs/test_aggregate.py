@@ -23,7 +23,7 @@ from assay.model import (
     UsageTotals,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.totals import aggregate
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 

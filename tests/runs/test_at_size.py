@@ -21,12 +21,12 @@ import assay
 from assay import registry
 from assay.api.evaluation import make_pool
 from assay.comparison import Answer
-from assay.engines.cache import ByteCache, size_of
-from assay.engines.pool import Task, TaskDone
+from assay.engines.pool.cache import ByteCache, size_of
+from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
 from assay.ports import Executions, QueryRequest
-from assay.runs.timekeeping import OutOfTimeError, Timekeeper
 from assay.runs.worker import CaseTask, WorkerSettings, set_up
+from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
 pytestmark = pytest.mark.timeout(method="thread")  # the signal of the other method is what is tested here
@@ -304,7 +304,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
         Loops().take(case)
 
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
-    monkeypatch.setattr("assay.runs.gold_answers.compare", endless)
+    monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
     judge = set_up(
         WorkerSettings(
             engines=registry.engine_references(),
@@ -313,7 +313,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
             limits=Limits(judge_timeout_s=0.2),
         )
     )
-    from assay.runs.codec import decode_evidence
+    from assay.runs.store.codec import decode_evidence
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE a < 3")
     line = judge(CaseTask(case=case, prediction=prediction, url=url))
@@ -333,8 +333,8 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, trouble: str, gold_too: bool
 ) -> None:
     from assay.comparison import compare
-    from assay.runs.codec import decode_evidence
-    from assay.runs.verdicts import is_doubtful, is_last_word
+    from assay.runs.store.codec import decode_evidence
+    from assay.scoring.queries.verdicts import is_doubtful, is_last_word
 
     case = Case(id="heavy", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     heavy = "SELECT a, 'x' FROM t WHERE a < 3"
@@ -347,7 +347,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
                 time.sleep(0.01)
         return compare(predicted, *rest, **options)
 
-    monkeypatch.setattr("assay.runs.gold_answers.compare", burdened)
+    monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", burdened)
     judge = set_up(
         WorkerSettings(
             engines=registry.engine_references(),

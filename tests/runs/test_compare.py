@@ -31,10 +31,10 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.runs.aggregate import aggregate
-from assay.runs.compare import diff_runs
-from assay.runs.records import read_records
-from assay.runs.store import load_run, save_run
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.compare.diff import diff_runs
+from assay.runs.store.folder import load_run, save_run
+from assay.runs.store.records import read_records
 
 
 class Named:

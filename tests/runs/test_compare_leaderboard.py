@@ -8,9 +8,9 @@ import pytest
 
 from assay.errors import InputError, UsageError
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.runs.aggregate import aggregate
-from assay.runs.compare import diff_runs
-from assay.runs.leaderboard import rank
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.compare.diff import diff_runs
+from assay.runs.compare.leaderboard import rank
 
 
 class Match:

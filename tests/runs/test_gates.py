@@ -32,10 +32,10 @@ from assay.model import (
     Verdict,
 )
 from assay.registry import BUILT_IN_METRICS
-from assay.runs.aggregate import aggregate
-from assay.runs.gate_checks import HIGHEST, check_cases, check_gates, check_metrics
-from assay.runs.gates import evaluate_gates
-from assay.runs.selecting import SELECTION_METRICS
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.gates.checks import HIGHEST, check_cases, check_gates, check_metrics
+from assay.runs.gates.results import evaluate_gates
+from assay.scoring.selections.scorer import SELECTION_METRICS
 
 PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
 

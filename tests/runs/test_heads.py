@@ -12,7 +12,7 @@ import pytest
 
 from assay.api import Run, evaluate, load_run
 from assay.registry import reporter
-from assay.runs.codec import decode_evidence, decode_findings, encode_evidence
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER, b TEXT, c BLOB);

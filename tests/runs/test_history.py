@@ -13,8 +13,8 @@ import pytest
 import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Evidence, Fingerprint, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.reports.build import view_of
-from assay.runs.aggregate import aggregate
+from assay.reports.views.run_build import view_of
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import (
     earlier_runs,
     identity_of,
@@ -25,7 +25,7 @@ from assay.runs.history import (
     select_runs,
     started_at,
 )
-from assay.runs.store import save_run
+from assay.runs.store.folder import save_run
 
 
 @dataclass(frozen=True)

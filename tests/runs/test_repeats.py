@@ -19,9 +19,9 @@ from assay.demo import build_database, cases_path
 from assay.errors import RunError, UsageError
 from assay.model import Case, Evidence, Failure, NearMiss, Prediction, Score, TokenUsage, Verdict
 from assay.model import Comparison as Compared
-from assay.runs.aggregate import aggregate
+from assay.runs.aggregate.repeats import aggregate_answers, repeat_totals, repeated
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import ask
-from assay.runs.repeats import aggregate_answers, repeat_totals, repeated
 from assay.stats import bounded_mean_interval, wilson_interval
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from assay.api import Run, evaluate, load_run
 from assay.errors import RunError
-from assay.runs.journal import Journal
+from assay.runs.store.journal import Journal
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER, b TEXT);

@@ -21,9 +21,9 @@ from assay.model import (
     Turn,
     TurnAnswer,
 )
-from assay.runs.codec import decode_evidence, encode_evidence
-from assay.runs.selecting import judge_case
-from assay.runs.selection_totals import selection_totals
+from assay.runs.aggregate.selections import selection_totals
+from assay.runs.store.codec import decode_evidence, encode_evidence
+from assay.scoring.selections.scorer import judge_case
 
 
 def selection(*codes: str, dataset: str = "IMF.RES:WEO", dimension: str = "COUNTRY") -> Selection:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import Aggregates, Case, Evidence, Execution, Prediction, TimeSpread, TurnAnswer, Verdict
-from assay.runs.aggregate import aggregate
-from assay.runs.codec import decode_value, encode_value
-from assay.runs.repeats import aggregate_answers
-from assay.runs.spread import spread_of, spreads_of
+from assay.runs.aggregate.repeats import aggregate_answers
+from assay.runs.aggregate.spread import spread_of, spreads_of
+from assay.runs.aggregate.totals import aggregate
+from assay.runs.store.codec import decode_value, encode_value
 
 
 def item(

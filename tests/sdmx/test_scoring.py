@@ -16,9 +16,9 @@ from assay.model import (
     Term,
     TimeRange,
 )
-from assay.sdmx.identifiers import ArtefactId
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
 
 WEO = "IMF.RES:WEO"
 COUNTRIES = {"MEX": "Mexico", "USA": "United States", "CAN": "Canada", "NAM": "North America", "NO": "Norway"}

@@ -10,8 +10,8 @@ import pytest
 
 from assay import demo
 from assay.errors import InputError, MissingDependency, UsageError
-from assay.sdmx.load import load_structures
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures.known import Structures
+from assay.sdmx.structures.load import load_structures
 
 EXAMPLE = demo.sdmx_path("structures.xml")
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/"

@@ -16,8 +16,8 @@ import pytest
 from assay.errors import InputError, SystemUnusable
 from assay.model import Failure, Secret, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
-from assay.systems.chat_address import chat_address
-from assay.systems.chat_model import HttpChatModel
+from assay.systems.chat.address import chat_address
+from assay.systems.chat.model import HttpChatModel
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 

@@ -10,9 +10,9 @@ import pytest
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, ColumnSchema, DatabaseSchema, ForeignKey, Prediction, TableSchema
-from assay.systems.chat import ChatSystem
-from assay.systems.chat_sql_prompt import MOST_CHARACTERS, PLACEHOLDERS, PromptTemplate
-from assay.systems.chat_sql_templates import TEMPLATES
+from assay.systems.chat.prompt import MOST_CHARACTERS, PLACEHOLDERS, PromptTemplate
+from assay.systems.chat.system import ChatSystem
+from assay.systems.chat.templates import TEMPLATES
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator
 

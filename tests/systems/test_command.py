@@ -15,8 +15,8 @@ import pytest
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
-from assay.systems.command import CommandSystem
 from assay.systems.options import SystemOptions
+from assay.systems.process.command import CommandSystem
 
 Run = Callable[..., Prediction]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these tests end processes by POSIX signals")

@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.model import Case, Prediction, Secret, TokenUsage
-from assay.systems.http import HttpsSystem, HttpSystem
+from assay.systems.http.system import HttpsSystem, HttpSystem
 from assay.systems.options import SystemOptions
 
 Quick = Callable[..., SystemOptions]

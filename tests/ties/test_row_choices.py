@@ -15,9 +15,9 @@ import duckdb
 import pytest
 
 from assay import judge
-from assay.engines.executor import Executor
+from assay.engines.pool.executor import Executor
 from assay.model import DatabaseUrl, Execution, Result
-from assay.runs.watching import ThriftyExecutor
+from assay.scoring.queries.watching import ThriftyExecutor
 from assay.sql import tie_probes
 
 Rows = list[tuple[Any, ...]]
@@ -129,7 +129,7 @@ class _Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.executed = 0
-        monkeypatch.setattr("assay.runs.watching.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("assay.scoring.queries.watching.time.monotonic", lambda: self.now)
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         self.now += 1.0

@@ -14,9 +14,9 @@ import pytest
 from tied_queries import Gold, Table, golds, literal, predictions
 
 from assay import Case, Limits, Prediction, registry
-from assay.engines.executor import Executor
+from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Evidence
-from assay.runs.judging import CaseJudge
+from assay.scoring.queries.scorer import CaseJudge
 
 GOLDS = 60
 ANSWERS = 6

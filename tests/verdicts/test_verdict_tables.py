@@ -83,7 +83,7 @@ def test_every_case_of_the_tables_gets_its_verdict(
 
 
 def test_a_text_of_nothing_but_comments_and_a_word_is_read_at_once() -> None:
-    from assay.runs.verdicts import _BEGINS_LIKE_SQL
+    from assay.scoring.queries.verdicts import _BEGINS_LIKE_SQL
 
     assert _BEGINS_LIKE_SQL.match("/**/" * 5_000 + "hello") is None
     assert _BEGINS_LIKE_SQL.match("/**/(-- select\n" * 100 + "Select 1") is not None

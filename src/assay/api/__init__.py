@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from assay.api.evaluation import evaluate
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
+    from assay.api.judge_model import judge_equivalence, open_judge, open_model
     from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
-    from assay.api.judging import judge_equivalence, open_judge, open_model
     from assay.api.labels import read_labels
     from assay.api.run import Run, load_run
     from assay.api.selections import evaluate_selections, judge_selection, read_selection
     from assay.api.single import compare, examine, judge
     from assay.api.systems import open_system
-    from assay.reports.mlflow_export import MlflowExport
+    from assay.reports.mlflow import MlflowExport
 
 __all__ = [
     "FileOptions",
@@ -68,7 +68,7 @@ _HOMES = {
         "judge_run",
         "measure_judge",
     ),
-    "assay.api.judging": (
+    "assay.api.judge_model": (
         "judge_equivalence",
         "open_judge",
         "open_model",
@@ -89,7 +89,7 @@ _HOMES = {
         "judge",
     ),
     "assay.api.systems": ("open_system",),
-    "assay.reports.mlflow_export": ("MlflowExport",),
+    "assay.reports.mlflow": ("MlflowExport",),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.api.single import examine_with_rows
 from assay.errors import UnscoredError
 from assay.model import ColumnRule, Limits, Verdict
-from assay.reports.pair import HEAD_ROWS, pair_text
+from assay.reports.text.pair import HEAD_ROWS, pair_text
 
 
 def assert_equivalent(

@@ -22,9 +22,9 @@ from assay.model import (
 from assay.model import Leaderboard as LeaderboardRecord
 from assay.model import Run as RunRecord
 from assay.model import RunDiff as RunDiffRecord
-from assay.runs.compare import diff_runs
-from assay.runs.leaderboard import rank
-from assay.runs.store import load_run
+from assay.runs.compare.diff import diff_runs
+from assay.runs.compare.leaderboard import rank
+from assay.runs.store.folder import load_run
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
 """A run, or the folder that one was saved in: of that, only what a comparison needs is read."""
@@ -91,7 +91,7 @@ class RunDiff:
 
     def summary(self) -> str:
         """The summary that `assay diff` prints, as plain lines."""
-        from assay.reports.diff_console import plain_diff
+        from assay.reports.console.diff import plain_diff
 
         return plain_diff(self.record)
 
@@ -149,7 +149,7 @@ class Leaderboard:
 
     def summary(self) -> str:
         """The table that `assay diff` prints of more than two runs, as plain lines."""
-        from assay.reports.diff_console import plain_leaderboard
+        from assay.reports.console.diff import plain_leaderboard
 
         return plain_leaderboard(self.record)
 

@@ -30,7 +30,7 @@ from assay.api.inputs import (
     warn_of_rights,
 )
 from assay.api.run import Run
-from assay.engines.pool import WorkerPool, default_workers
+from assay.engines.pool.pool import WorkerPool, default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
@@ -46,12 +46,12 @@ from assay.model import (
     RunSettings,
 )
 from assay.ports import Metric, System
+from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.asking import answers_held, ask
-from assay.runs.claim import claim_folder, hold_folder
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.plan import Work, plan_work
-from assay.runs.repeats import check_repeats, repeated
-from assay.runs.store import REPEAT_COLUMN, RESULT_COLUMNS
+from assay.runs.store.claim import claim_folder, hold_folder
+from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker import SETUP, WorkerSettings
 
 

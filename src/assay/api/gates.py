@@ -12,9 +12,9 @@ from assay import registry
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
-from assay.runs.gate_checks import check_cases, check_gates, check_metrics, resolved
-from assay.runs.gates import evaluate_gates
-from assay.runs.store import load_run, read_finished
+from assay.runs.gates.checks import check_cases, check_gates, check_metrics, resolved
+from assay.runs.gates.results import evaluate_gates
+from assay.runs.store.folder import load_run, read_finished
 
 if TYPE_CHECKING:
     from assay.api.run import Run
@@ -35,7 +35,7 @@ class GateKeeper:
         check_cases(self.gates, cases)
         if self.baseline is None or not cases:
             return
-        from assay.runs.records import content_of
+        from assay.runs.store.records import content_of
 
         known = {content_of(item.case) for item in self.baseline.evidence}
         if not any(content_of(case) in known for case in cases):
@@ -133,7 +133,7 @@ def keeper_of(
 
 
 def _known_metrics() -> set[str]:
-    from assay.runs.selecting import SELECTION_METRICS
+    from assay.scoring.selections.scorer import SELECTION_METRICS
 
     return {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
 
@@ -156,7 +156,7 @@ def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tupl
     """What became of the gates; the runs are compared where a gate compares."""
     if baseline is None or not gates.needs_baseline:
         return evaluate_gates(gates, run)
-    from assay.runs.compare import diff_runs
+    from assay.runs.compare.diff import diff_runs
 
     diff = diff_runs(baseline, run, settings=DiffSettings(alpha=gates.alpha))
     return evaluate_gates(gates, run, diff=diff, baseline=baseline)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.api.run import Run, load_run
 from assay.model import HistoryPoint
-from assay.reports.mlflow_export import MlflowExport, export_run
+from assay.reports.mlflow import MlflowExport, export_run
 from assay.runs.history import earlier_runs, point_of, scan_runs
 
 EXPERIMENT = "assay"

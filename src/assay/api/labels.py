@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.cases.fields import columns_of, listed, missing_column, normal
 from assay.cases.load import recognise
 from assay.cases.records import Record, Table, kind_of
-from assay.cases.tabular import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
+from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.errors import CaseFileError
 from assay.model import FieldNames

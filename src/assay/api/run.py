@@ -10,8 +10,8 @@ from assay import registry
 from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
-from assay.runs.store import load_run as load_record
-from assay.runs.store import save_run, write_parquet
+from assay.runs.store.folder import load_run as load_record
+from assay.runs.store.folder import save_run, write_parquet
 
 if TYPE_CHECKING:
     import pyarrow
@@ -54,8 +54,8 @@ class Run:
 
     def summary(self) -> str:
         """The summary that `assay run` prints, as plain lines."""
-        from assay.reports.build import view_of
-        from assay.reports.console import plain_summary
+        from assay.reports.console.run import plain_summary
+        from assay.reports.views.run_build import view_of
 
         return plain_summary(view_of(self.record, detailed=()))
 

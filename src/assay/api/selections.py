@@ -27,15 +27,15 @@ from assay.model import (
     SelectionSettings,
 )
 from assay.ports import System
+from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.asking import OnProgress
-from assay.runs.claim import hold_folder
-from assay.runs.repeats import check_repeats, repeated
-from assay.runs.selecting import SELECTION_METRICS
 from assay.runs.selection_run import SelectionJob, execute_selections
-from assay.sdmx.answers import datasets_named, read_answer
-from assay.sdmx.load import load_structures
+from assay.runs.store.claim import hold_folder
+from assay.scoring.selections.scorer import SELECTION_METRICS
+from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures import Structures, shown_source
+from assay.sdmx.structures.known import Structures, shown_source
+from assay.sdmx.structures.load import load_structures
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
@@ -74,7 +74,7 @@ def evaluate_selections(
             `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
             query, an SDMX REST URL, series keys, or a list of answers, one for each question.
         structures: files, folders or the URL of an SDMX service, or what
-            `assay.sdmx.load.load_structures` made of them; they give names to codes, tell which codes
+            `assay.sdmx.structures.load.load_structures` made of them; they give names to codes, tell which codes
             exist, and read keys. None: nothing is known of them.
         match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
             known; ``id``: the code alone counts.

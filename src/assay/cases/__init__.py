@@ -1,7 +1,7 @@
 """Question sets and predictions: read from files of any usual layout, and brought together."""
 
 from assay.cases.fields import POSITION
-from assay.cases.joining import Joined, join
+from assay.cases.joining.join import Joined, join
 from assay.cases.load import load_cases, load_predictions, load_questions, recognise
 
 __all__ = ["POSITION", "Joined", "join", "load_cases", "load_predictions", "load_questions", "recognise"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.cases.fields import ALIASES, normal
-from assay.cases.text import head_of, read_text
+from assay.cases.text.decoding import head_of, read_text
 from assay.errors import CaseFileError
 
 BIRD_MARK = "----- bird -----"

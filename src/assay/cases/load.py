@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from assay.cases.fields import POSITION, closest
-from assay.cases.text import empty
+from assay.cases.text.decoding import empty
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions

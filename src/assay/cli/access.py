@@ -85,7 +85,7 @@ class Access:
         ``flags`` (``execution_url``, ``server_id``, ``verify_ssl``) weigh more than the environment,
         and that more than the config file. A URL that names its user keeps it.
         """
-        from assay.engines.denodo_config import DenodoConfig, from_environment, merge, read_project_config
+        from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
 
         if url is not None and "@" in url:
             return url
@@ -101,7 +101,7 @@ class Access:
 
 
 def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
-    from assay.engines.denodo_config import DenodoConfig
+    from assay.engines.denodo.config import DenodoConfig
 
     scheme, _, rest = url.reveal().removeprefix("denodo+").partition("://")
     base, _, query = rest.partition("?")

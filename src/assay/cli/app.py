@@ -28,7 +28,7 @@ from assay.cli.view import view
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
-"""1 is a missed gate's alone (`assay.cli.gates`): a CI server must be able to rely on that."""
+"""1 is a missed gate's alone (`assay.cli.gate_options`): a CI server must be able to rely on that."""
 
 app = typer.Typer(
     name="assay",
@@ -130,7 +130,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 def _usage(error: Any) -> int:
     """Say which options cannot be used, as the parser does. It quotes them as they were typed, or pasted."""
-    from assay.reports.text import visible
+    from assay.reports.text.plain import visible
 
     text = StringIO()
     error.show(file=text)
@@ -160,6 +160,6 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 def _say(message: str) -> None:
     """Print a message. What it quotes was written by others, and may hold what steers a terminal."""
-    from assay.reports.text import visible
+    from assay.reports.text.plain import visible
 
     print(f"assay: {visible(message)}", file=sys.stderr)

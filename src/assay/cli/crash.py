@@ -26,7 +26,7 @@ _LEAST_SECRET = 4
 
 def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     """What to print of an exception that nobody expected."""
-    from assay.reports.text import one_line
+    from assay.reports.text.plain import one_line
 
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -68,7 +68,7 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     from assay.cli.sdmx import run_selections
     from assay.demo import sdmx_path
     from assay.errors import InputError
-    from assay.sdmx.load_documents import require_sdmx1
+    from assay.sdmx.structures.documents import require_sdmx1
 
     # Before anything is written: without it nothing would come of it.
     require_sdmx1()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.gates import (
+from assay.cli.gate_options import (
     FailOnRegressionOption,
     MaxDropOption,
     MinAccuracyOption,
@@ -130,7 +130,7 @@ def _compare(
 
 
 def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:
-    from assay.reports.diff_console import print_diff
+    from assay.reports.console.diff import print_diff
     from assay.reports.diff_formats import render_diff
 
     record = compared.record
@@ -156,7 +156,7 @@ def _rank(
     folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
 ) -> None:
     from assay.api import leaderboard
-    from assay.reports.diff_console import print_leaderboard
+    from assay.reports.console.diff import print_leaderboard
     from assay.reports.diff_formats import render_leaderboard
 
     record: Leaderboard = leaderboard(folders, metric=metric, **settings).record

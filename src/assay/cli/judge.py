@@ -87,10 +87,10 @@ def judge(  # one parameter an option
 
     What is sent:  assay judge runs/first --show-prompt
     """
-    from assay.api.judging import open_judge, open_model
+    from assay.api.judge_model import open_judge, open_model
     from assay.cli.access import Access, parameters
     from assay.cli.judge_output import show_opinions, write_opinions
-    from assay.reports.text import visible
+    from assay.reports.text.plain import visible
 
     wording = _prompt(prompt, keep_comments=keep_comments)
     task = _task(run, sql, gold or [], question, schema, dialect, only, limit, show_prompt=show_prompt)

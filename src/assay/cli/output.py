@@ -47,7 +47,7 @@ def show(
     if as_json:
         _print(registry.reporter("json").render(run.record) + b"\n")
         return
-    from assay.reports.console import print_summary
+    from assay.reports.console.run import print_summary
 
     console = None
     if on_stderr:
@@ -63,7 +63,7 @@ def exit_if_unfinished(run: Run) -> None:
 
     Nothing where everything was: then a number at status 0 is that of all the cases.
     """
-    from assay.runs.verdicts import undone, unfinished
+    from assay.scoring.queries.verdicts import undone, unfinished
 
     evidence = run.record.evidence
     failure, what = unfinished(evidence), "nothing could be scored"
@@ -72,7 +72,7 @@ def exit_if_unfinished(run: Run) -> None:
         failure = Counter(item.verdict.failure for item in left).most_common(1)[0][0]
         what = f"{len(left):,} of {len(evidence):,} could not be scored"
     if failure is not None:
-        from assay.reports.text import visible
+        from assay.reports.text.plain import visible
 
         sys.stdout.flush()
         print(
@@ -113,7 +113,7 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
     """Name the files."""
     import typer
 
-    from assay.reports.text import visible
+    from assay.reports.text.plain import visible
 
     for path in written.values():
         typer.echo(visible(f"wrote {path}"), err=on_stderr)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gates import (
+from assay.cli.gate_options import (
     AlphaOption,
     BaselineOption,
     FailOnRegressionOption,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.gates import (
+from assay.cli.gate_options import (
     AlphaOption,
     BaselineOption,
     FailOnRegressionOption,

@@ -55,12 +55,12 @@ def runs(  # one parameter an option
     if mlflow is not None:
         _export(shown, mlflow, experiment)
     if as_json:
-        from assay.reports.history_json import runs_json
+        from assay.reports.json.history import runs_json
 
         sys.stdout.buffer.write(runs_json(shown, folder=str(folder)))
         sys.stdout.buffer.flush()
     elif html is None and mlflow is None:
-        from assay.reports.history_console import print_runs
+        from assay.reports.console.history import print_runs
 
         print_runs(shown, folder=str(folder))
 
@@ -100,7 +100,7 @@ def _instead(wanted: str, known: set[str]) -> str:
 
 
 def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> None:
-    from assay.reports.history_html import runs_html
+    from assay.reports.html.history import runs_html
 
     content = runs_html(points, folder=str(folder))
     try:

@@ -22,7 +22,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from assay.errors import AssayError, InputError
-from assay.runs.store import RUN_FILE
+from assay.runs.store.folder import RUN_FILE
 
 ADDRESS = "127.0.0.1"
 _POLL_S = 0.5

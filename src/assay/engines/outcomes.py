@@ -77,7 +77,7 @@ def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Exec
 def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
     """The server, or the connection to it, was lost while the query ran, or something in the engine broke.
 
-    Whose fault that was shows when it runs again, beside a plain query: see `assay.engines.executor`.
+    Whose fault that was shows when it runs again, beside a plain query: see `assay.engines.pool.executor`.
     """
     return failed(query, "error", "unreadable_database", message, wall_time_s=wall_time_s, blame="engine")
 

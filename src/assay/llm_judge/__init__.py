@@ -2,7 +2,7 @@
 
 from assay.llm_judge.calibration import Calibration, Kappa, calibrate
 from assay.llm_judge.cases import CaseQueries, JudgedCase, judge_cases
-from assay.llm_judge.judging import JudgeSettings, QueryJudge, Spending, spending
+from assay.llm_judge.judge import JudgeSettings, QueryJudge, Spending, spending
 from assay.llm_judge.opinion import Opinion, Vote
 from assay.llm_judge.prompt import Prompt, QueryPair
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.llm_judge.judging import QueryJudge
+from assay.llm_judge.judge import QueryJudge
 from assay.llm_judge.opinion import Opinion
 from assay.llm_judge.prompt import QueryPair
 

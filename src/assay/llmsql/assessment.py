@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import quote
 
-from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool, default_workers
-from assay.engines.sqlite import SqliteEngine
+from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool, default_workers
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.errors import InputError, UsageError
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
 from assay.llmsql.inputs import Output, Outputs, Question, check_known, read_outputs, read_questions

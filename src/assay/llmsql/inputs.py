@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.cases.fields import ALIASES, closest, listed
-from assay.cases.json_text import json_lines_table
 from assay.cases.records import shortened
-from assay.cases.text import lines_of, read_text
+from assay.cases.text.decoding import lines_of, read_text
+from assay.cases.text.json import json_lines_table
 from assay.errors import CaseFileError, InputError, UsageError
 
 InputMode = Literal["jsonl_path", "dict_list"]

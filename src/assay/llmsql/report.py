@@ -14,7 +14,7 @@ from uuid import uuid4
 from assay.errors import InputError
 from assay.llmsql.assessment import Assessment, Finding
 from assay.llmsql.worker import Shown
-from assay.reports.text import cell_text, clipped, interval, one_line, percent, plural, visible
+from assay.reports.text.plain import cell_text, clipped, interval, one_line, percent, plural, visible
 
 _PLAIN = frozenset({int, str, type(None)})
 _PRINTED_ROWS = 5

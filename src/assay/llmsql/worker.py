@@ -9,9 +9,10 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any, TypeAlias, cast
 
-from assay.engines import heartbeat, outcomes
-from assay.engines.executor import explain_loss, label_of
-from assay.engines.sqlite import SqliteEngine
+from assay.engines import outcomes
+from assay.engines.pool import heartbeat
+from assay.engines.pool.executor import explain_loss, label_of
+from assay.engines.sqlite.engine import SqliteEngine
 from assay.llmsql.completion import queries_in, with_table
 from assay.model import DatabaseUrl, Execution, Limits, Row
 

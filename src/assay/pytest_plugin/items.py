@@ -9,14 +9,14 @@ from typing import Any, NoReturn, TypeAlias
 
 import pytest
 
-from assay.api.case_judging import CaseJudging
+from assay.api.case_worker import CaseJudging
 from assay.api.inputs import as_prediction
 from assay.errors import AssayError
 from assay.model import Evidence, Prediction
 from assay.ports import Executions
 from assay.pytest_plugin.session import CASE, DATABASE, DIFFICULTY, FLAGS, OUTCOME
 from assay.pytest_plugin.sources import CaseFile, keywords_of
-from assay.reports.pair import HEAD_ROWS, pair_text
+from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.runs.plan import Work
 
 CALLABLE = "assay_predict"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from assay.api.case_judging import CaseJudging
+    from assay.api.case_worker import CaseJudging
 
 CASE = "assay.case"
 OUTCOME = "assay.outcome"
@@ -23,7 +23,7 @@ def judging_of(config: pytest.Config) -> CaseJudging:
     """The session's workers. None starts before the first case is judged."""
     known = config.stash.get(_JUDGING, None)
     if known is None:
-        from assay.api.case_judging import CaseJudging
+        from assay.api.case_worker import CaseJudging
 
         known = config.stash[_JUDGING] = CaseJudging()
         config.add_cleanup(known.close)
@@ -53,8 +53,8 @@ class Tally:
 
     def line(self) -> str:
         """Such as ``assay: 33 of 36 correct, 91.7 % [78.2, 97.1] · 1 unscored``."""
-        from assay.reports.text import interval, percent
-        from assay.runs.aggregate import rate_of
+        from assay.reports.text.plain import interval, percent
+        from assay.runs.aggregate.totals import rate_of
 
         outcomes = list(self._outcomes.values())
         judged = [float(one == "correct") for one in outcomes if one in ("correct", "incorrect")]

@@ -14,7 +14,7 @@ from assay.api.evaluation import check_options
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, DatabaseUrl, Limits, Prediction
-from assay.reports.text import one_line
+from assay.reports.text.plain import one_line
 from assay.runs.plan import Work, plan_work
 from assay.settings import RunFileSettings, read_run_file
 

@@ -1,9 +1,9 @@
 """ragas' SQL metrics under their own names, without ragas, pandas or datacompy."""
 
-from assay.comparison.tables import TableComparison
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables
 from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence
 from assay.ragas.sample import SingleTurnSample
+from assay.ragas.tables.compare import TableComparison
 
 __all__ = [
     "DataCompyScore",

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assay.comparison.tables import Measure, Mode, TableComparison, TableOptions, Tolerance
-from assay.comparison.tables import compare_tables as _compare
 from assay.errors import InputError, UsageError
 from assay.model import Failure
-from assay.ragas.tables import as_table
+from assay.ragas.tables.compare import Measure, Mode, TableComparison, TableOptions, Tolerance
+from assay.ragas.tables.compare import compare_tables as _compare
+from assay.ragas.tables.frames import as_table
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
 _MEASURES: dict[str, Measure] = {"precision": "precision", "recall": "recall", "f1": "f1"}

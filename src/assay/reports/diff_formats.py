@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from assay.errors import UsageError
 from assay.model import Leaderboard, Run, RunDiff
-from assay.reports.diff_console import plain_diff, plain_leaderboard
-from assay.reports.diff_json import diff_json, leaderboard_json
-from assay.reports.diff_markdown import diff_markdown
-from assay.reports.leaderboard_markdown import leaderboard_markdown
+from assay.reports.console.diff import plain_diff, plain_leaderboard
+from assay.reports.json.diff import diff_json, leaderboard_json
+from assay.reports.markdown.diff import diff_markdown
+from assay.reports.markdown.leaderboard import leaderboard_markdown
 
 BothRuns: TypeAlias = Callable[[], tuple[Run, Run]]
 """Loads the two runs that were compared, the baseline first: only a page with every case of both needs them."""
@@ -23,7 +23,7 @@ def _text_of_diff(diff: RunDiff, cases: int | None, _: BothRuns | None) -> bytes
 def _page_of_diff(diff: RunDiff, _: int | None, runs: BothRuns | None) -> bytes:
     if runs is None:
         raise UsageError("a page of a comparison shows every case: give the two runs as well")
-    from assay.reports.diff_html import diff_page
+    from assay.reports.html.diff import diff_page
 
     return diff_page(diff, *runs())
 

@@ -25,14 +25,14 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from assay.model import Evidence, Execution, Run
-from assay.reports.build import view_of
-from assay.reports.caseview import case_view, failures
-from assay.reports.gates import missed
-from assay.reports.heads import head_table
-from assay.reports.repeats import answer_name
-from assay.reports.selection_text import details
-from assay.reports.text import clipped, one_line, plural, visible
-from assay.reports.view import CaseLink, CaseView, DifferenceView, QueryView, RunView
+from assay.reports.text.gate_table import missed
+from assay.reports.text.heads import head_table
+from assay.reports.text.plain import clipped, one_line, plural, visible
+from assay.reports.text.selections import details
+from assay.reports.views.case import case_view, failures
+from assay.reports.views.repeats import answer_name
+from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RunView
+from assay.reports.views.run_build import view_of
 
 _ALL_BODIES = 16_000_000
 """Characters of evidence in the whole file: GitLab refuses reports beyond some 30 MB."""

@@ -12,10 +12,10 @@ from typing import TypeAlias
 from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
 from assay.ports import System
-from assay.runs.codec import decode_value, encode_value
-from assay.runs.journal import ANSWERS, Journal, JournalLine, damaged
 from assay.runs.progress import Progress, counted
-from assay.runs.size import within_size
+from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.store.journal import ANSWERS, Journal, JournalLine, damaged
+from assay.runs.store.size import within_size
 from assay.systems.asking import ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]

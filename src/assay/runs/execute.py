@@ -8,21 +8,29 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeAlias
 
-from assay.engines.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.codec import decode_evidence, decode_findings, encode_evidence, pack_task
-from assay.runs.journal import Journal, JournalLine, damaged
+from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
-from assay.runs.repeats import aggregate_answers
-from assay.runs.scoring import Scorer
-from assay.runs.store import RunFile, begin_folder, check_folder, finish_folder, is_same_run, make_folder, relabel
-from assay.runs.timekeeping import Timekeeper
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
+from assay.runs.store.folder import (
+    RunFile,
+    begin_folder,
+    check_folder,
+    finish_folder,
+    is_same_run,
+    make_folder,
+    relabel,
+)
+from assay.runs.store.journal import Journal, JournalLine, damaged
 from assay.runs.timing import time_pairs
-from assay.runs.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.runs.worker import CaseOutcome, CaseTask
+from assay.scoring.queries.metrics import Scorer
+from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
+from assay.scoring.timekeeping import Timekeeper
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 from assay.errors import InputError, RunError
 from assay.model import Group, HistoryPoint, Provenance, Run, RunSettings
-from assay.runs.codec import decode_value, encode_value
-from assay.runs.store import FORMAT, MAY_DIFFER, RUN_FILE
+from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
 
 LEVELS = 4
 """How deep below the folder a run may lie."""

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
-from assay.runs.codec import encode_value
-from assay.runs.size import within_size
+from assay.runs.store.codec import encode_value
+from assay.runs.store.size import within_size
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""

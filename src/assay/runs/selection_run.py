@@ -9,17 +9,17 @@ from pathlib import Path
 from time import perf_counter
 
 from assay.model import Case, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
+from assay.runs.aggregate.repeats import aggregate_answers
+from assay.runs.aggregate.selections import selection_totals
 from assay.runs.asking import OnProgress
-from assay.runs.codec import encode_evidence
-from assay.runs.journal import Journal
 from assay.runs.progress import Progress, counted
-from assay.runs.repeats import aggregate_answers
-from assay.runs.selecting import SELECTION_METRICS, judge_case
-from assay.runs.selection_totals import selection_totals
-from assay.runs.size import within_size
-from assay.runs.store import begin_folder, check_folder, finish_folder, make_folder
+from assay.runs.store.codec import encode_evidence
+from assay.runs.store.folder import begin_folder, check_folder, finish_folder, make_folder
+from assay.runs.store.journal import Journal
+from assay.runs.store.size import within_size
+from assay.scoring.selections.scorer import SELECTION_METRICS, judge_case
 from assay.sdmx.collecting import collector_paused
-from assay.sdmx.structures import Structures
+from assay.sdmx.structures.known import Structures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

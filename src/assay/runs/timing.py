@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
-from assay.engines.pool import Task, TaskLost, WorkerPool
+from assay.engines.pool.pool import Task, TaskLost, WorkerPool
 from assay.model import Evidence, Failure, Flag, RunSettings, Score
 from assay.model.blame import ruling
 from assay.ports import AWAITS_TIMING, Metric, TimedMetric

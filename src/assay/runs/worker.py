@@ -8,14 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.engines.cache import ByteCache
-from assay.engines.executor import Executor
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.codec import encode_evidence, unpack_task
-from assay.runs.judging import CaseJudge
-from assay.runs.verdicts import blame
+from assay.runs.store.codec import encode_evidence, unpack_task
+from assay.scoring.queries.scorer import CaseJudge
+from assay.scoring.queries.verdicts import blame
 
 SETUP = "assay.runs.worker:set_up"
 

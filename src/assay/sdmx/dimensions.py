@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
-from assay.sdmx.structures import CodeList, DimensionStructure
+from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"
 """The id under which a wildcard stands among terms."""

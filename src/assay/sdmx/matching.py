@@ -8,8 +8,8 @@ from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
-from assay.sdmx.identifiers import ArtefactId, code_of, parse_artefact
-from assay.sdmx.structures import DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
+from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
 TIME_DIMENSION = "TIME_PERIOD"
 """The id of the time dimension where no structure tells another. Its terms are periods."""

@@ -19,7 +19,7 @@ from assay.model import (
 from assay.sdmx.dimensions import NoteOf, Sorted, count_of, judged, sort_terms, weigh_hierarchy
 from assay.sdmx.matching import DatasetPair, pair_datasets
 from assay.sdmx.periods import compare_time
-from assay.sdmx.structures import DimensionStructure, Structures
+from assay.sdmx.structures.known import DimensionStructure, Structures
 
 
 def score_selection(

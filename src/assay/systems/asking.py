@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Prediction
 from assay.ports import System
-from assay.systems.outcome import failed
+from assay.systems.predictions import failed
 
 _POLL_S = 0.5  # on Windows a wait without end would not see Ctrl-C
 

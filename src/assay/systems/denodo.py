@@ -6,10 +6,10 @@ from typing import Any
 
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
-from assay.systems.answer import parameter_value, table_names, text_of, timings, token_usage
-from assay.systems.exchange import Exchange
+from assay.systems.http.answer import parameter_value, table_names, text_of, timings, token_usage
+from assay.systems.http.exchange import Exchange
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import answered
+from assay.systems.predictions import answered
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The API's own names of its times, in seconds."""

@@ -19,7 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
-from assay.systems.outcome import QuestionFailed, answered, failed
+from assay.systems.predictions import QuestionFailed, answered, failed
 from assay.systems.retrying import TryAgain, with_retries
 
 _EXTRAS: dict[str, Callable[[Case], object]] = {

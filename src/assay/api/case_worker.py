@@ -1,0 +1,60 @@
+"""Many cases, one after the other, in one worker process that stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from assay.api.evaluation import check_options, make_pool
+from assay.api.single import read_outcome
+from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
+from assay.ports import Executions
+from assay.runs.worker import CaseTask
+
+
+class CaseJudging:
+    """Judges one case at a time, for callers that get them one at a time, such as a test runner.
+
+    A worker process for each pair of column rule and limits starts with its first case and stays
+    until ``close``. It executes each query on each database once, as a run does: what changes in a
+    database meanwhile is not seen. Used by one thread.
+    """
+
+    def __init__(self) -> None:
+        self._pools: dict[tuple[int, ColumnRule, Limits], WorkerPool] = {}
+
+    def judge(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        *,
+        columns: ColumnRule = "any",
+        limits: Limits | None = None,
+        head_rows: int = 0,
+    ) -> tuple[Evidence, Executions]:
+        """The evidence, and the executions with the first ``head_rows`` rows of each result.
+
+        Raises AssayError where judging itself fails. What the queries do is never raised.
+        """
+        pool = self._pool(columns, limits or Limits())
+        task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
+        outcomes: Iterator[TaskDone | TaskLost] = pool.run([[Task(id=0, payload=task)]])
+        (outcome,) = outcomes
+        return read_outcome(outcome)
+
+    def close(self) -> None:
+        """End the workers. Closing twice is harmless."""
+        for pool in self._pools.values():
+            pool.close()
+        self._pools.clear()
+
+    def _pool(self, columns: ColumnRule, limits: Limits) -> WorkerPool:
+        # A forked child must not talk to the workers of its parent.
+        key = (os.getpid(), columns, limits)
+        pool = self._pools.get(key)
+        if pool is None or pool.closed:  # what was interrupted is closed
+            check_options(columns)
+            pool = self._pools[key] = make_pool(ComparisonOptions(columns=columns), limits, (), 1)
+        return pool

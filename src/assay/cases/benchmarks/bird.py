@@ -1,0 +1,112 @@
+"""BIRD's own files as they come: questions, gold and predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.cases.benchmarks import lines
+from assay.cases.fields import POSITION
+from assay.cases.layout import BIRD_MARK, json_layout
+from assay.cases.reading import read_cases, unanswered
+from assay.cases.records import kind_of
+from assay.cases.text.decoding import read_text
+from assay.errors import CaseFileError
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.ports import Column, LoadedCases, LoadedPredictions
+
+
+class BirdFormat:
+    """BIRD's questions (JSON with ``question_id, db_id, question, evidence, SQL, difficulty``), its
+    gold (lines ``SQL\\tdb_id``) and its predictions (``{"0": "SQL\\t----- bird -----\\tdb_id"}``).
+
+    The key of a prediction is the position of its question in the questions file, as in BIRD's
+    scripts, and not its ``question_id``; where yours are keyed by ``question_id``, name that as the id.
+    """
+
+    name = "bird"
+
+    def recognises(self, path: Path) -> bool:
+        """Whether a ``.json`` file is laid out as BIRD's. Its gold lines look just like Spider's, which reads them."""
+        return path.suffix.lower() == ".json" and json_layout(path) == "bird"
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
+        """Read questions or gold lines. Raises CaseFileError with file, row and column.
+
+        BIRD's mini-dev holds two questions twice, word for word: each keeps its place, since
+        predictions go by position, and the id of the second is ``137#2``.
+        """
+        from assay.cases.text.json import json_table
+
+        if path.suffix.lower() in lines.SUFFIXES:
+            return lines.gold_lines(path, encoding=fields.encoding)
+        loaded = read_cases(json_table(path, encoding=fields.encoding), fields)
+        return replace(loaded, cases=_tell_repeats_apart(loaded.cases))
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read predictions. Raises CaseFileError with file and key.
+
+        A value without BIRD's mark is all query; one that is no text (BIRD's scripts write a number
+        where a model failed) is no answer. ``fields.id`` other than `POSITION` says that the keys are ids.
+        """
+        from assay.cases.text.json import parse_json
+
+        if path.suffix.lower() in lines.SUFFIXES:
+            return lines.predicted_lines(path, fields)
+        document = parse_json(path, read_text(path, fields.encoding))
+        if not isinstance(document, dict):
+            raise CaseFileError(
+                f"holds {kind_of(document)}: BIRD's predictions are one object from positions to queries, "
+                f'{{"0": "SELECT ...\\t{BIRD_MARK}\\tdb_id"}}; for another layout give its format, such as json',
+                path=str(path),
+            )
+        if not document:
+            raise CaseFileError("holds no predictions: the object has no keys", path=str(path))
+        by_position = fields.id in (None, POSITION)
+        return LoadedPredictions(
+            predictions=tuple(
+                _prediction(path, key, value, by_position=by_position) for key, value in document.items()
+            ),
+            by_position=by_position,
+            stated=by_position,
+            columns=(ColumnUse(field="id", column="its keys"),),
+            beside=(Column(name="db_id", values=tuple(_database(value) for value in document.values())),),
+        )
+
+
+def _database(value: object) -> str | None:
+    """The database that a prediction names after BIRD's mark."""
+    return value.partition(BIRD_MARK)[2].strip() or None if isinstance(value, str) else None
+
+
+def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Prediction:
+    origin = f'{path.name}, key "{key}"'
+    if by_position and not (key.isascii() and key.isdigit()):
+        raise CaseFileError(
+            f'the key "{key}" is no position: BIRD keys predictions by the zero-based position of the question; '
+            "where these are ids, name question_id as the id",
+            path=str(path),
+        )
+    query = value.partition(BIRD_MARK)[0].rstrip() if isinstance(value, str) and BIRD_MARK in value else value
+    text = query if isinstance(query, str) else None
+    return Prediction(
+        case_id=str(int(key)) if by_position else key.strip(),
+        query=text,
+        failure=None if text is not None else unanswered(f"{origin}, holds {kind_of(value)} and no query"),
+        origin=origin,
+    )
+
+
+def _tell_repeats_apart(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    """Number the further appearances of a case that is the same word for word; others keep their id."""
+    seen: dict[str, tuple[Case, int]] = {}
+    told: list[Case] = []
+    for case in cases:
+        first, times = seen.get(case.id, (case, 0))
+        if replace(case, origin=None) != replace(first, origin=None):
+            # Same id, another question: a mistake, which the loader reports with both places.
+            told.append(case)
+            continue
+        seen[case.id] = (first, times + 1)
+        told.append(case if times == 0 else replace(case, id=f"{case.id}#{times + 1}"))
+    return tuple(told)

@@ -1,0 +1,89 @@
+"""Files of one query a line, as BIRD and Spider keep gold (``SQL\\tdb_id``) and Spider predictions (``SQL``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.cases.fields import POSITION
+from assay.cases.reading import unanswered
+from assay.cases.text.decoding import empty, lines_of, read_text
+from assay.errors import CaseFileError
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.ports import Column, LoadedCases, LoadedPredictions
+
+SUFFIXES = frozenset({".sql", ".txt"})
+
+_USE = {field: ColumnUse(field=field, column="before the tab") for field in ("gold", "prediction")}
+
+
+def gold_lines(path: Path, *, encoding: str | None = None) -> LoadedCases:
+    """Gold lines as a question set without ids. Raises as `_gold_lines` does."""
+    return LoadedCases(cases=tuple(_gold_lines(path, encoding)), by_position=True, columns=(_USE["gold"],))
+
+
+def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
+    """A case a line: its gold and its database, no question; its id is the zero-based line number.
+
+    Raises CaseFileError with the line: one without a tab, without a query, or blank before the end.
+    """
+    for number, line in enumerate(_lines(path, encoding)):
+        place = f"line {number + 1}"
+        query, tab, database = line.rpartition("\t")
+        if not line.strip():
+            raise CaseFileError(
+                "is blank, and a later line is not: each question has its line; files of several turns "
+                "(SParC, CoSQL) are not read",
+                path=str(path),
+                place=place,
+            )
+        if not tab or not database.strip():
+            raise CaseFileError(
+                "has no tab and database name after the query: a line of gold is SQL, a tab and the db_id",
+                path=str(path),
+                place=place,
+            )
+        if not query.strip():
+            raise CaseFileError("has no query before the tab", path=str(path), place=place)
+        yield Case(
+            id=str(number),
+            question="",
+            golds=(query.strip(),),
+            database=database.strip(),
+            origin=f"{path.name}, {place}",
+        )
+
+
+def predicted_lines(path: Path, fields: FieldNames) -> LoadedPredictions:
+    """A prediction a line, by position: what stands before the first tab. A blank one is no answer."""
+    predictions = []
+    databases: list[str | None] = []
+    for number, line in enumerate(_lines(path, fields.encoding)):
+        query, _, database = (part.strip() for part in line.partition("\t"))
+        # A query may hold a tab, too: only one word can be a database's name.
+        databases.append(database if len(database.split()) == 1 else None)
+        origin = f"{path.name}, line {number + 1}"
+        predictions.append(
+            Prediction(
+                case_id=str(number),
+                query=query or None,
+                failure=None if query else unanswered(f"{origin}, holds no query"),
+                origin=origin,
+            )
+        )
+    return LoadedPredictions(
+        predictions=tuple(predictions),
+        by_position=True,
+        stated=fields.id == POSITION,
+        columns=(_USE["prediction"],),
+        beside=(Column(name="db_id", values=tuple(databases)),),
+    )
+
+
+def _lines(path: Path, encoding: str | None) -> list[str]:
+    lines = lines_of(read_text(path, encoding))
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise empty(path)
+    return lines

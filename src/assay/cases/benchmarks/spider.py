@@ -1,0 +1,55 @@
+"""Spider's own files as they come: dev.json, gold and prediction lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.cases.benchmarks import lines
+from assay.cases.fields import POSITION
+from assay.cases.layout import json_layout
+from assay.cases.reading import read_cases, read_predictions
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
+
+
+class SpiderFormat:
+    """Spider's questions (JSON with ``db_id, question, query``; the tokens and the parsed ``sql`` beside
+    them are not read), its gold (lines ``SQL\\tdb_id``) and predictions (lines ``SQL`` or ``SQL\\tdb_id``).
+
+    Spider has no ids: a case's id is its zero-based position, and predictions go by position.
+    """
+
+    name = "spider"
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this is a file of lines (``.sql``, ``.txt``), or a ``.json`` file laid out as Spider's."""
+        suffix = path.suffix.lower()
+        if suffix in lines.SUFFIXES:
+            return not path.is_dir()
+        return suffix == ".json" and json_layout(path) == "spider"
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
+        """Read dev.json or gold lines. Raises CaseFileError with file, row and column."""
+        from assay.cases.text.json import json_table
+
+        if path.suffix.lower() != ".json":
+            return lines.gold_lines(path, encoding=fields.encoding)
+        named = replace(
+            fields,
+            id=fields.id or POSITION,
+            question=fields.question or "question",
+            gold=fields.gold or "query",
+            database=fields.database or "db_id",
+        )
+        loaded = read_cases(json_table(path, encoding=fields.encoding), named)
+        # That the layout has no ids is the format's word, and not the user's.
+        return replace(loaded, stated=fields.id == POSITION)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read prediction lines: what stands before the first tab of each; or predictions in JSON."""
+        from assay.cases.text.json import json_table
+
+        if path.suffix.lower() != ".json":
+            return lines.predicted_lines(path, fields)
+        return read_predictions(json_table(path, encoding=fields.encoding), fields)

@@ -1,0 +1,1 @@
+"""Question sets and answers of SDMX assistants."""

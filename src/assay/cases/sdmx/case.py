@@ -1,0 +1,134 @@
+"""From a decoded record to a case: its conversation, each question with the selections that are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.cases.fields import closest
+from assay.cases.sdmx.target import TermCache, selection_of
+from assay.cases.sdmx.values import Keys, Misread, entries, filled, is_null, mapping, text
+from assay.model import Case, CaseOptions, Selection, Turn
+
+CASE_KEYS = ("id", "name", "tags", "comments", "difficulty", "conversation")
+MESSAGE_KEYS = ("role", "content", "target", "targets")
+_NO_OPTIONS = CaseOptions()
+
+
+def case_of(value: object, *, origin: str, cache: TermCache) -> Case:
+    """The case that a decoded record holds; its name is its id where it has none.
+
+    Raises Misread with the way to what is wrong: an unknown key, a wrong type, no id, no question,
+    nothing to score.
+    """
+    held = mapping(value, (), CASE_KEYS, like="a case: a mapping with id and conversation")
+    name = _optional(held, "name")
+    id_ = _optional(held, "id") if "id" in held else name
+    if "id" in held and id_ is None:
+        raise Misread("is empty: write one", ("id",))
+    if id_ is None:
+        raise Misread("the case has neither id nor name: write an id")
+    turns = _turns(held)
+    turns_read = tuple(_turn(message, keys, cache) for message, keys in turns)
+    if not any(turn.targets for turn in turns_read):
+        raise Misread(
+            "no question of the conversation has a target, so there is nothing to score: "
+            "write target: {indicator_selection: [...]} beside a question",
+            ("conversation",),
+        )
+    questions = [turn.question for turn in turns_read]
+    numbered = (f"{number}. {question}" for number, question in enumerate(questions, start=1))
+    return Case(
+        id=id_,
+        question=questions[0] if len(questions) == 1 else "\n".join(numbered),
+        difficulty=_optional(held, "difficulty"),
+        tags=_tags(held),
+        options=_NO_OPTIONS,
+        origin=origin,
+        name=name,
+        comments=None if is_null(held.get("comments")) else text(held["comments"], ("comments",)) or None,
+        turns=turns_read,
+    )
+
+
+def _optional(held: Mapping[str, object], key: str) -> str | None:
+    """A text without outer spaces; None where it is absent, null or blank. ``id: null`` is the text null."""
+    value = held.get(key)
+    if value is None or (is_null(value) and (key != "id" or getattr(value, "text", "") in ("", "~"))):
+        return None
+    return text(value, (key,)).strip() or None
+
+
+def _tags(held: Mapping[str, object]) -> tuple[str, ...]:
+    value = held.get("tags")
+    if is_null(value):
+        return ()
+    if isinstance(value, str):
+        return (value.strip(),) if value.strip() else ()
+    listed = entries(value, ("tags",), like="a list of texts")
+    tags = (filled(one, ("tags", number)) for number, one in enumerate(listed))
+    return tuple(dict.fromkeys(tags))
+
+
+def _turns(held: Mapping[str, object]) -> list[tuple[Mapping[str, object], Keys]]:
+    """The user's messages with their keys. Other messages may hold nothing: their place is the system's to fill."""
+    if "conversation" not in held:
+        raise Misread("the case has no conversation: write a list of messages, each with role and content")
+    keys = ("conversation",)
+    turns: list[tuple[Mapping[str, object], Keys]] = []
+    for number, value in enumerate(entries(held["conversation"], keys, like="a list of messages")):
+        here = (*keys, number)
+        message = mapping(value, here, MESSAGE_KEYS, like="a message: a mapping with role and content")
+        if "role" not in message:
+            raise Misread("has no role: write role: user for a question", here)
+        role = filled(message["role"], (*here, "role"))
+        if role == "user":
+            turns.append((message, here))
+        elif role in ("assistant", "system"):
+            _check_unscripted(role, message, here)
+        else:
+            near = closest(role, ("user", "assistant", "system"))
+            hint = f'; did you mean "{near}"?' if near else ""
+            raise Misread(f'the role is "{role}": expected user{hint}', (*here, "role"))
+    if not turns:
+        raise Misread("has no message of the role user, so there is no question to ask", keys)
+    return turns
+
+
+def _check_unscripted(role: str, message: Mapping[str, object], keys: Keys) -> None:
+    """Raise where a message of another role says anything: it could not be sent as it stands without a word lost."""
+    content = message.get("content")
+    if not is_null(content) and text(content, (*keys, "content")).strip():
+        why = (
+            "the history that is sent along is what the system itself answered, so an answer cannot be scripted"
+            if role == "assistant"
+            else "instructions belong to the settings of the system under test"
+        )
+        raise Misread(f"a message of the role {role} has content: {why}. Take it out, or leave it blank", keys)
+    for key in ("target", "targets"):
+        if not is_null(message.get(key)):
+            raise Misread(f"a message of the role {role} has a {key}: it belongs to a question", (*keys, key))
+
+
+def _turn(message: Mapping[str, object], keys: Keys, cache: TermCache) -> Turn:
+    if "content" not in message:
+        raise Misread("has no content: write the question", keys)
+    question = text(message["content"], (*keys, "content"))
+    if not question.strip():
+        raise Misread("is blank: write the question", (*keys, "content"))
+    return Turn(question=question, targets=targets_of(message, keys, cache))
+
+
+def targets_of(message: Mapping[str, object], keys: Keys, cache: TermCache) -> tuple[Selection, ...]:
+    """The acceptable selections of a message: one under ``target``, several under ``targets``, none where absent."""
+    one, several = message.get("target"), message.get("targets")
+    if not is_null(one) and not is_null(several):
+        raise Misread("has both target and targets: keep one of them", keys)
+    if not is_null(one):
+        return (selection_of(one, keys=(*keys, "target"), cache=cache),)
+    if is_null(several):
+        return ()
+    keys = (*keys, "targets")
+    listed = entries(several, keys, like="a list of acceptable targets, each with indicator_selection")
+    if not listed:
+        raise Misread("is an empty list: write an acceptable target, or take it out where nothing is scored", keys)
+    return tuple(selection_of(target, keys=(*keys, number), cache=cache) for number, target in enumerate(listed))

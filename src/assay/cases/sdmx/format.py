@@ -1,0 +1,172 @@
+"""SDMX case files and prediction files: conversations, each question with the selections that are right."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields as fields_of
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cases.text.decoding import head_of
+from assay.errors import CaseFileError, InputError
+from assay.model import Case, FieldNames, Prediction
+from assay.ports import LoadedPredictions
+from assay.sdmx.collecting import collector_paused
+
+if TYPE_CHECKING:
+    from assay.cases.sdmx.block import RawTerms
+    from assay.cases.sdmx.yaml import Record
+
+_YAML = frozenset({".yaml", ".yml"})
+_LINES = frozenset({".jsonl", ".ndjson"})
+_SUFFIXES = _YAML | _LINES | {".json"}
+
+
+class SdmxFormat:
+    """Cases whose ``conversation`` lists messages, a question of the role ``user`` with its ``target`` or ``targets``.
+
+    A file holds one case, a list of them, several YAML documents, or a list under ``cases``; a folder holds
+    such files, at any depth, read in the order of their paths. YAML, JSON or JSON Lines. Each code is the text
+    that was written, quoted or not: ``NO``, ``1.10``, ``007``, ``true`` and ``null`` are codes.
+    """
+
+    name = "sdmx"
+
+    def __init__(self, *, careful: bool = False) -> None:
+        """``careful`` reads YAML by ruamel alone: the same, some hundred times slower."""
+        self._fast = not careful
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this file's start has a conversation or a selection, or such a file is in this folder."""
+        if path.is_dir():
+            return any(_looks_right(file) for file in _files(path))
+        return path.suffix.lower() in _SUFFIXES and _looks_right(path)
+
+    def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
+        """Read cases. Raises CaseFileError with file, line and column, and with the key that is wrong."""
+        from assay.cases.sdmx.case import case_of
+
+        _fixed_names(path, fields, ())
+        cases: list[Case] = []
+        first: dict[str, str | None] = {}
+        terms = _terms()
+        with collector_paused():
+            for file in _files(path):
+                called = _called(path, file)
+                for record in _records(file, terms, fast=self._fast):
+                    for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
+                        with _placed(file, record, keys):
+                            case = case_of(value, origin=f"{called}, {place}", cache=terms.cache)
+                        if case.id in first:
+                            raise CaseFileError(
+                                f'the id "{case.id}" occurs twice: at {first[case.id]} and at {case.origin}. '
+                                "Give each its own",
+                                path=str(path),
+                            )
+                        first[case.id] = case.origin
+                        cases.append(case)
+        return tuple(cases)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read predictions, from a file or a folder of files. Raises CaseFileError with file and place.
+
+        Their answers stay as they came (``TurnAnswer.raw``): reading them takes the structures.
+        """
+        from assay.cases.sdmx.answers import PredictionReader
+
+        _fixed_names(path, fields, ("id", "prediction"))
+        reader = PredictionReader(fields)
+        predictions: list[Prediction] = []
+        terms = _terms()
+        with collector_paused():
+            for file in _files(path):
+                called = _called(path, file)
+                for record in _records(file, terms, fast=self._fast):
+                    predictions.extend(reader.read(file, called, record))
+        return reader.loaded(path, predictions)
+
+
+def _looks_right(path: Path) -> bool:
+    head = head_of(path)
+    return ("conversation" in head and "role" in head) or "indicator_selection" in head
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the case files of a folder at any depth, hidden ones left out. Raises CaseFileError."""
+    if not path.is_dir():
+        return [path]
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in names if not name.startswith(".")]
+    return sorted(
+        (file for file in found if file.suffix.lower() in _SUFFIXES), key=lambda file: file.relative_to(path).parts
+    )
+
+
+def _called(path: Path, file: Path) -> str:
+    """What origins call a file: its way from the folder that was named."""
+    return file.name if path == file else file.relative_to(path).as_posix()
+
+
+def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
+    for field in fields_of(fields):
+        if getattr(fields, field.name) is not None and field.name not in (*free, "shared_id"):
+            raise CaseFileError(
+                f"the name of the {field.name} was given, but the keys of SDMX cases are fixed: "
+                "id, name, tags, comments, difficulty and conversation",
+                path=str(path),
+            )
+
+
+def _terms() -> RawTerms:
+    from assay.cases.sdmx.block import RawTerms
+    from assay.cases.sdmx.target import TermCache
+
+    return RawTerms(TermCache())
+
+
+def _records(path: Path, terms: RawTerms, *, fast: bool) -> Iterator[Record]:
+    from assay.cases.sdmx.json import json_lines_records, json_records
+    from assay.cases.sdmx.yaml import yaml_records
+
+    suffix = path.suffix.lower()
+    if suffix in _LINES:
+        return json_lines_records(path)
+    if suffix == ".json":
+        return json_records(path)
+    if suffix in _YAML:
+        return yaml_records(path, terms, fast=fast)
+    raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
+
+
+def _each(
+    path: Path, record: Record, *, wrappers: Sequence[str], of: Sequence[str]
+) -> Iterator[tuple[object, str, tuple[str | int, ...]]]:
+    """The cases of a record, each with its place and the way to it: those of the list under a wrapper, or itself."""
+    from assay.cases.sdmx.values import entries, mapping
+
+    held = record.value
+    wrapper = next((key for key in wrappers if isinstance(held, dict) and key in held), None)
+    if not record.alone or wrapper is None or any(key in held for key in of):  # type: ignore[operator]
+        yield held, record.place, ()
+        return
+    with _placed(path, record, ()):
+        mapping(held, (), (wrapper,), like="a mapping")
+        listed = entries(held[wrapper], (wrapper,), like="a list of cases")  # type: ignore[index]
+    for number, value in enumerate(listed):
+        yield value, f"item {number + 1}", (wrapper, number)
+
+
+@contextmanager
+def _placed(path: Path, record: Record, keys: tuple[str | int, ...]) -> Iterator[None]:
+    """Give what cannot be read its file and place."""
+    from assay.cases.sdmx.values import Misread
+
+    try:
+        yield
+    except Misread as error:
+        place = record.place_of(path, (*keys, *error.keys), at_key=error.at_key)
+        raise CaseFileError(str(error), path=str(path), place=place) from error

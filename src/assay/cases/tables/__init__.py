@@ -1,0 +1,1 @@
+"""Question sets and predictions in files that hold tables."""

@@ -1,0 +1,150 @@
+"""Read CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from assay.cases.records import Record, Table, header_of, without_end
+from assay.cases.text.decoding import read_text
+from assay.errors import CaseFileError
+
+_LARGEST_FIELD = 1 << 30
+"""Characters in one field: the csv module's own limit of 131,072 is below what a long prompt takes."""
+
+_END = "\x00end"
+
+_Rows: TypeAlias = list[tuple[int, list[str]]]
+"""Rows, each with the number of the line on which it begins."""
+
+
+def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
+    """The records of a CSV or TSV file: the first row that is not blank names the columns.
+
+    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has
+    no comma. A row must have as many fields as the header: one more or less would shift what
+    stands after it. A line with nothing on it is no row, except in a file of one column, where it is a
+    blank value. Raises CaseFileError with the line on which the row begins.
+    """
+    text = read_text(path, encoding)
+    previous = csv.field_size_limit(_LARGEST_FIELD)
+    try:
+        columns, repeated, records = _records(path, text, _delimiter(path, text))
+    finally:
+        csv.field_size_limit(previous)
+    return Table(
+        path=path,
+        records=without_end(records),
+        columns=tuple(dict.fromkeys(name for name in columns if name)),
+        repeated=repeated,
+        golds_in_text=True,
+        blank_is_absent=True,
+    )
+
+
+def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
+    """Columns, the repeated ones among them, and records.
+
+    Published question sets hold single quotes within quoted fields. Where a file breaks the rule for
+    quotes it is read once with these taken as text, once as other readers take them (the field goes
+    on to the next separator); the first reading in which every row has its fields is the right one.
+    """
+    try:
+        rows = _rows(path, text, delimiter)
+    except CaseFileError:
+        for again, strict in ((_with_inner_quotes_doubled(text, delimiter), True), (text, False)):
+            with suppress(CaseFileError):
+                return _even(path, _rows(path, again, delimiter, strict=strict))
+        raise
+    return _even(path, rows)
+
+
+def _even(path: Path, rows: _Rows) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
+    """The records of rows, all of which must have the header's number of fields."""
+    following = iter(rows)
+    columns, repeated = header_of(next((row for _, row in following if any(row)), []))
+    records: list[Record] = []
+    for line, row in following:
+        blank = not any(cell and not cell.isspace() for cell in row)
+        if blank and (row or len(columns) == 1):
+            records.append(Record(place=f"line {line}", values={}, blank=True))
+        if blank:
+            continue
+        if len(row) != len(columns):
+            raise _uneven(path, line, row, columns)
+        values = {name: cell for name, cell in zip(columns, row, strict=True) if name}
+        records.append(Record(place=f"line {line}", values=values))
+    return columns, repeated, records
+
+
+def _delimiter(path: Path, text: str) -> str:
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
+    return next((mark for mark in (",", ";", "\t") if mark in header), ",")
+
+
+def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Rows:
+    """Every row with the line on which it begins; a line with nothing on it is a row without fields."""
+    # A row of our own at the end shows whether a quote is still open there, which a lenient reader does not say.
+    source = chain(io.StringIO(text, newline=""), ["\n", _END])
+    reader = csv.reader(source, delimiter=delimiter, strict=strict)
+    rows = []
+    line = 1
+    reason = "a double quote opens in the row that begins here and is never closed"
+    try:
+        for row in reader:
+            rows.append((line, row))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "unexpected end" not in str(error):
+            reason = f"the row that begins here cannot be read: {error}"
+    if rows and rows[-1][1] == [_END]:
+        return rows[:-1]
+    raise CaseFileError(
+        f"{reason}. Write a double quote within a quoted text twice", path=str(path), place=f"line {line}"
+    )
+
+
+def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
+    """The text with each quote doubled that stands within a quoted field and cannot be its end, since
+    neither a separator nor a line end follows. The text as it is where a quoted field has no end at all.
+
+    A quote before a separator does end its field: then the row has fields too many, which is an error.
+    """
+    ends = re.escape(delimiter) + r"\r\n"
+    quoted = re.compile(rf'"((?:[^"]++|""|"(?!["{ends}]|\Z))*+)"')
+    bare = re.compile(rf'[^"{ends}][^{ends}]*+|[{ends}]')
+    parts = []
+    at = 0
+    while at < len(text):
+        match = quoted.match(text, at)
+        if match:
+            parts.append('"' + re.sub('""?', '""', match[1]) + '"')
+        else:
+            match = bare.match(text, at)
+            if not match:
+                return text
+            parts.append(match[0])
+        at = match.end()
+    return "".join(parts)
+
+
+def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> CaseFileError:
+    if len(row) > len(columns):
+        what = f"has {len(row)} fields where the header has {len(columns)}; the first one too many is "
+        what += repr(row[len(columns)][:60])
+    else:
+        what = (
+            f"has {len(row)} fields where the header has {len(columns)}: there is none for " + f'"{columns[len(row)]}"'
+        )
+    return CaseFileError(
+        f"the row {what}. Put a text that holds the separator or a line break in double quotes",
+        path=str(path),
+        place=f"line {line}",
+    )

@@ -1,0 +1,142 @@
+"""Read Excel files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.cases.fields import Field, closest, columns_of, describe, listed
+from assay.cases.records import Record, Table, header_of, without_end
+from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
+from assay.cases.text.decoding import empty, unreadable
+from assay.errors import CaseFileError
+from assay.model import FieldNames
+
+
+def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
+    """The records of one sheet of an Excel file: the named one, or the only visible one with the ``wanted`` fields.
+
+    The first row that is not blank names the columns. Formulas give the value that was saved with
+    them; cells that are merged downwards all have the value of the first. Raises CaseFileError, also where
+    several sheets have the fields.
+    """
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise empty(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    try:
+        sheets = read_sheets(path)
+    except UnreadableWorkbook as error:
+        raise CaseFileError(str(error), path=str(path)) from error
+    sheet = _chosen(path, sheets, fields, wanted)
+    others = tuple(one.name for one in sheets if one.visible and one is not sheet)
+    called = f'sheet "{sheet.name}", ' if others or fields.sheet is not None else ""
+    columns, repeated = _header(sheet)
+    rows = _filled(path, sheet, columns, called)
+    records = [
+        Record(
+            place=f"{called}row {number}",
+            blank=_is_blank(row),
+            values={name: None if cell == "" else cell for name, cell in zip(columns, row, strict=True) if name},
+        )
+        for number, row in enumerate(rows[1:], start=sheet.first_row + 2)
+    ]
+    return Table(
+        path=path,
+        records=without_end(records),
+        columns=tuple(dict.fromkeys(name for name in columns if name)),
+        repeated=repeated,
+        golds_in_text=True,
+        blank_is_absent=True,
+        left_out=others,
+    )
+
+
+def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
+    if fields.sheet is not None:
+        named = next((sheet for sheet in sheets if sheet.name == fields.sheet), None)
+        if named is None:
+            near = closest(fields.sheet, [sheet.name for sheet in sheets])
+            hint = f'; did you mean "{near}"?' if near else ""
+            there = listed([sheet.name for sheet in sheets]) or "none"
+            raise CaseFileError(
+                f'no sheet with content is called "{fields.sheet}": there is {there}{hint}', path=str(path)
+            )
+        return named
+    visible = [sheet for sheet in sheets if sheet.visible]
+    if not visible:
+        raise CaseFileError("holds no filled cell in any visible sheet", path=str(path))
+    if len(visible) == 1:
+        return visible[0]
+    fitting = [sheet for sheet in visible if _has(path, sheet, fields, wanted)]
+    what = " and ".join(map(describe, wanted))
+    if len(fitting) > 1:
+        raise CaseFileError(
+            f"the sheets {listed([sheet.name for sheet in fitting])} all have {what}: name the one to read "
+            "(--sheet, of predictions --prediction-sheet)",
+            path=str(path),
+        )
+    if not fitting:
+        held = "; ".join(
+            f'"{sheet.name}" has {listed([name for name in _header(sheet)[0] if name], most=6)}' for sheet in visible
+        )
+        raise CaseFileError(
+            f"no sheet has {what}: {held}. Name the sheet (--sheet, of predictions --prediction-sheet) and its columns",
+            path=str(path),
+        )
+    return fitting[0]
+
+
+def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> bool:
+    columns = _header(sheet)[0]
+    try:
+        return all(columns_of(field, getattr(fields, field), columns, path=str(path)) for field in wanted)
+    except CaseFileError:  # a column that was named is not in this sheet
+        return False
+
+
+def _header(sheet: Sheet) -> tuple[tuple[str, ...], frozenset[str]]:
+    return header_of(["" if cell is None else str(cell) for cell in sheet.rows[0]])
+
+
+def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:
+    """The rows, the value of cells that are merged downwards in each of them.
+
+    Raises CaseFileError where cells of several columns are merged: the value could be any one's.
+    """
+    rows = [list(row) for row in sheet.rows]
+    for first_row, first_column, last_row, last_column in sheet.merged:
+        top, left = first_row - sheet.first_row, first_column - sheet.first_column
+        bottom, right = last_row - sheet.first_row, last_column - sheet.first_column
+        if top < 1 or left < 0 or top >= len(rows) or left >= len(columns):
+            continue
+        value = rows[top][left]
+        if value in ("", None):
+            continue
+        if any(columns[left + 1 : right + 1]) or (right > left and columns[left]):
+            cells = f"{_letters(first_column)}{first_row + 1}:{_letters(last_column)}{last_row + 1}"
+            raise CaseFileError(
+                f"the cells {cells} are merged over several columns, so their text is no one column's: split them",
+                path=str(path),
+                place=f"{called}row {first_row + 1}",
+            )
+        rows += [[""] * len(columns) for _ in range(bottom + 1 - len(rows))] if bottom - len(rows) < 10_000 else []
+        for row in rows[top + 1 : bottom + 1]:
+            row[left] = value
+    return rows
+
+
+def _letters(column: int) -> str:
+    """A column as Excel calls it: 0 is A, 26 is AA."""
+    letters = ""
+    column += 1
+    while column:
+        column, place = divmod(column - 1, 26)
+        letters = chr(ord("A") + place) + letters
+    return letters
+
+
+def _is_blank(row: Sequence[object]) -> bool:
+    return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row)

@@ -1,0 +1,119 @@
+"""Question sets and predictions in the formats that hold any table: JSON Lines, JSON, CSV, Excel, Parquet, YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from assay.cases.fields import Field
+from assay.cases.reading import read_cases, read_predictions
+from assay.cases.records import Table
+from assay.model import FieldNames
+from assay.ports import LoadedCases, LoadedPredictions
+
+
+class _TableFormat:
+    """A format whose files are records, told by their suffix. Each reads its file into a Table."""
+
+    name: str
+    suffixes: ClassVar[frozenset[str]]
+    blank_rows = 0
+    """Rows without any content that the question set read last had between its cases: skipped, and counted."""
+
+    def recognises(self, path: Path) -> bool:
+        """Whether the file has one of the format's suffixes."""
+        return path.suffix.lower() in self.suffixes and not path.is_dir()
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
+        """Read a question set. Raises CaseFileError with file, row and column."""
+        table = self.records(path, fields, ("question", "gold"))
+        filled = [place for place, record in enumerate(table.records) if not record.blank]
+        self.blank_rows = filled[-1] + 1 - len(filled) if filled else 0
+        return read_cases(table, fields)
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read a prediction file. Raises CaseFileError with file, row and column."""
+        return read_predictions(self.records(path, fields, ("prediction",)), fields)
+
+    def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
+        """The file's records. ``wanted`` are the fields that they must have, which tells sheets apart."""
+        del wanted
+        return self.table(path, fields)
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        """The file's records. Raises CaseFileError."""
+        raise NotImplementedError
+
+
+class JsonLinesFormat(_TableFormat):
+    """One JSON object a line; for predictions also one text (or null) a line."""
+
+    name = "jsonl"
+    suffixes = frozenset({".jsonl", ".ndjson"})
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        from assay.cases.text.json import json_lines_table
+
+        return json_lines_table(path, encoding=fields.encoding)
+
+
+class JsonFormat(_TableFormat):
+    """One JSON document: a list of objects or an object from ids to objects; for predictions also texts for these."""
+
+    name = "json"
+    suffixes = frozenset({".json"})
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        from assay.cases.text.json import json_table
+
+        return json_table(path, encoding=fields.encoding)
+
+
+class CsvFormat(_TableFormat):
+    """Rows of text under a header, separated by commas, semicolons or tabs."""
+
+    name = "csv"
+    suffixes = frozenset({".csv", ".tsv"})
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        from assay.cases.tables.delimited import delimited_table
+
+        return delimited_table(path, encoding=fields.encoding)
+
+
+class ExcelFormat(_TableFormat):
+    """A sheet of a workbook, under a header row: the one that is named, or the only one with the columns."""
+
+    name = "xlsx"
+    suffixes = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
+
+    def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
+        from assay.cases.tables.excel import excel_table
+
+        return excel_table(path, fields, wanted)
+
+
+class ParquetFormat(_TableFormat):
+    """A Parquet file; lists may hold several golds or tags."""
+
+    name = "parquet"
+    suffixes = frozenset({".parquet", ".pq"})
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        from assay.cases.tables.parquet import parquet_table
+
+        del fields  # nothing of it concerns a format with types and one table
+        return parquet_table(path)
+
+
+class YamlFormat(_TableFormat):
+    """A YAML 1.2 document of the same shapes as JSON."""
+
+    name = "yaml"
+    suffixes = frozenset({".yaml", ".yml"})
+
+    def table(self, path: Path, fields: FieldNames) -> Table:
+        from assay.cases.text.yaml import yaml_table
+
+        return yaml_table(path, encoding=fields.encoding)

@@ -1,0 +1,122 @@
+"""Parse JSON and JSON Lines, with the place of what is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from assay.cases.records import Record, Table, document_table, record_of
+from assay.cases.text.decoding import lines_of, read_text
+from assay.errors import CaseFileError
+
+
+class _RepeatedKey(ValueError):
+    """One object names a key twice: the parser would keep the last and lose the others."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise _RepeatedKey(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return values
+
+
+def json_table(path: Path, *, encoding: str | None = None) -> Table:
+    """The records of a JSON file. Raises CaseFileError with line and column."""
+    return document_table(path, parse_json(path, read_text(path, encoding)))
+
+
+def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | None = None) -> object:
+    """The document of a JSON text; ``number_of`` makes its numbers. Raises CaseFileError with line and column."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=number_of, parse_float=number_of)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and _is_lines(text):
+            raise CaseFileError(
+                "holds one JSON object a line: give the format jsonl, or name the file .jsonl", path=str(path)
+            ) from error
+        raise _malformed(path, error, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise _unusable(path, text, error, line=None) from error
+
+
+def json_lines_table(
+    path: Path, *, number_of: Callable[[str], object] | None = None, encoding: str | None = None
+) -> Table:
+    """The records of a JSON Lines file, blank lines left out; ``number_of`` makes what numbers become.
+
+    Raises CaseFileError with line and column.
+    """
+    text = read_text(path, encoding)
+    decode = json.JSONDecoder(object_pairs_hook=_object, parse_int=number_of, parse_float=number_of).decode
+    records: list[Record] = []
+    for number, line in enumerate(lines_of(text), start=1):
+        if not line or line.isspace():
+            continue
+        try:
+            value = decode(line)
+        except json.JSONDecodeError as error:
+            if not records and _is_document(text):
+                raise _whole_document(path) from error
+            raise _malformed(path, error, line=number) from error
+        except (ValueError, RecursionError) as error:
+            raise _unusable(path, line, error, line=number) from error
+        if isinstance(value, list) and not records and _is_document(text):
+            raise _whole_document(path)
+        records.append(record_of(path, f"line {number}", value))
+    return Table.of(path, records)
+
+
+def _is_lines(text: str) -> bool:
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_document(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), (list, dict))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _whole_document(path: Path) -> CaseFileError:
+    return CaseFileError(
+        "holds one JSON document, not one object a line: give the format json, or name the file .json", path=str(path)
+    )
+
+
+def _malformed(path: Path, error: json.JSONDecodeError, *, line: int) -> CaseFileError:
+    seen = error.doc[error.pos : error.pos + 40].split("\n", 1)[0]
+    saw = f"found {seen!r}" if seen else "found the end of the line" if error.pos < len(error.doc) else "found the end"
+    reason = error.msg[:1].lower() + error.msg[1:]
+    return CaseFileError(
+        f"is not valid JSON: {reason}, {saw}", path=str(path), place=f"line {line}, column {error.colno}"
+    )
+
+
+def _unusable(path: Path, text: str, error: ValueError | RecursionError, *, line: int | None) -> CaseFileError:
+    place = f"line {line}" if line else None
+    if isinstance(error, _RepeatedKey):
+        written = re.escape(json.dumps(error.key))
+        if line is None:
+            at = [str(text.count("\n", 0, match.start()) + 1) for match in re.finditer(written + r"\s*:", text)]
+            place = f"lines {at[0]} and {at[1]}" if len(at) == 2 else None
+        return CaseFileError(
+            f"one object has the key {json.dumps(error.key)} more than once: only one of them could count; "
+            "take out or rename the others",
+            path=str(path),
+            place=place,
+        )
+    if isinstance(error, RecursionError):
+        return CaseFileError("is nested too deeply to be read", path=str(path), place=place)
+    return CaseFileError(f"holds a number that cannot be read: {error}", path=str(path), place=place)

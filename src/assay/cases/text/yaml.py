@@ -1,0 +1,154 @@
+"""Read YAML 1.2: ``NO`` is the text NO, and never false."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assay.cases.records import Table, document_table
+from assay.cases.text.decoding import read_text
+from assay.errors import CaseFileError
+
+_TAG = "tag:yaml.org,2002:"
+
+
+def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
+    """The records of a YAML file, each with the line on which it begins. Raises CaseFileError with line and column.
+
+    Values become texts, numbers, truth values and null as YAML 1.2's core schema has it, dates stay
+    text, and a number that would read differently once parsed (``007``, ``1_000``) stays the text
+    that it is. Several documents in one file are one list.
+    """
+    nodes = nodes_of(path, read_text(path, encoding))
+    build = Builder(path, _scalar)
+    if len(nodes) == 1:
+        return document_table(path, build.value(nodes[0]), _places(nodes[0]))
+    return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
+
+
+def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
+    """The documents of a YAML text as ruamel's nodes, empty ones left out.
+
+    Raises CaseFileError with line and column; ``before`` lines of the file stand before the text.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    yaml = YAML(typ="safe", pure=True)
+    # YAML lets an anchor's name be used again; ruamel would print a warning.
+    yaml.composer.warn_double_anchors = False
+    try:
+        return [node for node in yaml.compose_all(text) if node is not None]
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1 + before}, column {mark.column + 1}" if mark else None
+        reason = error.problem or error.context or "it breaks off"
+        raise CaseFileError(f"is not valid YAML: {reason}", path=str(path), place=place) from error
+    except YAMLError as error:
+        raise CaseFileError(f"is not valid YAML: {str(error).splitlines()[0]}", path=str(path)) from error
+    except RecursionError as error:
+        raise CaseFileError("is nested too deeply to be read", path=str(path)) from error
+
+
+def _places(node: Any) -> list[str] | dict[str, str] | None:
+    if node.id == "sequence":
+        return [_line(entry) for entry in node.value]
+    if node.id == "mapping":
+        return {str(key.value): _line(key) for key, _ in node.value if key.id == "scalar"}
+    return None
+
+
+def _line(node: Any) -> str:
+    return f"line {node.start_mark.line + 1}"
+
+
+_MOST_EXPANDED = 1_000_000
+"""Values that a file may hold once its anchors are written out, unless it holds about as many as it is written."""
+_MOST_REPEATED = 10
+
+
+class Builder:
+    """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named.
+
+    ``scalar`` makes those of scalars; ``before`` lines of the file stand before the nodes' text.
+    """
+
+    def __init__(self, path: Path, scalar: Callable[[Any], object], *, before: int = 0) -> None:
+        self._path = path
+        self._scalar = scalar
+        self._before = before
+        self._made: dict[int, object] = {}
+        self._open: set[int] = set()
+        self._sizes: dict[int, int] = {}
+        self._count = 0
+
+    def value(self, node: Any) -> object:
+        """The value of a node.
+
+        Raises CaseFileError for a repeated key, a key that is no text, an anchor in itself, and for anchors that
+        stand for so much that whoever walks through the value never ends.
+        """
+        if node.id == "scalar":
+            self._count += 1
+            return self._scalar(node)
+        known = self._made.get(id(node))
+        if known is not None:
+            return known
+        if id(node) in self._open:
+            raise self._error(node, f'the anchor "{node.anchor}" holds itself')
+        self._open.add(id(node))
+        made = [self.value(entry) for entry in node.value] if node.id == "sequence" else self._mapping(node)
+        self._open.discard(id(node))
+        self._made[id(node)] = made
+        self._count += 1
+        entries = node.value if node.id == "sequence" else [entry for _, entry in node.value]
+        size = self._sizes[id(node)] = 1 + sum(self._sizes.get(id(entry), 1) for entry in entries)
+        if size > _MOST_EXPANDED and size > _MOST_REPEATED * self._count:
+            raise self._error(node, f"what its anchors stand for comes to more than {_MOST_EXPANDED:,} values")
+        return made
+
+    def _mapping(self, node: Any) -> dict[str, object]:
+        merged: dict[str, object] = {}
+        own: dict[str, object] = {}
+        for key, entry in node.value:
+            if key.tag == _TAG + "merge":
+                value = self.value(entry)
+                for part in reversed(value if isinstance(value, list) else [value]):
+                    if not isinstance(part, dict):
+                        raise self._error(entry, 'what "<<" merges is no mapping')
+                    merged.update(part)
+                continue
+            if key.id != "scalar":
+                raise self._error(key, "a key is a list or a mapping: expected text")
+            if key.value in own:
+                raise self._error(key, f'one mapping has the key "{key.value}" more than once: take out or rename one')
+            own[str(key.value)] = self.value(entry)
+        return {**merged, **own}
+
+    def _error(self, node: Any, message: str) -> CaseFileError:
+        mark = node.start_mark
+        place = f"line {mark.line + 1 + self._before}, column {mark.column + 1}"
+        return CaseFileError(message, path=str(self._path), place=place)
+
+
+def _scalar(node: Any) -> object:
+    text = str(node.value)
+    if node.tag == _TAG + "null":
+        return None
+    if node.tag == _TAG + "bool":
+        # A "%YAML 1.1" line makes yes, no, on and off truth values: they stay text even so.
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if node.tag == _TAG + "int":
+        # Only what str() gives back unchanged is a number: an id 007 must not become 7.
+        return int(text) if text.removeprefix("-").isdigit() and str(int(text)) == text else text
+    if node.tag == _TAG + "float":
+        return _float(text)
+    return text
+
+
+def _float(text: str) -> object:
+    try:
+        return float({".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}.get(text.lower(), text))
+    except ValueError:
+        return text

@@ -1,0 +1,144 @@
+"""The options that say what a run must reach, and what becomes of the exit status."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from assay.errors import UsageError
+from assay.model import GateResult, Gates
+from assay.model.gate import HEADLINE
+from assay.settings import GateSettings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GATE_MISSED: Final = 1
+"""The exit status of a verb that did its work and found a gate missed."""
+
+MinOption = Annotated[
+    list[str] | None,
+    typer.Option("--min", metavar="METRIC=VALUE", help="Gate: the least mean, as match=0.8 or match=80%; repeatable."),
+]
+MinAccuracyOption = Annotated[
+    str | None, typer.Option("--min-accuracy", metavar="VALUE", help="Gate: short for --min match=VALUE.")
+]
+MaxDropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--max-drop", metavar="METRIC=VALUE", help="Gate: how far below the baseline, as match=1%; repeatable."
+    ),
+]
+FailOnRegressionOption = Annotated[
+    bool, typer.Option("--fail-on-regression", help="Gate: not significantly worse than the baseline.")
+]
+AlphaOption = Annotated[
+    float | None, typer.Option("--alpha", metavar="LEVEL", help="Of that significance. [default: 0.05]")
+]
+MustPassOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must-pass",
+        metavar="SELECTOR",
+        help="Gate: all right in tag:, difficulty:, database:NAME, id:ID; repeatable.",
+    ),
+]
+BaselineOption = Annotated[
+    str | None, typer.Option("--baseline", metavar="RUN", help="Folder of the finished run to be compared with.")
+]
+
+
+def gathered(
+    *,
+    minimum: Sequence[str] | None = None,
+    min_accuracy: str | None = None,
+    max_drop: Sequence[str] | None = None,
+    fail_on_regression: bool = False,
+    alpha: float | None = None,
+    must_pass: Sequence[str] | None = None,
+    file: GateSettings | None = None,
+    alpha_alone: bool = False,
+) -> Gates:
+    """The demands of flags, over those of a settings file: per metric a flag weighs more, selectors add up.
+
+    Nothing given makes ``Gates()``. Raises UsageError for what cannot be read or is given twice; ranges, metrics and
+    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too.
+    """
+    file = file or GateSettings()
+    least = [*(minimum or ()), *([] if min_accuracy is None else [f"match={min_accuracy}"])]
+    where = f"{file.origin}, gates" if file.origin else "gates"
+    regression = file.regression_metrics
+    if fail_on_regression and not regression:
+        regression = (HEADLINE,)
+    if alpha is not None and not regression and not alpha_alone:
+        raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
+    return Gates(
+        minimum=_merged(_from_file(f"{where}, min", file.min), _from_flags("--min", least)),
+        max_drop=_merged(_from_file(f"{where}, max_drop", file.max_drop), _from_flags("--max-drop", max_drop or ())),
+        fail_on_regression=regression,
+        alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
+        must_pass=tuple(dict.fromkeys((*file.selectors, *(must_pass or ())))),
+    )
+
+
+def _merged(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple({**first, **second}.items())
+
+
+def _from_file(where: str, values: Mapping[str, float | str] | None) -> dict[str, float]:
+    return {metric: _value(f"{where}, {metric}", metric, value) for metric, value in (values or {}).items()}
+
+
+def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for text in given:
+        metric, equals, value = (part.strip() for part in text.partition("="))
+        if not (metric and equals and value):
+            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
+        if metric in values:
+            raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
+        values[metric] = _value(f"{option} {text}", metric, value)
+    return values
+
+
+def _value(where: str, metric: str, given: float | str) -> float:
+    """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
+    text = str(given).strip()
+    number = text.removesuffix("%").strip()
+    from assay.runs.gates.checks import HIGHEST, is_share
+
+    if number != text and not is_share(metric):
+        raise UsageError(f"{where}: {metric} goes up to {HIGHEST[metric]:.4g} and is no percentage: write a number")
+    try:
+        value = float(Decimal(number) / 100 if number != text else Decimal(number))
+    except (InvalidOperation, OverflowError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"{where}: {given!r} is no number: write 0.8 or 80%")
+    return value
+
+
+def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
+    """Print the table of gates alone, as the summary of a run has it. Nothing where there is no gate."""
+    if results:
+        from assay.reports.text.gate_table import print_table
+
+        print_table(results, console=console)
+
+
+def exit_for(results: Sequence[GateResult]) -> None:
+    """Say on standard error how many gates passed, and end with status 1 where one is missed. Comes last."""
+    if not results:
+        return
+    from assay.reports.text.gate_table import conclusion
+
+    # Last also in a log that takes both streams.
+    sys.stdout.flush()
+    typer.echo(conclusion(results), err=True)
+    if not all(result.passed for result in results):
+        raise typer.Exit(GATE_MISSED)

@@ -1,0 +1,1 @@
+"""Denodo: over the Data Catalog's HTTP API, Arrow Flight SQL or the PostgreSQL wire."""

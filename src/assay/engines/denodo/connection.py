@@ -1,0 +1,166 @@
+"""One kept HTTP connection to a Data Catalog: a query out, the whole answer back within a deadline."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.engines.denodo.url import Endpoint
+from assay.engines.watchdog import Watchdog
+from assay.errors import MissingDependency
+
+if TYPE_CHECKING:
+    import httpx
+
+_ERROR_BYTES = 64 * 1024
+
+
+class Unreachable(Exception):
+    """No whole answer came, for a reason that is not the query's. The text says which, free of credentials."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        self.sent = sent
+        """Whether the query had reached the server."""
+        super().__init__(message)
+
+
+class DeadlinePassed(Exception):
+    """No whole answer came in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the server answered."""
+
+    status: int
+    body: bytes
+    cut: bool = False
+    """``body`` is only the beginning: the answer was larger than asked for."""
+    location: str | None = None
+    """Where a redirect leads."""
+    reason: str = ""
+
+
+class CatalogConnection:
+    """Posts queries, one at a time, over a connection that is kept. Used by one thread.
+
+    The deadline holds for the whole exchange, connecting and the last byte included: httpx's own
+    timeouts hold for each wait alone, so a watchdog ends the connection of an answer that trickles.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Prepare; nothing is sent. Raises MissingDependency where httpx is not installed."""
+        try:
+            import httpx
+        except ImportError:
+            raise MissingDependency("httpx", "denodo") from None
+        self._endpoint = endpoint
+        self._httpx = httpx
+        self._stream: Any = None
+        self._connected_now = False
+        self._watchdog = Watchdog(self._disconnect)
+        headers = {"accept": "application/json"}
+        auth: tuple[str, str] | None = None
+        if endpoint.token is not None:
+            headers["authorization"] = f"Bearer {endpoint.token.reveal()}"
+        elif endpoint.user is not None:
+            auth = (endpoint.user, endpoint.password.reveal() if endpoint.password is not None else "")
+        self._client = httpx.Client(
+            auth=auth,
+            headers=headers,
+            verify=endpoint.verify,
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            follow_redirects=False,
+        )
+
+    def execute(self, vql: str, *, limit: int, timeout_s: float, max_bytes: int) -> Reply:
+        """Have a query executed. Raises Unreachable and DeadlinePassed."""
+        end = time.monotonic() + timeout_s
+        self._watchdog.start(timeout_s)
+        try:
+            while True:
+                self._connected_now = False
+                try:
+                    return self._post(vql, limit, end, max_bytes)
+                except self._httpx.TimeoutException as error:
+                    raise DeadlinePassed from error
+                except (self._httpx.HTTPError, OSError) as error:
+                    if self._watchdog.fired or time.monotonic() >= end:
+                        raise DeadlinePassed from error
+                    if self._connected_now or not isinstance(error, self._httpx.RemoteProtocolError | OSError):
+                        sent = not isinstance(error, self._httpx.ConnectError | self._httpx.ProxyError)
+                        raise Unreachable(self._endpoint.scrubbed(self._explain(error)), sent=sent) from error
+                    # A kept connection that the server had closed meanwhile: once more, on a new one.
+        finally:
+            self._watchdog.stop()
+
+    def close(self) -> None:
+        """Close the connection. Closing twice is harmless."""
+        self._watchdog.close()
+        self._client.close()
+
+    def _post(self, vql: str, limit: int, end: float, max_bytes: int) -> Reply:
+        left = max(0.001, end - time.monotonic())
+        with self._client.stream(
+            "POST",
+            self._endpoint.execution_url,
+            params={"serverId": str(self._endpoint.server_id)},
+            json={"vql": vql, "limit": limit},
+            timeout=self._httpx.Timeout(left),
+            extensions={"trace": self._trace},
+        ) as response:
+            if response.status_code != 200:
+                max_bytes = _ERROR_BYTES
+            body, cut = _read(response, max_bytes)
+            if self._watchdog.fired:  # a body without a stated length just seems to end
+                raise DeadlinePassed
+            return Reply(
+                status=response.status_code,
+                body=body,
+                cut=cut,
+                location=response.headers.get("location"),
+                reason=response.reason_phrase,
+            )
+
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        """Remember the connection that is in use, for the watchdog."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._stream = info["return_value"]
+            self._connected_now = True
+
+    def _disconnect(self) -> None:
+        """Break the connection off, which ends a wait for it in another thread."""
+        sock = self._stream.get_extra_info("socket") if self._stream is not None else None
+        if sock is not None:
+            try:
+                # The plain socket's shutdown: a TLS one would first wait for its own state.
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            except OSError:
+                return  # it is closed already
+
+    def _explain(self, error: Exception) -> str:
+        said = str(error).strip().splitlines()
+        detail = said[0] if said else type(error).__name__
+        if isinstance(error, self._httpx.ConnectError):
+            if "CERTIFICATE_VERIFY_FAILED" in detail:
+                return (
+                    f"its certificate is not trusted ({detail}): verify=0 or DATA_CATALOG_VERIFY_SSL=0 skips the check"
+                )
+            return f"it cannot be connected to ({detail})"
+        if isinstance(error, self._httpx.DecodingError):
+            return f"its answer cannot be decompressed ({detail})"
+        return f"the connection broke before the whole answer was there ({detail})"
+
+
+def _read(response: httpx.Response, max_bytes: int) -> tuple[bytes, bool]:
+    """The body up to so many bytes, and whether there was more."""
+    chunks: list[bytes] = []
+    size = 0
+    for chunk in response.iter_bytes():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > max_bytes:
+            return b"".join(chunks)[:max_bytes], True
+    return b"".join(chunks), False

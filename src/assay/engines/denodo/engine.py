@@ -1,0 +1,184 @@
+"""Denodo over the Data Catalog's HTTP API: VQL out, JSON rows back.
+
+The API has no read-only switch, so what is not one query is refused before it is sent
+(`assay.sql.vql.read_vql`). That sees through no stored procedure of a user's own: give Assay a
+Denodo user that may only read.
+"""
+
+from __future__ import annotations
+
+import time
+from hashlib import blake2b
+from typing import ClassVar, TypeVar
+
+from assay.engines import outcomes
+from assay.engines.denodo.connection import CatalogConnection, DeadlinePassed, Reply, Unreachable
+from assay.engines.denodo.rows import MalformedAnswer, error_line, parse_cut_rows, parse_rows
+from assay.engines.denodo.url import Endpoint, read_endpoint
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Execution, Limits
+
+CHECK_TIMEOUT_S = 10.0
+"""How long `check` waits for a server."""
+
+_CHECK_QUERY = "SELECT 1"
+_BUSY = (429, 502, 503)
+_Self = TypeVar("_Self", bound="DenodoHttpEngine")
+
+
+class DenodoHttpEngine:
+    """A Denodo server behind its Data Catalog (Data Marketplace), over plain HTTP.
+
+    ``denodo+http://[user[:password]@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path]``;
+    a password without a user is a bearer token. `assay.engines.denodo.config` makes such URLs from a
+    `project_config.env`.
+
+    Values are what JSON has: see `assay.engines.denodo.rows` for numbers; dates and times are text.
+    An empty result has no columns. One row more than the row limit is asked for, to see whether
+    the limit cut; a lower limit of the server's own cannot be seen.
+    """
+
+    name: ClassVar[str] = "denodo+http"
+    dialect: ClassVar[str] = "denodo"
+    has_boolean_type: ClassVar[bool] = True
+    stands_between: ClassVar[bool] = True
+    """The catalog reports its own trouble with the server behind it as the query's error."""
+
+    __slots__ = ("_connection", "_endpoint", "_limits")
+
+    def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
+        self._endpoint = endpoint
+        self._limits = limits
+        self._connection = CatalogConnection(endpoint)
+
+    @classmethod
+    def open(cls: type[_Self], url: DatabaseUrl, limits: Limits) -> _Self:
+        """Prepare the connection; it is made with the first query. Raises DatabaseError for a wrong URL."""
+        return cls(read_endpoint(url), limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError where nobody answers as a Data Catalog, or the credentials are refused.
+
+        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses
+        that query itself is fine: somebody is there and let us in.
+        """
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
+        try:
+            failure = engine._run(_CHECK_QUERY, time.perf_counter()).failure
+        finally:
+            engine.close()
+        if failure is None or failure.kind in ("error", "truncated"):
+            return
+        if failure.kind == "timeout":
+            raise DatabaseError(
+                f"{engine._named} did not answer within {CHECK_TIMEOUT_S:g} s: is it up, and the address right?"
+            )
+        raise DatabaseError(failure.message)
+
+    @classmethod
+    def version(cls) -> str:
+        """What answers; the API does not tell the server's version."""
+        return "data-catalog"
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of execution URL, server id and user. The content of a live server cannot be seen: it may change."""
+        endpoint = read_endpoint(url)
+        told = f"{endpoint.execution_url}\0{endpoint.server_id}\0{endpoint.user or ''}"
+        return blake2b(told.encode(), digest_size=12).hexdigest()
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        started = time.perf_counter()
+        try:
+            query.encode()
+        except UnicodeEncodeError as error:
+            return outcomes.not_text(query, error)
+        return refusal(query) or self._run(query, started)
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """None: a server has no databases of the same schema beside it."""
+        return ()
+
+    def close(self) -> None:
+        """Close the connection. Closing twice is harmless."""
+        self._connection.close()
+
+    @property
+    def _named(self) -> str:
+        return f"the Data Catalog at {self._endpoint.execution_url}"
+
+    def _run(self, query: str, started: float) -> Execution:
+        limits = self._limits
+        try:
+            reply = self._connection.execute(
+                query, limit=limits.max_rows + 1, timeout_s=limits.timeout_s, max_bytes=limits.max_result_bytes
+            )
+        except DeadlinePassed:
+            return outcomes.timed_out(query, limits, time.perf_counter() - started)
+        except Unreachable as error:
+            return self._unreadable(query, str(error), ran=error.sent)
+        wall_time_s = time.perf_counter() - started
+        if reply.status != 200:
+            return self._refused_by_server(query, reply, wall_time_s)
+        try:
+            columns, rows, undecodable = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
+        except MalformedAnswer as error:
+            why = f"its answer {self._endpoint.scrubbed(str(error))}: is the address right?"
+            return self._unreadable(query, why, ran=True)
+        cap: outcomes.Cap | None = "bytes" if reply.cut else None
+        if len(rows) > limits.max_rows:
+            del rows[limits.max_rows :]
+            cap = "rows"
+        return outcomes.fetched(
+            query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits, undecodable_text=undecodable
+        )
+
+    def _refused_by_server(self, query: str, reply: Reply, wall_time_s: float) -> Execution:
+        """What an answer other than 200 means: the query's own error, or trouble on the way to its execution."""
+        said = error_line(reply.body)
+        said = None if said is None else self._endpoint.scrubbed(said)
+        told = f"{reply.status} {reply.reason}".strip() + (f": {said}" if said else "")
+        match reply.status:
+            case 401 | 403:
+                who = "the token" if self._endpoint.token is not None else f"user {self._endpoint.user!r}"
+                if self._endpoint.user is None and self._endpoint.token is None:
+                    return self._unreadable(query, f"it wants a user and password, and none are given ({told})")
+                why = f"it refuses {who} ({told}): check user, password and privileges"
+                return self._unreadable(query, why, ran=reply.status == 403)
+            case 504:
+                return outcomes.failed(
+                    query, "timeout", "timeout", f"a gateway gave up waiting ({told})", wall_time_s=wall_time_s
+                )
+            case status if status in _BUSY:
+                return self._unreadable(query, f"it is not available ({told})")
+            case status if status < 400:
+                leads = f" and leads to {reply.location}" if reply.location else ""
+                return self._unreadable(query, f"it answered {told}{leads}: is the address right?")
+            case status if said is None and status < 500:
+                return self._unreadable(query, f"it answered {told} without a reason: is the address right?", ran=True)
+        return outcomes.failed(query, "error", "error", said or f"the server failed ({told})", wall_time_s=wall_time_s)
+
+    def _unreadable(self, query: str, why: str, *, ran: bool = False) -> Execution:
+        """``ran``: the query itself may be why, should a plain one be answered."""
+        message = f"{self._named} cannot be used: {why}"
+        if ran:
+            return outcomes.server_lost(query, message)
+        return outcomes.failed(query, "error", "unreadable_database", message)
+
+
+class DenodoHttpsEngine(DenodoHttpEngine):
+    """As `DenodoHttpEngine`, over HTTPS. ``verify=0`` accepts any certificate."""
+
+    name: ClassVar[str] = "denodo+https"
+
+    __slots__ = ()
+
+
+def refusal(query: str) -> Execution | None:
+    """Why this text is not sent to Denodo; None where it is one query."""
+    from assay.sql.vql import read_vql  # loads sqlglot: not for whoever only checks
+
+    reading = read_vql(query)
+    return outcomes.unless_query(query, reading.does, reading.detail)

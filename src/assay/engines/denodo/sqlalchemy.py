@@ -1,0 +1,114 @@
+"""Denodo over its SQLAlchemy dialect: Arrow Flight SQL (port 9994) or the PostgreSQL wire (port 9996).
+
+Both give typed columns, column names for empty results, and no row limit of the server's own.
+Neither can be told to only read, so what is not one query is refused before it is sent, as over
+HTTP (`assay.engines.denodo.engine`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from assay.engines.denodo.engine import refusal
+from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
+from assay.errors import MissingDependency
+from assay.model import DatabaseUrl, Execution, FailureKind
+
+_ENCRYPTION = "use_encryption"
+_AFTER_WATCHDOG_S = 0.1
+
+
+class DenodoSqlAlchemyEngine(SqlAlchemyBase):
+    """What both ways have in common."""
+
+    dialect: ClassVar[str] = "denodo"
+    streams: ClassVar[bool] = False
+    packages: ClassVar[tuple[str, ...]] = ()
+    """What must be installed, each as ``module=distribution``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def version(cls) -> str:
+        """The dialect's version; Denodo's own is not asked for."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"denodo-sqlalchemy {version('denodo-sqlalchemy')}"
+        except PackageNotFoundError:
+            raise MissingDependency("denodo-sqlalchemy", "denodo") from None
+
+    @classmethod
+    def _require(cls, url: DatabaseUrl) -> None:  # noqa: ARG003
+        require(cls.packages, "denodo")
+
+    @classmethod
+    def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:
+        arguments = cls._connect_args(timeout_s, dict(parsed.query))
+        return parsed.difference_update_query([_ENCRYPTION]), {"connect_args": arguments}
+
+    @classmethod
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
+        """What the driver's connect is given beside the URL. ``query`` holds the URL's options."""
+        raise NotImplementedError
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        # What is refused needs no connection.
+        return self._unsendable(query) or refusal(query) or self._run(query)
+
+    def _refusal(self, query: str) -> Execution | None:  # noqa: ARG002
+        return None
+
+    def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
+        # ADBC says what failed by a status: these are not the query's.
+        status = getattr(getattr(error, "status_code", None), "name", "")
+        return ("unreadable_database", str(error)) if status in ("IO", "UNAUTHENTICATED") else None
+
+
+class DenodoFlightSqlEngine(DenodoSqlAlchemyEngine):
+    """Denodo 9.1 and newer over Arrow Flight SQL: ``denodo+flightsql://user:password@host:9994/database``.
+
+    The connection is encrypted, as Denodo's is by default; ``?use_encryption=false`` makes it plain.
+    """
+
+    name: ClassVar[str] = "denodo+flightsql"
+    packages: ClassVar[tuple[str, ...]] = (
+        "sqlalchemy=sqlalchemy",
+        "denodo.sqlalchemy=denodo-sqlalchemy",
+        "adbc_driver_flightsql=adbc-driver-flightsql",
+        "pyarrow=pyarrow",
+    )
+
+    __slots__ = ()
+
+    @classmethod
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
+        # The driver's own timeouts stand in where it cannot be cancelled. They come just after the
+        # watchdog has said that it is one.
+        seconds = str(timeout_s + _AFTER_WATCHDOG_S)
+        arguments: dict[str, object] = {
+            f"adbc.flight.sql.rpc.timeout_seconds.{what}": seconds for what in ("connect", "query", "fetch")
+        }
+        if _ENCRYPTION in query:
+            arguments[_ENCRYPTION] = str(query[_ENCRYPTION]).lower()
+        return arguments
+
+
+class DenodoPsycopg2Engine(DenodoSqlAlchemyEngine):
+    """Denodo over the PostgreSQL wire: ``denodo+psycopg2://user:password@host:9996/database``."""
+
+    name: ClassVar[str] = "denodo+psycopg2"
+    packages: ClassVar[tuple[str, ...]] = (
+        "sqlalchemy=sqlalchemy",
+        "denodo.sqlalchemy=denodo-sqlalchemy",
+        "psycopg2=psycopg2-binary",
+    )
+
+    __slots__ = ()
+
+    @classmethod
+    def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:  # noqa: ARG003
+        return {"connect_timeout": max(2, math.ceil(min(timeout_s, CHECK_TIMEOUT_S)))}

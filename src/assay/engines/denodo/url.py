@@ -1,0 +1,102 @@
+"""What a ``denodo+http`` URL says: where queries are executed, and as whom."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from difflib import get_close_matches
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
+from assay.errors import DatabaseError, InputError
+from assay.model import DatabaseUrl, Secret
+
+FORM = "denodo+http://[user:password@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path]"
+_OPTIONS = ("serverId", "verify", "execution")
+_PORT = {"http": 9090, "https": 443}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where VQL is executed over HTTP, and as whom. Its repr shows no secret."""
+
+    execution_url: str
+    """Without credentials and without the server id."""
+    server_id: int = 1
+    verify: bool = True
+    """Whether the server's certificate must be valid."""
+    user: str | None = None
+    password: Secret | None = None
+    token: Secret | None = None
+    """Where given, requests bear it; user and password are then None."""
+
+    def scrubbed(self, text: str) -> str:
+        """The text without the password or token, should the server repeat it: plain, URL-encoded or as a header."""
+        for secret in (self.password, self.token):
+            if secret is not None and (plain := secret.reveal()):
+                pair = b64encode(f"{self.user or ''}:{plain}".encode()).decode()
+                for form in (pair, plain, quote(plain, safe="")):
+                    text = text.replace(form, "***")
+        return text
+
+
+def read_endpoint(url: DatabaseUrl) -> Endpoint:
+    """Read the URL. Raises DatabaseError, without any credentials, for what is no such URL.
+
+    User and password are percent-decoded. A password without a user, ``//:TOKEN@host``, is a
+    bearer token. ``execution`` is the path on the same host, or a whole address, where it is not
+    the usual one below the URL's own path. Without a port it is Denodo's 9090, with https 443.
+    """
+    text = url.reveal()
+    authority = text.partition("://")[2].split("/", 1)[0]
+    if text.split("?", 1)[0].count("@") > 1 or authority.count("@") != text.split("?", 1)[0].count("@"):
+        # The URL stays unsaid: what of it is the password cannot be told.
+        raise DatabaseError(
+            f"a {url.scheme} URL holds '@' or '/' in its user or password: write %40 for @ and %2F for /; "
+            f"its form is {FORM}"
+        )
+    try:
+        split = urlsplit(text.removeprefix("denodo+").removeprefix("DENODO+"))
+        host, port = split.hostname, split.port
+    except ValueError as error:
+        reason = str(error) if "@" not in authority else "its host or port cannot be read"
+        raise DatabaseError(f"a {url.scheme} URL cannot be read: {reason}; its form is {FORM}") from None
+    if not host:
+        raise DatabaseError(f"{url} names no host: its form is {FORM}")
+    options = _options(url, split.query)
+    shown_host = f"[{host}]" if ":" in host else host
+    origin = f"{split.scheme}://{shown_host}:{port or _PORT.get(split.scheme, 9090)}"
+    execution = options.get("execution", split.path.rstrip("/") + EXECUTE_PATH)
+    if "@" in execution:
+        raise DatabaseError(f"a {url.scheme} URL holds '@' in execution=: user and password stand before the host")
+    if not execution.startswith(("http://", "https://")):
+        execution = f"{origin}/{execution.lstrip('/')}"
+    user, password = split.username, split.password
+    try:
+        server_id = parse_server_id(options.get("serverId", "1"), f"{url}: serverId")
+        verify = parse_switch(options.get("verify", "1"), f"{url}: verify")
+    except InputError as error:
+        raise DatabaseError(str(error)) from None
+    secret = Secret(unquote(password)) if password is not None else None
+    bearer = not user and secret is not None
+    return Endpoint(
+        execution_url=execution,
+        server_id=server_id,
+        verify=verify,
+        user=unquote(user) if user else None,
+        password=None if bearer else secret,
+        token=secret if bearer else None,
+    )
+
+
+def _options(url: DatabaseUrl, query: str) -> dict[str, str]:
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    for name in options:
+        if name not in _OPTIONS:
+            close = get_close_matches(name, _OPTIONS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            # Without the URL: an unknown option may be a secret that belongs elsewhere.
+            raise DatabaseError(
+                f"a {url.scheme} URL knows no option {name!r}{hint}: there is {', '.join(_OPTIONS)}; its form is {FORM}"
+            )
+    return options

@@ -1,0 +1,3 @@
+"""DuckDB, with its doors to files, network and settings locked."""
+
+from assay.engines.duckdb.engine import DuckdbEngine as DuckdbEngine

@@ -1,0 +1,274 @@
+"""DuckDB, with its doors to files, network and settings locked. The only module of this room that imports it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from itertools import chain
+
+import duckdb
+
+from assay.engines import outcomes
+from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
+from assay.engines.files import check_file, files_beside, fingerprint_file
+from assay.engines.outcomes import Cap
+from assay.engines.watchdog import Watchdog
+from assay.errors import DatabaseError
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
+
+_MAGIC = b"DUCK"
+_MAGIC_OFFSET = 8
+_MEMORY = ":memory:"
+_FIRST_ROWS = 64
+_CHUNK_ROWS = 8192
+_CHUNK_BYTES = 8 * 1024 * 1024
+_BESIDE = (".wal", ".tmp")
+
+_READS = frozenset({"SELECT", "EXPLAIN", "MULTI"})
+"""MULTI is what PIVOT becomes: the list of its columns is made first, in a temporary type."""
+
+_WRITES = frozenset(
+    {
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "MERGE_INTO",
+        "CREATE",
+        "CREATE_FUNC",
+        "ALTER",
+        "DROP",
+        "COPY",
+        "COPY_DATABASE",
+        "EXPORT",
+        "ANALYZE",
+        "VACUUM",
+    }
+)
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # no variable of this program is a table
+    "temp_directory": "",  # a query that does not fit into memory fails: no file appears
+    "max_temp_directory_size": "0KB",
+    "threads": 1,
+    "lock_configuration": True,
+}
+
+
+_functions: frozenset[str] | None = None
+"""What of this library's functions no query may call, once it was asked for."""
+
+
+class DuckdbEngine:
+    """One DuckDB database file, or an empty one in memory, read-only.
+
+    Values come as DuckDB's Python client gives them: Decimal, date, datetime, timedelta, UUID,
+    lists and dicts for nested types among them.
+    """
+
+    name = "duckdb"
+    dialect = "duckdb"
+    has_boolean_type = True
+
+    __slots__ = ("_connection", "_in_memory", "_limits", "_url", "_watchdog")
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, url: DatabaseUrl, limits: Limits) -> None:
+        self._connection = connection
+        self._url = url
+        self._limits = limits
+        self._in_memory = url.path == _MEMORY
+        self._watchdog = Watchdog(connection.interrupt)
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> DuckdbEngine:
+        """Open the database read-only. Raises DatabaseError where it cannot be read."""
+        cls.check(url)
+        memory_mib = max(16, limits.max_memory_bytes // (1024 * 1024))
+        settings = {**_SETTINGS, "memory_limit": f"{memory_mib}MiB"}
+        try:
+            connection = duckdb.connect(url.path, read_only=url.path != _MEMORY, config=settings)
+        except duckdb.Error as error:
+            raise DatabaseError(
+                f"the DuckDB database {url.path!r} cannot be opened: {outcomes.first_line(error)}"
+            ) from None
+        return cls(connection, url, limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError unless a DuckDB database file is there and can be read."""
+        if url.path != _MEMORY:
+            check_file(url.path, kind="DuckDB database", magic=_MAGIC, offset=_MAGIC_OFFSET)
+
+    @classmethod
+    def version(cls) -> str:
+        """DuckDB's version."""
+        return str(duckdb.__version__)
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
+        if url.path == _MEMORY:
+            return "empty"
+        cls.check(url)
+        return fingerprint_file(url.path)
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        started = time.perf_counter()
+        try:
+            query.encode()
+            statements = duckdb.extract_statements(query)
+        except UnicodeEncodeError as error:
+            return outcomes.not_text(query, error)
+        except (duckdb.Error, RuntimeError, MemoryError) as error:
+            return self._failed(query, error, time.perf_counter() - started)
+        if refusal := _refusal(query, statements) or self._call_refusal(query):
+            return refusal
+        statement = statements[0]
+        # Nothing of this query may stay behind for the next one: neither PIVOT's temporary types,
+        # nor what a WITH clause might write into a database in memory.
+        isolated = self._in_memory or _kind(statement) == "MULTI"
+        self._watchdog.start(self._limits.timeout_s)
+        try:
+            if isolated:
+                self._connection.execute("BEGIN TRANSACTION READ ONLY" if self._in_memory else "BEGIN TRANSACTION")
+            return self._run(query, statement, started)
+        except (duckdb.Error, RuntimeError, ValueError, OverflowError, MemoryError) as error:
+            return self._failed(query, error, time.perf_counter() - started)
+        finally:
+            self._watchdog.stop()
+            if isolated:
+                self._connection.execute("ROLLBACK")
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """The other files in the same folder with the same suffix, sorted by name."""
+        if self._in_memory:
+            return ()
+        suffix = os.path.splitext(self._url.path)[1]
+        return files_beside(
+            self._url, lambda name: bool(suffix) and name.endswith(suffix) and not name.endswith(_BESIDE)
+        )
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the file, without DuckDB's own. Raises DatabaseError where it cannot be read."""
+        from assay.engines.duckdb.schema import read_schema
+
+        return read_schema(self, with_values=with_values)
+
+    def close(self) -> None:
+        """Release the database. Closing twice is harmless."""
+        self._watchdog.close()
+        self._connection.close()
+
+    def _call_refusal(self, query: str) -> Execution | None:
+        """Why a function that it calls is not to be called: it makes a table or has effects, and is not known."""
+        global _functions  # noqa: PLW0603 - the library's own, of which a process has one
+        if _functions is None and calls_only_usual(query):
+            return None
+        if _functions is None:
+            _functions = effectful_functions(self._connection)
+        name = called(query, _functions)
+        if name is None:
+            return None
+        return outcomes.failed(query, "refused", "refused", f"refused: it calls {name}(), which no query needs")
+
+    def _run(self, query: str, statement: duckdb.Statement, started: float) -> Execution:
+        cursor = self._connection.execute(statement)
+        description = cursor.description or []
+        limits = self._limits
+        nested = [
+            index
+            for index, column in enumerate(description)
+            if getattr(column[1], "id", None) in ("list", "array", "struct", "map", "union", "variant")
+        ]
+        rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+        size = _size(rows, nested)
+        cap: Cap | None = None if size <= limits.max_result_bytes else "bytes"
+        if cap is None and (len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows):
+            cap = self._fetch_rest(cursor, rows, size, nested)
+        return outcomes.fetched(
+            query,
+            tuple([column[0] for column in description]),
+            rows,
+            wall_time_s=time.perf_counter() - started,
+            cap=cap,
+            limits=limits,
+        )
+
+    def _fetch_rest(
+        self, cursor: duckdb.DuckDBPyConnection, rows: list[Row], size: int, nested: list[int]
+    ) -> Cap | None:
+        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
+        limits = self._limits
+        while size <= limits.max_result_bytes:
+            if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+                raise RuntimeError("interrupted")
+            room = limits.max_rows - len(rows)
+            if room < 0:
+                del rows[limits.max_rows :]
+                return "rows"
+            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
+            chunk = cursor.fetchmany(wanted)
+            rows += chunk
+            size += _size(chunk, nested)
+            if len(chunk) < wanted:
+                return None if size <= limits.max_result_bytes else "bytes"
+        return "bytes"
+
+    def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
+        message = outcomes.first_line(error)
+        if self._watchdog.fired and isinstance(error, duckdb.InterruptException | RuntimeError):
+            return outcomes.timed_out(query, self._limits, wall_time_s)
+        if isinstance(error, MemoryError | duckdb.OutOfMemoryException) or "bad_alloc" in message:
+            return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if isinstance(error, duckdb.PermissionException) or "configuration has been locked" in message:
+            return outcomes.failed(query, "refused", "refused", f"refused: it reaches out of the database ({message})")
+        if isinstance(error, duckdb.InvalidInputException) and "read-only mode" in message:
+            return outcomes.failed(query, "refused", "writes", "refused: it writes")
+        if isinstance(error, duckdb.TransactionException) and "read-only" in message:
+            return outcomes.failed(query, "refused", "writes", "refused: it writes")
+        if isinstance(error, duckdb.IOException):  # of its file, or of a function that the query calls
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
+        fatal = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+        kind: FailureKind = "crashed" if fatal else "error"
+        return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    """Its type's name; empty for a type that DuckDB's parser knows and its Python client does not."""
+    try:
+        return statement.type.name
+    except ValueError:  # UPDATE EXTENSIONS, in DuckDB 1.3
+        return ""
+
+
+def _refusal(query: str, statements: list[duckdb.Statement]) -> Execution | None:
+    """Why these statements are not run; None where they are one that reads."""
+    if not statements:
+        return outcomes.no_query(query)
+    if len(statements) > 1:
+        return outcomes.several_statements(query)
+    kind = _kind(statements[0])
+    if kind in _READS:
+        return None
+    words = kind.replace("_", " ") or "of a kind that the client does not know"
+    if kind in _WRITES:
+        return outcomes.failed(query, "refused", "writes", f"refused: it writes ({words})")
+    return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({words})")
+
+
+def _size(rows: list[Row], nested: list[int]) -> int:
+    """About how many bytes these rows take; lists, structs and maps by their pickle."""
+    if not rows:
+        return 0
+    size = sum(map(sys.getsizeof, chain.from_iterable(rows))) + len(rows) * len(rows[0]) * 8
+    for index in nested:
+        size += 8 * len(pickle.dumps([row[index] for row in rows]))
+    return size

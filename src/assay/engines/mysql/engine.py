@@ -1,0 +1,285 @@
+"""MySQL and MariaDB: read-only transactions on a session that is set anew before each query.
+
+Four things hold a query: its text is read before it is sent (`assay.sql.mysql`), the server is told
+that the transaction only reads and how long it may take, a second connection kills what takes
+longer or gives more rows than wanted, and nothing of the session is left for the next query. The
+session's `sql_mode` is set anew each time, so that the server cuts the text as the reader did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from typing import Any, ClassVar
+
+from assay.engines import outcomes
+from assay.engines.mysql.rights import beyond_reading, loaded_functions
+from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+
+_AFTER_WATCHDOG_S = 0.2
+_KILL_TIMEOUT_S = 0.4
+_FINGERPRINT_TIMEOUT_S = 120.0
+_RESET_COMMAND = 0x1F
+"""COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
+
+_TIMEOUTS = frozenset({1205, 1969, 3024, 1907})
+_AWAY = frozenset({1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 2002, 2003, 2006, 2013, 2055, 4031})
+_MEMORY = frozenset({1037, 1038, 1041, 1135, 3015, 4082})
+_DENIED = frozenset({1044, 1227, 1290, 1370, 1419})
+_READ_ONLY = 1792
+
+
+class MysqlEngine(SqlAlchemyBase):
+    """A MySQL database: ``mysql://user:password@host:3306/database``, over PyMySQL unless the URL names a driver.
+
+    Values come as the driver has them: int, Decimal, float, str, bytes, date, datetime, and
+    timedelta for TIME. BIT comes as int; BOOLEAN is TINYINT(1), thus 0 and 1; JSON is text; a date
+    that is none, such as 0000-00-00, is text.
+    """
+
+    name: ClassVar[str] = "mysql"
+    dialect: ClassVar[str] = "mysql"
+    has_boolean_type: ClassVar[bool] = False
+    form: ClassVar[str] = "mysql://user:password@host:3306/database"
+
+    __slots__ = ("_driver", "_killer", "_loaded", "_mode", "_thread_id")
+
+    def __init__(self, engine: Any, limits: Limits) -> None:
+        super().__init__(engine, limits)
+        self._driver: Any = None
+        self._thread_id = 0
+        self._mode = ""
+        self._loaded: frozenset[str] = frozenset()
+        self._killer: Any = None
+
+    @classmethod
+    def version(cls) -> str:
+        """SQLAlchemy's version and PyMySQL's, where that is installed."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        text = super().version()
+        with contextlib.suppress(PackageNotFoundError):
+            text += f", PyMySQL {version('pymysql')}"
+        return text
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the tables' content, see `assay.engines.mysql.content`.
+
+        Raises DatabaseError where the database cannot be read.
+        """
+        from assay.engines.mysql.content import fingerprint_content
+
+        engine = cls.open(url, Limits(timeout_s=_FINGERPRINT_TIMEOUT_S))
+        try:
+            engine._connect()
+            return fingerprint_content(engine._connection)
+        except Exception as error:  # noqa: BLE001 - a driver raises what it likes; the URL is shown without its password
+            message = engine._scrubbed(outcomes.first_line(getattr(error, "orig", None) or error))
+            raise DatabaseError(f"{url} cannot be read: {message}") from None
+        finally:
+            engine.close()
+
+    @classmethod
+    def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """What the account in the URL may do beyond reading, as a sentence. Raises DatabaseError as `check` does."""
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
+        try:
+            engine._connect()
+            can = beyond_reading(str(row[0]) for row in engine._connection.exec_driver_sql("SHOW GRANTS"))
+        except Exception as error:  # noqa: BLE001 - a driver raises what it likes; the URL is shown without its password
+            message = engine._scrubbed(outcomes.first_line(getattr(error, "orig", None) or error))
+            raise DatabaseError(f"{url} cannot be read: {message}") from None
+        finally:
+            engine.close()
+        return (
+            (f"{url}: the account may {can}: give Assay one that may only read, see docs/databases.md",) if can else ()
+        )
+
+    @classmethod
+    def _require(cls, url: DatabaseUrl) -> None:
+        require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
+        if url.scheme.partition("+")[2] in ("", "pymysql"):
+            require(("pymysql=pymysql",), "sqlalchemy")
+
+    @classmethod
+    def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:
+        if "+" not in parsed.drivername:
+            parsed = parsed.set(drivername=f"{parsed.drivername}+pymysql")
+        return parsed, {
+            "connect_args": cls._connect_args(parsed.get_driver_name(), timeout_s),
+            "isolation_level": "AUTOCOMMIT",  # the transactions are said in SQL: START TRANSACTION READ ONLY
+        }
+
+    @classmethod
+    def _connect_args(cls, driver: str, timeout_s: float) -> dict[str, Any]:
+        seconds = max(1, math.ceil(min(timeout_s, CHECK_TIMEOUT_S)))
+        if driver == "pymysql":
+            from pymysql.constants import FIELD_TYPE
+            from pymysql.converters import conversions
+
+            # A server that falls silent must not hold the worker: the read ends just after the watchdog has fired.
+            return {
+                "charset": "utf8mb4",
+                "local_infile": False,
+                "connect_timeout": seconds,
+                "read_timeout": timeout_s + _AFTER_WATCHDOG_S,
+                "conv": {**conversions, FIELD_TYPE.BIT: _bit},
+            }
+        if driver == "mysqldb":
+            return {"charset": "utf8mb4", "local_infile": 0, "connect_timeout": seconds}
+        return {}
+
+    def close(self) -> None:
+        """Close the connections. Closing twice is harmless."""
+        super().close()
+        self._close_killer()
+
+    def _refusal(self, query: str) -> Execution | None:
+        from assay.sql.mysql import read_mysql
+
+        reading = read_mysql(
+            query,
+            backslash_escapes="NO_BACKSLASH_ESCAPES" not in self._mode,
+            ansi_quotes="ANSI_QUOTES" in self._mode,
+            loaded=self._loaded,
+        )
+        return outcomes.unless_query(query, reading.does, reading.detail)
+
+    def _begin(self) -> None:
+        if not self._thread_id:
+            thread_id, mode = self._connection.exec_driver_sql("SELECT CONNECTION_ID(), @@sql_mode").fetchone()
+            self._mode = re.sub(r"[^A-Z0-9_,]", "", str(mode))
+            self._loaded = loaded_functions(self._connection)
+            self._driver = self._connection.connection.driver_connection
+            self._thread_id = int(thread_id)
+        self._connection.exec_driver_sql(self._session())
+        self._connection.exec_driver_sql("START TRANSACTION READ ONLY")
+
+    def _session(self) -> str:
+        """One statement that sets all that the session needs: a reset took it back to the server's defaults."""
+        seconds, dialect = self._limits.timeout_s, self._connection.dialect
+        # The mode is the server's own, as it was when the connection was made: by it a text is read before it is sent.
+        settings = [
+            "NAMES utf8mb4",
+            f"SESSION sql_mode = '{self._mode}'",
+            f"SESSION lock_wait_timeout = {max(1, math.ceil(seconds))}",
+        ]
+        # Whatever ends the query's own transaction, the next one only reads, too.
+        if dialect.is_mariadb or dialect.server_version_info < (8, 0, 3):
+            settings.append("SESSION tx_read_only = ON")
+        else:
+            settings.append("SESSION transaction_read_only = ON")
+        if dialect.is_mariadb:
+            settings.append(f"SESSION max_statement_time = {seconds:.6f}")
+            if dialect.server_version_info >= (10, 1, 1):
+                settings.append(f"SESSION max_session_mem_used = {max(8 * 1024 * 1024, self._limits.max_memory_bytes)}")
+        elif dialect.server_version_info >= (5, 7, 8):
+            settings.append(f"SESSION max_execution_time = {max(1, round(seconds * 1000))}")
+        return f"SET {', '.join(settings)}"
+
+    def _finish(self) -> None:
+        """Undo the transaction and whatever the query did to its session; a driver that cannot reset reconnects."""
+        driver = self._driver
+        if reset := getattr(driver, "cmd_reset_connection", None):  # mysql-connector
+            reset()
+        elif hasattr(driver, "_execute_command") and hasattr(driver, "_read_ok_packet"):
+            # PyMySQL has no method for it; where these two go away, it is a new connection each time.
+            driver._execute_command(_RESET_COMMAND, b"")
+            driver._read_ok_packet()
+        else:
+            self._connection.exec_driver_sql("ROLLBACK")
+            self._drop()
+
+    def _recover(self) -> None:
+        if self._connection is None or self._connection.invalidated or self._watchdog.fired:
+            self._drop()
+            return
+        self._finish_or_drop()
+
+    def _cut(self, cursor: Any) -> None:
+        # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes
+        # of it may be on their way. So the query is killed, PyMySQL told that nothing follows, and hung up on.
+        self._kill("QUERY")
+        self._forget_result()
+        try:
+            cursor.cursor.close()
+        except Exception:  # noqa: BLE001 - the kill arrives as an error, of the driver's own kind
+            pass
+        finally:
+            cursor.close()
+            self._connection.invalidate()
+            self._drop()
+
+    def _forget_result(self) -> None:
+        """Tell PyMySQL that nothing follows: else it goes on reading whenever the result is thrown away."""
+        result: Any = getattr(self._driver, "_result", None)
+        if hasattr(result, "unbuffered_active"):
+            result.unbuffered_active = False
+            result.connection = None
+
+    def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
+        message = str(error.args[1]) if len(error.args) > 1 else outcomes.first_line(error)
+        message = message.split("\n", 1)[0]
+        code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+        if code in _TIMEOUTS:
+            return "timeout", message
+        if code == _READ_ONLY:
+            return "writes", f"refused: it writes ({message})"
+        if code in _MEMORY or "max-session-mem-used" in message:
+            return "out_of_memory", message
+        if code in _DENIED:
+            return "refused", f"refused: the server does not allow it ({message})"
+        if code in _AWAY:
+            return "unreadable_database", message
+        return "error", message
+
+    def _cancel(self) -> None:
+        """First the query is killed, then, where that is not enough, the connection. From the watchdog's thread."""
+        if self._connection is not None and self._thread_id:
+            self._kill("QUERY" if self._killer is None else "CONNECTION")
+
+    def _kill(self, what: str) -> None:
+        dialect, url = self._engine.dialect, self._engine.url
+        try:
+            if self._killer is None:
+                positional, named = dialect.create_connect_args(url)
+                named |= self._connect_args(url.get_driver_name(), _KILL_TIMEOUT_S)
+                if "read_timeout" in named:
+                    named["read_timeout"] = _KILL_TIMEOUT_S
+                self._killer = dialect.connect(*positional, **named)
+            cursor = self._killer.cursor()
+            cursor.execute(f"KILL {what} {self._thread_id}")
+            cursor.close()
+        except Exception:  # noqa: BLE001 - what cannot be killed ends with its worker process
+            self._close_killer()
+
+    def _close_killer(self) -> None:
+        killer, self._killer = self._killer, None
+        if killer is not None:
+            with contextlib.suppress(Exception):  # a broken connection may not close
+                killer.close()
+
+    def _drop(self) -> None:
+        self._forget_result()
+        self._driver = None
+        super()._drop()
+        self._thread_id = 0
+        self._close_killer()
+
+
+class MariadbEngine(MysqlEngine):
+    """A MariaDB database: ``mariadb://user:password@host:3306/database``. `MysqlEngine` takes one, too."""
+
+    name: ClassVar[str] = "mariadb"
+    form: ClassVar[str] = "mariadb://user:password@host:3306/database"
+
+    __slots__ = ()
+
+
+def _bit(value: object) -> object:
+    """BIT as a number: it is compared with numbers in SQL."""
+    return int.from_bytes(value, "big") if isinstance(value, bytes) else value

@@ -1,0 +1,347 @@
+"""Executes queries on databases named by URL, in a worker: connections are kept, repeats are not run."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, cast
+
+from assay.engines import outcomes
+from assay.engines.pool import heartbeat, memory
+from assay.engines.pool.cache import ByteCache, size_of
+from assay.engines.pool.heartbeat import Loss
+from assay.errors import DatabaseError, PluginError, UsageError
+from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+from assay.ports import Engine, EngineClass
+
+ANY_SCHEME = "*"
+"""Among the engines: a function that names the class for a scheme that stands not among them, or None."""
+_CONNECTIONS = 8
+_OPENING_S = 10.0
+_CACHE_BYTES = 256 * 1024 * 1024
+_MOST_REMEMBERED = 100_000
+_DOUBTFUL = frozenset({"unreadable_database", "timeout"})
+"""Kinds of failure at which the server may be at fault, and not the query."""
+_PLAIN_QUERY = "SELECT 1"
+"""Whoever answers it, be it with an error (Oracle wants FROM dual), is there."""
+_PLAIN_S = 5.0
+"""What a plain query may take; where a server answers it, no longer than any other query."""
+_CONNECT_S = 2.5
+"""What a driver may take beyond a time limit to see that nobody takes its connection."""
+_PATIENCE_S = 10.0
+_PAUSE_S = 0.1
+_REST = 4.0
+"""For how many times as long as the last look took, a server that was waited for in vain is left alone."""
+
+
+class Executor:
+    """Runs queries under limits, each (database, query) only once.
+
+    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and
+    `ANY_SCHEME` to the ``module:function`` that is asked for any other. Results are
+    kept in ``cache``, which others may use, too; what is dropped from there would run
+    again: ``reruns`` counts those. What cost an earlier worker its life is not run
+    again by an executor of the same ``attempt``. Used by one thread.
+
+    A query that ran out of time, or lost its connection, is not to blame before a plain query on a fresh connection
+    has shown that the server is there. A server that is away is waited for once, for a little.
+    """
+
+    def __init__(
+        self,
+        *,
+        engines: Mapping[str, str],
+        limits: Limits,
+        cache: ByteCache | None = None,
+        attempt: int = 0,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        self.runs = 0
+        """Queries that an engine executed."""
+        self.reruns = 0
+        """Those of them that it had executed before, and whose results were not kept."""
+        self._references = dict(engines)
+        self._limits = limits
+        self.cache = cache if cache is not None else ByteCache(_CACHE_BYTES)
+        self._ran: OrderedDict[bytes, None] = OrderedDict()
+        """The labels of the queries that ran last."""
+        self._large: deque[int] = deque(maxlen=2)
+        """Sizes of the last results that were too large to be kept: whoever asked for them may still hold them."""
+        self._classes: dict[str, EngineClass] = {}
+        self._open: OrderedDict[str, Engine] = OrderedDict()
+        self._unreadable: dict[str, str] = {}
+        self._attempt = attempt
+        self._patience_s = patience_s
+        self._away: dict[str, _Away] = {}
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query. Never raises for what the query or the database does.
+
+        A database that cannot be opened gives the status ``error`` and the kind
+        ``unreadable_database``. Raises UsageError for a scheme without an engine.
+        """
+        key = ("execution", url.text, query)
+        if (found := self.cache.get(key)) is not None:
+            return cast("Execution", found)
+        label = label_of(url, query, self._attempt)
+        execution = self._execute(url, query, label)
+        self._keep(key, execution)
+        return execution
+
+    def execute_anew(self, url: DatabaseUrl, query: str) -> Execution:
+        """As `execute`, but always run by the engine and not kept: for measuring its time."""
+        return self._execute(url, query, label_of(url, query, self._attempt))
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """The other databases of the same schema beside this one, sorted.
+
+        Raises DatabaseError where this one cannot be read.
+        """
+        return self._engine(url).siblings()
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """False where True is 1 and False is 0 in results from there."""
+        return self._class(url).has_boolean_type
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        return self._class(url).dialect
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        self._close_engines()
+        self.cache.clear()
+
+    def _close_engines(self) -> None:
+        for engine in self._open.values():
+            engine.close()
+        self._open.clear()
+
+    def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
+        away = self._away.get(url.text)
+        if away is not None and time.monotonic() < away.until:  # asked a moment ago, and that took its time
+            return outcomes.server_lost(query, away.why)
+        loss = heartbeat.lost(label)
+        execution = self._run(url, query, label) if loss is None else explain_loss(query, loss, self._limits)
+        if url.text in self._unreadable:
+            return execution
+        if _is_doubtful(execution) or (_kind(execution) == "error" and self._stands_between(url)):
+            return self._find_out(url, query, label, execution, hung=loss is not None)
+        return execution
+
+    def _stands_between(self, url: DatabaseUrl) -> bool:
+        """Whether the errors of that engine may be those of a server behind the one that it speaks to."""
+        return getattr(self._class(url), "stands_between", False)
+
+    def _find_out(
+        self, url: DatabaseUrl, query: str, label: bytes, execution: Execution, *, hung: bool = False
+    ) -> Execution:
+        """Whether it was the query that failed, or the server. What the server's trouble ended is run once more."""
+        looked = time.monotonic()
+        why = self._trouble(url, execution)
+        # A plain query that takes long has waited for a server that stood still, as the query may have.
+        slow = time.monotonic() - looked > self._limits.timeout_s / 2
+        if hung:  # it cost a worker, whose successor may have come when the server moved again
+            label = label_of(url, f"again\0{query}", self._attempt)
+            slow = _is_remote(url) and heartbeat.lost(label) is None
+            if why is not None and heartbeat.lost(label) is not None:
+                return outcomes.server_lost(query, f"{_said(execution)}; {why}")
+        if why is None and (_kind(execution) == "error" or (_kind(execution) == "timeout" and not slow)):
+            return execution
+        if why is not None and not self._comes_back(url, execution, why):
+            return outcomes.server_lost(query, f"{_said(execution)}; {why}")
+        self._close(url)
+        again = self._run(url, query, label)
+        if not (_is_doubtful(again) or (_kind(again) == "error" and self._stands_between(url))):
+            return again
+        why = self._trouble(url, again)
+        if why is not None:
+            return outcomes.server_lost(query, f"{_said(again)}; {why}")
+        # The engine's blame says that the query ran: it was lost with its connection, or in the engine's own work.
+        ran = again.failure is not None and again.failure.blame == "engine"
+        if _kind(again) != "unreadable_database" or not ran:
+            return again
+        return outcomes.broke(query, _said(again), again.wall_time_s)
+
+    def _trouble(self, url: DatabaseUrl, failed: Execution) -> str | None:
+        """Why a plain query on a fresh connection fails; None where somebody answers it, be it with an error."""
+        label = label_of(url, f"\0{_PLAIN_QUERY}", self._attempt)
+        if heartbeat.lost(label) is not None:
+            return f"{_PLAIN_QUERY} does not end either"
+        # A file on this machine has no server that could stand still: a slow answer is a busy machine, and only that.
+        seconds = min(self._limits.timeout_s, _PLAIN_S) if _is_remote(url) else _PLAIN_S
+        limits = replace(self._limits, timeout_s=seconds)
+        heartbeat.begin(label, seconds + (_CONNECT_S if _is_remote(url) else _OPENING_S))
+        try:
+            engine = self._class(url).open(url, limits)
+            try:
+                execution = engine.execute(_PLAIN_QUERY)
+            finally:
+                engine.close()
+        except DatabaseError as error:
+            return f"{_PLAIN_QUERY} fails, too: {error}"
+        except MemoryError:
+            return None
+        finally:
+            heartbeat.end()
+        same = _kind(execution) == _kind(failed) == "error" and _said(execution) == _said(failed)
+        if not _is_doubtful(execution) and not same:
+            self._away.pop(url.text, None)
+            return None
+        return f"{_PLAIN_QUERY} on a new connection fails, too: {_said(execution)}"
+
+    def _comes_back(self, url: DatabaseUrl, failed: Execution, why: str) -> bool:
+        """Wait for a server that is away; one that was waited for in vain is asked only now and then."""
+        away = self._away.get(url.text)
+        end = time.monotonic() + (self._patience_s if away is None else 0.0)
+        looked_s = 0.0
+        while (started := time.monotonic()) < end:
+            time.sleep(_PAUSE_S)
+            found = self._trouble(url, failed)
+            if found is None:
+                return True
+            why, looked_s = found, time.monotonic() - started - _PAUSE_S
+        self._away[url.text] = _Away(until=time.monotonic() + _REST * looked_s, why=why)
+        return False
+
+    def _run(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
+        # Opening may hang or crash as well, so it stands under the same label. Importing a driver takes seconds on a
+        # busy machine, and is not the query's doing.
+        process = memory.current()
+        is_open = url.text in self._open
+        heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
+        try:
+            if process is not None:
+                process.begin(self._make_room(process) + self._limits.max_memory_bytes + self._limits.max_result_bytes)
+            engine = self._engine(url)
+            if not is_open:
+                heartbeat.begin(label, self._limits.timeout_s)
+            self.runs += 1
+            self.reruns += label in self._ran
+            self._ran[label] = None
+            if len(self._ran) > _MOST_REMEMBERED:
+                self._ran.popitem(last=False)
+            execution = engine.execute(query)
+            if _kind(execution) == "crashed":  # what broke once serves nobody else
+                self._close(url)
+            return execution
+        except DatabaseError as error:
+            return outcomes.failed(query, "error", "unreadable_database", str(error))
+        except MemoryError:
+            return outcomes.out_of_memory(query, self._limits, None)
+        finally:
+            if process is not None:
+                process.end()
+            heartbeat.end()
+
+    def _close(self, url: DatabaseUrl) -> None:
+        engine = self._open.pop(url.text, None)
+        if engine is not None:
+            engine.close()
+
+    def _make_room(self, process: memory.ProcessMemory) -> int:
+        """About how many bytes of results are kept. Connections that keep more than a query may take are closed."""
+        held = self.cache.held_bytes + sum(self._large)
+        if process.grown() > held + self._limits.max_memory_bytes // 2:
+            self._close_engines()
+            process.settle(held)
+        return held
+
+    def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
+        if _kind(execution) == "unreadable_database":
+            return  # a server that was away may be back for the next case
+        if key in self.cache.put(key, execution):
+            self._large.append(size_of(execution))
+
+    def _engine(self, url: DatabaseUrl) -> Engine:
+        text = url.text
+        if engine := self._open.get(text):
+            self._open.move_to_end(text)
+            return engine
+        if known := self._unreadable.get(text):
+            raise DatabaseError(known)
+        engine_class = self._class(url)
+        try:
+            engine = engine_class.open(url, self._limits)
+        except DatabaseError as error:
+            self._unreadable[text] = str(error)
+            raise
+        self._open[text] = engine
+        if len(self._open) > _CONNECTIONS:
+            self._open.popitem(last=False)[1].close()
+        return engine
+
+    def _class(self, url: DatabaseUrl) -> EngineClass:
+        scheme = url.scheme
+        if known := self._classes.get(scheme):
+            return known
+        reference = self._references.get(scheme)
+        if reference is None and ANY_SCHEME in self._references:
+            reference = _load(self._references[ANY_SCHEME])(scheme)
+        if reference is None:
+            names = ", ".join(sorted(self._references.keys() - {ANY_SCHEME})) or "none"
+            raise UsageError(f"no engine is registered for {scheme!r} URLs such as {url}: there are {names}")
+        engine_class = self._classes[scheme] = load_engine(reference)
+        return engine_class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Away:
+    """A server that was waited for in vain."""
+
+    until: float
+    """The reading of the monotonic clock before which it is not asked again."""
+    why: str
+
+
+def _kind(execution: Execution) -> FailureKind | None:
+    return None if execution.failure is None else execution.failure.kind
+
+
+def _said(execution: Execution) -> str:
+    return "" if execution.failure is None else execution.failure.message
+
+
+def _is_doubtful(execution: Execution) -> bool:
+    return _kind(execution) in _DOUBTFUL
+
+
+def _is_remote(url: DatabaseUrl) -> bool:
+    """Whether a URL names a host, and not a file on this machine."""
+    return not url.text.partition("://")[2].startswith(("/", ":memory:"))
+
+
+def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
+    """The heartbeat label of a query on a database: 16 bytes."""
+    text = f"{url.text}\0{query}" + (f"\0{attempt}" if attempt else "")
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
+
+
+def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
+    """What to say of a query that cost an earlier worker its life."""
+    if loss.kind == "timeout":
+        message = (
+            f"no answer within the limit of {limits.timeout_s:g} s, "
+            "and it could not be interrupted: its process was ended"
+        )
+        return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=limits.timeout_s)
+    message = f"the query brought its process down, which {loss.message}"
+    return outcomes.failed(query, "error", loss.kind, message)
+
+
+def load_engine(reference: str) -> EngineClass:
+    """The class that ``module:Class`` names. Raises PluginError where it cannot be loaded."""
+    engine_class: EngineClass = _load(reference)
+    return engine_class
+
+
+def _load(reference: str) -> Any:
+    module_name, _, name = reference.partition(":")
+    try:
+        return getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"the engine {reference!r} cannot be loaded: {error}") from error

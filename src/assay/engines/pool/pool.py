@@ -1,0 +1,311 @@
+"""A pool of worker processes that outlives whatever its tasks do.
+
+Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a
+notebook may start them. A task that crashes, hangs or eats its memory costs its worker. The pool
+starts another one, puts the unfinished tasks back, and tells every worker from then on what it was
+that failed (`assay.engines.pool.heartbeat`), so that it is not run again. Where somebody else killed the
+worker, what ran is tried once more first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Literal
+
+from assay.engines.pool import wire
+from assay.engines.pool.heartbeat import Loss
+from assay.engines.pool.process import Event, WorkerProcess
+from assay.errors import AssayError, UsageError
+
+_MOST_WORKERS = 8
+_WATCH_S = 0.05
+_WAIT_S = 0.5
+"""How long a wait for events may take before it looks up, so that Ctrl-C is noticed on every system."""
+_START_S = 120.0
+_MAX_STARTS_LOST = 3
+_MAX_LOSSES = 4
+
+LostKind = Literal["timeout", "crashed", "out_of_memory", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One unit of work. Its id is unique within a run of the pool; its payload must pickle."""
+
+    id: int
+    payload: object
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDone:
+    """A task's outcome, as the task function returned it."""
+
+    task_id: int
+    outcome: object
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLost:
+    """A task without an outcome.
+
+    Its function raised (``error``, ``out_of_memory``), or its worker was lost outside of anything
+    that had a label, or again and again.
+    """
+
+    task_id: int
+    kind: LostKind
+    message: str
+
+
+class WorkerPool:
+    """Runs batches of tasks in worker processes. A context manager; used by one thread.
+
+    ``setup`` names a function as ``module:function``. Each worker calls it once with ``argument``,
+    and what it returns is called with each task's payload. A worker that runs past its heartbeat's
+    deadline by more than ``grace_s`` seconds is ended. ``memory_limit_bytes`` caps what each worker
+    may allocate beyond what it holds after its setup (Linux only; None: no cap).
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int,
+        setup: str,
+        argument: object,
+        grace_s: float = 0.5,
+        memory_limit_bytes: int | None = None,
+    ) -> None:
+        if workers < 1:
+            raise UsageError(f"a pool needs at least one worker, and {workers} were asked for")
+        module_name, _, name = setup.partition(":")
+        if not module_name or not name:
+            raise UsageError(f"setup={setup!r} names no function: write 'module:function'")
+        self._size = workers
+        self._setup = setup
+        self._argument = pickle.dumps(argument)
+        self._grace_s = grace_s
+        self._memory_limit_bytes = memory_limit_bytes
+        self._workers: list[WorkerProcess[Task]] = []
+        self._events: SimpleQueue[Event[Task]] = SimpleQueue()
+        self._returned: deque[deque[Task]] = deque()
+        self._losses: dict[bytes, Loss] = {}
+        self._times_lost: dict[int, int] = {}
+        self._starts_lost = 0
+        self._restarts = 0
+        self._stop = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._closed = False
+        self._process_id = os.getpid()
+
+    @property
+    def restarts(self) -> int:
+        """How many workers were lost and replaced so far."""
+        return self._restarts
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._closed
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids of the workers that are alive now."""
+        return tuple(worker.pid for worker in self._workers)
+
+    def start(self) -> None:
+        """Start the workers and return at once: they import while the caller goes on."""
+        if self._closed:
+            raise UsageError("this pool is closed: make a new one")
+        if self._watch is not None:
+            return
+        atexit.register(self.close)
+        for _ in range(self._size):
+            self._workers.append(self._spawn())
+        self._watch = threading.Thread(target=self._watch_deadlines, name="assay-watch", daemon=True)
+        self._watch.start()
+
+    def run(self, batches: Iterable[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
+        """Run every task and give each one's outcome as soon as it arrives, in no particular order.
+
+        A batch goes whole to one worker; free workers take the next batch. Raises what ``setup``
+        raised in a worker, and AssayError where workers do not start. Leaving it early, by a break
+        or an exception, closes the pool.
+        """
+        self.start()
+        self._times_lost.clear()
+        completed = False
+        try:
+            yield from self._drive(iter(batches))
+            completed = True
+        finally:
+            if not completed:
+                self.close()
+
+    def wait_until_ready(self) -> None:
+        """Return when every worker has set up. For whoever must not pay for that later, such as a benchmark.
+
+        Raises as `run` does. Not to be called while `run` is going on.
+        """
+        self.start()
+        while not all(worker.ready for worker in self._workers):
+            try:
+                worker, frames = self._events.get(timeout=_WAIT_S)
+            except Empty:
+                continue
+            for frame in frames or ():
+                list(self._receive(worker, frame))
+            if not frames and worker in self._workers:
+                list(self._replace(worker))
+
+    def close(self) -> None:
+        """End the workers now. Closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        self._stop.set()
+        atexit.unregister(self.close)
+        if self._process_id != os.getpid():  # a forked child: the workers are its parent's
+            return
+        for worker in self._workers:
+            worker.terminate()
+        for worker in self._workers:
+            worker.reap()
+        self._workers.clear()
+        if self._watch is not None:
+            self._watch.join(timeout=1.0)
+
+    def __enter__(self) -> WorkerPool:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _spawn(self) -> WorkerProcess[Task]:
+        return WorkerProcess(
+            setup=self._setup,
+            argument=self._argument,
+            memory_limit_bytes=self._memory_limit_bytes,
+            events=self._events,
+        )
+
+    def _drive(self, source: Iterator[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
+        while self._feed(source):
+            try:
+                worker, frames = self._events.get(timeout=_WAIT_S)
+            except Empty:
+                continue
+            if frames:
+                for frame in frames:
+                    yield from self._receive(worker, frame)
+            elif worker in self._workers:
+                yield from self._replace(worker)
+
+    def _feed(self, source: Iterator[Sequence[Task]]) -> bool:
+        """Give each free worker a batch. False: everything is done."""
+        busy = False
+        for index, worker in enumerate(self._workers):
+            if not worker.pending and (batch := self._next(source)):
+                if not worker.alive:  # it ended while it had nothing to do: no task is to blame
+                    worker.reap()
+                    worker = self._workers[index] = self._spawn()  # noqa: PLW2901
+                worker.pending = batch
+                tasks = tuple((task.id, task.payload) for task in batch)
+                worker.send(pickle.dumps((tasks, self._losses), 5))
+            busy = busy or bool(worker.pending)
+        return busy
+
+    def _next(self, source: Iterator[Sequence[Task]]) -> deque[Task]:
+        if self._returned:
+            return self._returned.popleft()
+        for batch in source:
+            if batch:
+                return deque(batch)
+        return deque()
+
+    def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
+        message = pickle.loads(frame)
+        match message[0]:
+            case wire.DONE:
+                worker.pending.popleft()
+                yield TaskDone(message[1], message[2])
+            case wire.FAILED:
+                worker.pending.popleft()
+                yield TaskLost(message[1], message[2], message[3])
+            case wire.READY:
+                worker.ready = True
+                self._starts_lost = 0
+            case wire.UNREADABLE:
+                while worker.pending:
+                    yield TaskLost(worker.pending.popleft().id, "error", message[1])
+            case wire.UNUSABLE:
+                if isinstance(message[1], AssayError):
+                    raise message[1]
+                raise AssayError(f"a worker process could not set up {self._setup}:\n{message[2].rstrip()}")
+
+    def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
+        """Start a worker in place of one that is gone, and put back what it left unfinished."""
+        worker.reap()
+        lost = self._settle(worker)
+        if worker.pending:
+            self._returned.appendleft(worker.pending)
+        self._restarts += 1
+        self._workers[self._workers.index(worker)] = self._spawn()
+        if lost is not None:
+            yield lost
+
+    def _settle(self, worker: WorkerProcess[Task]) -> TaskLost | None:
+        """Find out what ended a worker. A task that is given up leaves its pending ones and is returned."""
+        loss = worker.loss()
+        if not worker.ready:
+            self._starts_lost += 1
+            if self._starts_lost >= _MAX_STARTS_LOST:
+                raise AssayError(
+                    f"worker processes do not start: {_MAX_STARTS_LOST} in a row ended before they were ready; "
+                    f"the last one {loss.message}"
+                )
+            return None
+        if not worker.pending:
+            return None
+        task = worker.pending[0]
+        times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
+        if times == 1 and worker.was_killed_by_another:
+            return None  # it may have had no part in that; where it took all the memory, it will again
+        beat = worker.last_beat
+        if beat is not None:
+            self._losses[beat.label] = loss
+            if times <= _MAX_LOSSES:
+                return None
+        worker.pending.popleft()
+        message = f"its worker process {loss.message}" + (f", for the {times}th time" if times > _MAX_LOSSES else "")
+        return TaskLost(task.id, loss.kind, message)
+
+    def _watch_deadlines(self) -> None:
+        """End workers that run past their deadline. Runs in a thread: the caller of `run` may be slow to ask."""
+        while not self._stop.wait(_WATCH_S):
+            now = time.monotonic()
+            for worker in list(self._workers):
+                if not worker.ready:
+                    if now - worker.started > _START_S:
+                        worker.kill(None)
+                    continue
+                beat = worker.beat()
+                if beat is not None and now > beat.deadline + self._grace_s:
+                    worker.kill(beat)
+
+
+def default_workers() -> int:
+    """One a core that this process may use, at most 8."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _MOST_WORKERS))

@@ -1,0 +1,176 @@
+"""One worker process as its parent sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from queue import SimpleQueue
+from typing import Generic, TypeAlias, TypeVar
+
+from assay.engines.pool import heartbeat, wire
+from assay.engines.pool.heartbeat import Beat, Loss
+from assay.errors import AssayError
+
+T = TypeVar("T")
+
+_TERMINATE_S = 0.5
+
+# Ctrl-C is the parent's business from the first moment on, while the worker still imports.
+_BOOTSTRAP = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {path}; from assay.engines.pool.worker import main; main()"
+)
+
+
+class WorkerProcess(Generic[T]):
+    """A child process that runs `assay.engines.pool.worker.main`, and the thread that reads from it.
+
+    Each list of frames that arrives is put on ``events`` with this object; an empty list comes last
+    and says that the process is gone.
+    """
+
+    def __init__(
+        self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Event[T]]
+    ) -> None:
+        self.pending: deque[T] = deque()
+        """The tasks it was given and has not answered, in order: the first one is running."""
+        self.ready = False
+        self.started = time.monotonic()
+        self.last_beat: Beat | None = None
+        """What ran when it ended; set by `reap`."""
+        self._killed_at: Beat | None = None
+        self._killed = False
+        self._reaped = False
+        descriptor, self._path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
+        try:
+            os.ftruncate(descriptor, heartbeat.MAP_BYTES)
+            self._memory = mmap.mmap(descriptor, heartbeat.MAP_BYTES)
+            inherits = os.name == "posix"
+            if inherits:
+                os.unlink(self._path)  # the descriptor is enough, and nothing can leave a file behind
+            self._process = _popen(descriptor if inherits else None)
+        finally:
+            os.close(descriptor)
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        self._stdin, self._stdout = stdin, stdout
+        hello = wire.Hello(
+            setup=setup,
+            argument=argument,
+            heartbeat_fd=descriptor if inherits else None,
+            heartbeat_path=None if inherits else self._path,
+            memory_limit_bytes=memory_limit_bytes,
+        )
+        self.send(pickle.dumps(hello))
+        self._thread = threading.Thread(target=self._read, args=(events,), name="assay-reader", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def beat(self) -> Beat | None:
+        """What it does right now, or did last. Safe to call from another thread, also while it is reaped."""
+        with contextlib.suppress(ValueError):  # its map is closed
+            return heartbeat.read(self._memory)
+        return None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    def send(self, frame: bytes) -> None:
+        """Send one frame. A worker that is gone takes none: its end comes through ``events``."""
+        with contextlib.suppress(OSError, ValueError):
+            wire.send(self._stdin.fileno(), frame)
+
+    def kill(self, beat: Beat | None) -> None:
+        """End it at once because of this beat. Safe to call from another thread, and twice."""
+        if not self._killed:
+            self._killed_at = beat
+            self._killed = True
+            self._process.kill()
+
+    def terminate(self) -> None:
+        """Ask it to end by closing its standard input: it cancels what its server is at, and goes."""
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+
+    def reap(self) -> None:
+        """Wait for its end, by force if need be, and release everything. Harmless when repeated."""
+        if self._reaped:
+            return
+        self._reaped = True
+        try:
+            self._process.wait(timeout=_TERMINATE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        self._thread.join()
+        self._stdout.close()
+        self.last_beat = heartbeat.read(self._memory)
+        if os.name != "posix":
+            self._memory.close()
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+
+    @property
+    def was_killed_by_another(self) -> bool:
+        """Whether somebody else ended it, a person or a system short of memory. For one that was reaped."""
+        return os.name == "posix" and not self._killed and self._process.returncode == -signal.SIGKILL
+
+    def loss(self) -> Loss:
+        """How it ended, for one that was reaped."""
+        if self._killed and (not self.ready or self._killed_at == self.last_beat):
+            return Loss(kind="timeout", message="did not stop at its time limit and was ended")
+        code = self._process.returncode
+        if code < 0:
+            name = _signal_name(-code)
+            hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
+            return Loss(kind="crashed", message=f"was ended by {name}{hint}")
+        return Loss(kind="crashed", message=f"ended by itself with exit status {code}")
+
+    def _read(self, events: SimpleQueue[Event[T]]) -> None:
+        reader = wire.FrameReader(self._stdout.fileno())
+        with contextlib.suppress(OSError):
+            while frames := reader.read():
+                events.put((self, frames))
+        events.put((self, []))
+
+
+Event: TypeAlias = tuple[WorkerProcess[T], list[bytes]]
+
+
+def _popen(descriptor: int | None) -> subprocess.Popen[bytes]:
+    if not sys.executable:
+        raise AssayError("worker processes need a Python interpreter to start, and sys.executable names none")
+    # The path goes along because the parent may have changed it: what it can import, the worker can.
+    code = _BOOTSTRAP.format(path=ascii(list(sys.path)))
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+        pass_fds=() if descriptor is None else (descriptor,),
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,147 @@
+"""A worker process of the pool. It imports little, since every run waits for it to start.
+
+It speaks frames (`assay.engines.pool.wire`) over what were its standard input and output. Whatever else
+writes to standard output in this process goes to standard error, so nothing can break the protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import mmap
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from assay.engines import watchdog
+from assay.engines.pool import heartbeat, memory, wire
+
+
+def main() -> None:
+    """Serve until standard input closes, which it does when the parent ends, however it ends."""
+    inbox, outbox = _take_pipes()
+    _say_that_nobody_is_there()
+    reader = wire.FrameReader(inbox)
+    frames = reader.read()
+    if not frames:
+        return
+    hello: wire.Hello = pickle.loads(frames[0])
+    pulse = heartbeat.Heartbeat(_map(hello))
+    heartbeat.install(pulse)
+    batches: SimpleQueue[bytes] = SimpleQueue()
+    for frame in frames[1:]:
+        batches.put(frame)
+    # It reads from now on, so that the parent never waits for a pipe that is full.
+    threading.Thread(target=_listen, args=(reader, batches), daemon=True).start()
+    function = _prepare(hello, outbox)
+    if function is None:
+        return
+    _limit(hello.memory_limit_bytes)
+    if hello.memory_limit_bytes is not None:
+        memory.install()
+    wire.send(outbox, pickle.dumps((wire.READY,)))
+    while True:
+        try:
+            tasks, losses = pickle.loads(batches.get())
+        except Exception as error:  # noqa: BLE001 - a payload's own unpickling may raise anything: this batch's trouble
+            wire.send(outbox, pickle.dumps((wire.UNREADABLE, f"{type(error).__name__}: {error}")))
+            continue
+        pulse.losses.update(losses)
+        for task_id, payload in tasks:
+            try:
+                wire.send(outbox, _run(function, task_id, payload))
+            except BrokenPipeError:
+                os._exit(0)  # the parent is gone, and with it whoever would read a traceback
+            pulse.end()
+
+
+def _run(function: Callable[[object], object], task_id: int, payload: object) -> bytes:
+    try:
+        return pickle.dumps((wire.DONE, task_id, function(payload)), 5)
+    except MemoryError:
+        kind, message = "out_of_memory", "the worker process reached its memory limit"
+    except Exception as error:  # noqa: BLE001 - the per-case boundary: one task's trouble must not end the others
+        kind, message = "error", f"{type(error).__name__}: {error}"
+    return pickle.dumps((wire.FAILED, task_id, kind, message))
+
+
+def _say_that_nobody_is_there() -> None:
+    """A program without a file is one that somebody types, to DuckDB: it draws long queries' progress for them."""
+    program = sys.modules["__main__"]
+    if not hasattr(program, "__file__"):
+        program.__file__ = __file__
+
+
+def _take_pipes() -> tuple[int, int]:
+    inbox, outbox = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without a standard error
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    return inbox, outbox
+
+
+def _map(hello: wire.Hello) -> mmap.mmap | bytearray:
+    if hello.heartbeat_fd is not None:
+        memory = mmap.mmap(hello.heartbeat_fd, heartbeat.MAP_BYTES)
+        os.close(hello.heartbeat_fd)
+        return memory
+    if hello.heartbeat_path is not None:
+        with open(hello.heartbeat_path, "r+b") as file:
+            return mmap.mmap(file.fileno(), heartbeat.MAP_BYTES)
+    return bytearray(heartbeat.MAP_BYTES)
+
+
+def _listen(reader: wire.FrameReader, batches: SimpleQueue[bytes]) -> None:
+    while frames := reader.read():
+        for frame in frames:
+            batches.put(frame)
+    with contextlib.suppress(Exception):
+        watchdog.interrupt_all()  # a server such as MariaDB goes on with a query whose client is gone
+    os._exit(0)  # not sys.exit: the main thread may be deep in a query that nothing else ends
+
+
+def _prepare(hello: wire.Hello, outbox: int) -> Callable[[object], object] | None:
+    try:
+        module_name, _, name = hello.setup.partition(":")
+        setup = getattr(importlib.import_module(module_name), name)
+        function: Callable[[object], object] = setup(pickle.loads(hello.argument))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent must hear of it: no task can run
+        wire.send(outbox, _unusable(error))
+        return None
+    return function
+
+
+def _unusable(error: Exception) -> bytes:
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    try:
+        frame = pickle.dumps((wire.UNUSABLE, error, text))
+        pickle.loads(frame)
+    except Exception:  # noqa: BLE001 - an exception class that does not pickle: its text must do
+        frame = pickle.dumps((wire.UNUSABLE, None, text))
+    return frame
+
+
+def _limit(memory_limit_bytes: int | None) -> None:
+    """Cap what this process may still allocate, so that a memory bomb hits it alone. POSIX only."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory_limit_bytes is None or not sys.platform.startswith("linux"):
+        return
+    with open("/proc/self/statm", "rb") as file:
+        data_bytes = int(file.read().split()[5]) * resource.getpagesize()
+    # Not RLIMIT_AS: that also counts address space which is only reserved, and mapped files.
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = data_bytes + memory_limit_bytes
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))

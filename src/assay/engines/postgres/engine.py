@@ -1,0 +1,274 @@
+"""PostgreSQL: each query in a read-only transaction of its own that it cannot leave.
+
+Three walls stand behind each other. What is not one query, and names of functions with effects, never
+leave this process (`assay.engines.postgres.guard`). The extended protocol takes one
+statement only, in a transaction that is read-only, has its snapshot, and is always rolled back. And
+the role that Assay connects as may do no more than its owner granted: see docs/postgres.md.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from assay.engines import outcomes
+from assay.engines.outcomes import Cap
+from assay.engines.postgres.guard import refusal, volatile_refusal
+from assay.engines.watchdog import Watchdog
+from assay.errors import DatabaseError, MissingDependency
+from assay.model import DatabaseUrl, Execution, FailureKind, Limits, Row
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from assay.engines.postgres.session import Session
+
+_AFTER_SERVER_S = 0.05
+"""How long after the limit the client's own clock strikes: the server's comes first."""
+_NEARLY = 0.9
+_PATIENCE_S = 1.0
+"""How long a server that went away is waited for."""
+_PAUSE_S = 0.05
+
+_KINDS: dict[str, FailureKind] = {
+    "53200": "out_of_memory",
+    "53400": "out_of_memory",  # the limit for temporary files
+    "55P03": "timeout",
+    "53100": "unreadable_database",  # its disk is full
+    "58030": "unreadable_database",
+    "XX001": "unreadable_database",
+    "XX002": "unreadable_database",
+}
+_READ_ONLY = "25006"
+_CANCELED = "57014"
+_LOST = ("57P", "08")
+_PROTOCOL = "08P01"
+"""A placeholder such as $1, for which there is no value."""
+
+
+class PostgresEngine:
+    """One database of a PostgreSQL server: ``postgresql://user:password@host:port/database``.
+
+    The URL is libpq's, its parameters, PGPASSWORD, services and .pgpass included. The connection is
+    made with the first query, and made anew where it was lost; a query that ran when it was lost
+    is run once more. Values: see `assay.engines.postgres.values`.
+    """
+
+    name = "postgresql"
+    dialect = "postgres"
+    has_boolean_type = True
+
+    __slots__ = ("_limits", "_session", "_url", "_was_connected", "_watchdog")
+
+    def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
+        self._url = url
+        self._limits = limits
+        self._session: Session | None = None
+        self._was_connected = False
+        self._watchdog = Watchdog(self._interrupt)
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> PostgresEngine:
+        """Prepare the connection. Raises MissingDependency where psycopg is not installed."""
+        _require()
+        return cls(url, limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError where nobody answers, lets us in and reads.
+
+        Raises MissingDependency where psycopg is not installed. Waits at most 10 s for a server.
+        """
+        _require()
+        engine = cls(url, Limits(timeout_s=10.0))
+        try:
+            failure = engine.execute("SELECT 1").failure
+        finally:
+            engine.close()
+        if failure is not None:
+            raise DatabaseError(failure.message)
+
+    @classmethod
+    def version(cls) -> str:
+        """The driver's version and that of libpq; the server's is part of the database's fingerprint."""
+        _require()
+        import psycopg
+
+        libpq = psycopg.pq.version()
+        return f"psycopg {psycopg.__version__} (libpq {libpq // 10000}.{libpq % 10000})"
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """What stands for the content, and the server's version: see `assay.engines.postgres.content`.
+
+        Raises DatabaseError where the database cannot be read.
+        """
+        _require()
+        from assay.engines.postgres import content
+
+        return content.fingerprint(url)
+
+    @classmethod
+    def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """What the role in the URL may do beyond reading, each a sentence. Raises DatabaseError as `check` does."""
+        _require()
+        from assay.engines.postgres import content
+
+        return content.warnings(url)
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        started = time.perf_counter()
+        if refused := refusal(query):
+            return refused
+        self._watchdog.start(self._limits.timeout_s + _AFTER_SERVER_S)
+        try:
+            done = self._attempt(query, started) or self._attempt(query, started)
+        finally:
+            self._watchdog.stop()
+        if done is not None:
+            return done
+        message = f"the connection to {self._url} was lost while the query ran, twice"
+        return outcomes.server_lost(query, message, wall_time_s=time.perf_counter() - started)
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """None: the other databases of a server have schemas of their own."""
+        return ()
+
+    def close(self) -> None:
+        """Close the connection. Closing twice is harmless."""
+        self._watchdog.close()
+        self._drop()
+
+    def _attempt(self, query: str, started: float) -> Execution | None:
+        """Run it once. None: it was not the query that ended it, so it deserves another attempt."""
+        import psycopg
+
+        try:
+            session = self._connected(started)
+        except DatabaseError as error:
+            if self._watchdog.fired:
+                return outcomes.timed_out(query, self._limits, time.perf_counter() - started)
+            return outcomes.failed(query, "error", "unreadable_database", str(error))
+        if refused := volatile_refusal(query, session.functions):
+            return refused
+        try:
+            session.begin()
+            return self._fetch(session, query, started)
+        except MemoryError:
+            return outcomes.out_of_memory(query, self._limits, time.perf_counter() - started)
+        except psycopg.Error as error:
+            return self._failed(session, query, error, started)
+        finally:
+            # A request to cancel that comes late would hit the next query.
+            if self._watchdog.fired or session.broken or not session.end():
+                self._drop()
+
+    def _fetch(self, session: Session, query: str, started: float) -> Execution:
+        """Take rows as they come until the end or a cap."""
+        limits = self._limits
+        rows: list[Row] = []
+        size = 0
+        cap: Cap | None = None
+        for chunk in session.chunks(query):
+            rows += chunk
+            size += _size(chunk, session.nested)
+            cap = "rows" if len(rows) > limits.max_rows else "bytes" if size > limits.max_result_bytes else None
+            if cap is not None:
+                break
+        wall_time_s = time.perf_counter() - started
+        if cap is not None:
+            session.stop()
+        if cap == "rows":
+            del rows[limits.max_rows :]
+        return outcomes.fetched(
+            query,
+            session.columns,
+            rows,
+            wall_time_s=wall_time_s,
+            cap=cap,
+            limits=limits,
+            undecodable_text=session.saw_undecodable_text(),
+        )
+
+    def _failed(self, session: Session, query: str, error: psycopg.Error, started: float) -> Execution | None:
+        """What an error means; None where it is not the query's."""
+        from assay.engines.postgres import session as sessions
+
+        wall_time_s = time.perf_counter() - started
+        state = error.sqlstate or ""
+        late = self._watchdog.fired or wall_time_s >= _NEARLY * self._limits.timeout_s
+        if late and (self._watchdog.fired or state == _CANCELED or session.broken):
+            return outcomes.timed_out(query, self._limits, wall_time_s)
+        if sessions.is_out_of_memory(error):
+            return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if session.broken or state == _CANCELED or (state.startswith(_LOST) and state != _PROTOCOL):
+            return None
+        message = outcomes.first_line(error)
+        if state == _READ_ONLY:
+            return outcomes.failed(query, "refused", "writes", f"refused: it writes ({message})")
+        if sessions.is_several(error):
+            return outcomes.several_statements(query)
+        kind = _KINDS.get(state, "error")
+        status = "timeout" if kind == "timeout" else "error"
+        if kind == "unreadable_database":
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
+        return outcomes.failed(query, status, kind, message, wall_time_s=wall_time_s)  # type: ignore[arg-type]
+
+    def _connected(self, started: float) -> Session:
+        """The session, made where there is none. A server that was there before is waited for a little."""
+        from assay.engines.postgres.session import Session
+
+        if self._session is not None:
+            return self._session
+        until = started + min(_PATIENCE_S, self._limits.timeout_s) if self._was_connected else started
+        while True:
+            try:
+                self._session = Session.connect(self._url, self._limits)
+            except DatabaseError:
+                if time.perf_counter() + _PAUSE_S > until:
+                    raise
+                time.sleep(_PAUSE_S)
+                continue
+            self._was_connected = True
+            return self._session
+
+    def _interrupt(self) -> None:
+        """Called from the watchdog's thread."""
+        session = self._session
+        if session is not None:
+            session.interrupt()
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+
+class PostgresAliasEngine(PostgresEngine):
+    """The same under libpq's other scheme, ``postgres://``."""
+
+    name = "postgres"
+
+    __slots__ = ()
+
+
+def _size(rows: list[Row], nested: tuple[int, ...]) -> int:
+    """About how many bytes these rows take; arrays and documents by their pickle."""
+    if not rows:
+        return 0
+    size = sum(map(sys.getsizeof, chain.from_iterable(rows))) + len(rows) * len(rows[0]) * 8
+    for index in nested:
+        size += 8 * len(pickle.dumps([row[index] for row in rows]))
+    return size
+
+
+def _require() -> None:
+    """Raise MissingDependency where psycopg is not installed, or has no libpq."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise MissingDependency("psycopg[binary]", "postgres") from error

@@ -1,0 +1,235 @@
+"""One connection to a PostgreSQL server, and the read-only transactions in which queries run."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Transformer
+from psycopg.generators import fetch, send
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
+
+from assay.engines import outcomes
+from assay.engines.postgres import values
+from assay.engines.postgres.guard import HARMLESS, VOLATILE_FUNCTIONS
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Limits, Row
+
+CONNECT_TIMEOUT_S = 10.0
+CHUNK_ROWS = 32
+"""Rows that libpq gathers before the caps are looked at: with a megabyte in each, 256 of them held 0.8 GB."""
+_OBEY_S = 0.12
+"""How long the server may take to obey a request to cancel before its connection is cut."""
+_SMALLEST_WORK_MEM_KIB = 64
+_IDLE_BEYOND_S = 10.0
+
+_ROWS = (ExecStatus.TUPLES_OK, ExecStatus.TUPLES_CHUNK, ExecStatus.SINGLE_TUPLE)
+_END = b"""ROLLBACK; RESET SESSION AUTHORIZATION; RESET ALL; SELECT pg_advisory_unlock_all();
+CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES"""
+"""What DISCARD ALL does, which may not stand beside other statements, and would cost a round trip more."""
+
+
+class Session:
+    """A connection. Each query runs between `begin` and `end`; afterwards nothing of it is left.
+
+    ``interrupt`` may be called from another thread; all else by the one that made it.
+    """
+
+    __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "functions", "nested")
+
+    def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
+        self.connection = connection
+        self.columns: tuple[str, ...] = ()
+        """The names of the columns of the last query, once its first chunk is there."""
+        self.nested: tuple[int, ...] = ()
+        """Those of them, zero-based, whose values may hold other values."""
+        self._interrupted_at: float | None = None
+        values.register(connection)
+        self.functions: dict[str, str] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
+        """Of this database, with effects: see `assay.engines.postgres.guard.VOLATILE_FUNCTIONS`."""
+        self._begin = _begin_statements(connection, limits)
+
+    @classmethod
+    def connect(cls, url: DatabaseUrl, limits: Limits) -> Session:
+        """Connect. Raises DatabaseError where there is no such server, database or user, or the password is wrong."""
+        try:
+            connection = psycopg.connect(
+                url.reveal(),
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=max(2, math.ceil(min(limits.timeout_s, CONNECT_TIMEOUT_S))),
+                client_encoding="utf8",
+                fallback_application_name="assay",
+            )
+        except (psycopg.Error, UnicodeError) as error:
+            raise unusable(url, error) from None
+        try:
+            return cls(connection, limits)
+        except psycopg.Error as error:
+            connection.close()
+            raise unusable(url, error) from None
+
+    @property
+    def broken(self) -> bool:
+        """Whether nothing can run on it any more."""
+        return self.connection.closed or self.connection.pgconn.status == ConnStatus.BAD
+
+    def begin(self) -> None:
+        """Begin a read-only transaction under the limits.
+
+        Its first snapshot is taken at once: from then on the server refuses to make it one that writes.
+        """
+        self._interrupted_at = None
+        values.forget_undecodable_text()
+        # A seed that a function of the database set before is none for this query.
+        self._exec(self._begin % random.random())
+
+    def chunks(self, query: str) -> Iterator[list[Row]]:
+        """Run a query and give its rows in chunks as they come; the server waits while nothing is taken.
+
+        The extended protocol carries it, which takes one statement only. Raises psycopg.Error.
+        Whoever stops early calls `stop`.
+        """
+        connection, pgconn = self.connection, self.connection.pgconn
+        self.columns, self.nested = (), ()
+        pgconn.send_query_params(query.encode(), None)
+        if psycopg.capabilities.has_stream_chunked():
+            pgconn.set_chunked_rows_mode(CHUNK_ROWS)
+        else:
+            pgconn.set_single_row_mode()
+        connection.wait(send(pgconn))
+        reader = Transformer.from_context(connection)
+        first = True
+        while (result := connection.wait(fetch(pgconn))) is not None:
+            if result.status not in _ROWS:
+                raise self._error(result)
+            reader.set_pgresult(result, set_loaders=first)
+            if first:
+                places = range(result.nfields)
+                self.columns = tuple([(result.fname(place) or b"").decode(errors="replace") for place in places])
+                self.nested = tuple([place for place in places if values.is_nested(result.ftype(place))])
+                first = False
+            if result.ntuples:
+                yield reader.load_rows(0, result.ntuples, tuple)
+
+    def stop(self) -> None:
+        """Give up the rest of a query's rows. Raises psycopg.Error where the server does not let it go."""
+        connection = self.connection
+        connection.cancel_safe(timeout=1.0)
+        while connection.wait(fetch(connection.pgconn)) is not None:
+            pass
+
+    def end(self) -> bool:
+        """Roll back, and forget all settings, locks and cursors. False: it could not, and must not be used again."""
+        try:
+            self._exec(_END)
+        except psycopg.Error:
+            return False
+        return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
+
+    def interrupt(self) -> None:
+        """Ask the server to cancel what runs; where it was asked before and has not obeyed, cut the connection."""
+        now = time.monotonic()
+        if self._interrupted_at is None:
+            self._interrupted_at = now
+            with contextlib.suppress(psycopg.Error, OSError):
+                self.connection.cancel_safe(timeout=_OBEY_S)
+        elif now - self._interrupted_at >= _OBEY_S:
+            with contextlib.suppress(psycopg.Error, OSError, ValueError):
+                twin = socket.fromfd(self.connection.pgconn.socket, socket.AF_INET, socket.SOCK_STREAM)
+                with twin:
+                    twin.shutdown(socket.SHUT_RDWR)
+
+    def saw_undecodable_text(self) -> bool:
+        """Whether some text of the query since `begin` was not valid UTF-8."""
+        return values.undecodable_text_seen()
+
+    def close(self) -> None:
+        """Close it. Never raises; closing twice is harmless."""
+        with contextlib.suppress(psycopg.Error, OSError):
+            self.connection.close()
+
+    def _error(self, result: PGresult) -> psycopg.Error:
+        """The error that a result is, after which the connection is ready for the next."""
+        while self.connection.wait(fetch(self.connection.pgconn)) is not None:
+            pass
+        return psycopg.errors.error_from_result(result)
+
+    def _exec(self, statements: bytes) -> None:
+        # Statements of our own go as one text, without parameters: a single round trip.
+        result = self.connection.pgconn.exec_(statements)
+        if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
+            raise psycopg.errors.error_from_result(result)
+
+
+def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> bytes:
+    version = connection.info.server_version
+    milliseconds = max(1, math.ceil(limits.timeout_s * 1000))
+    idle = milliseconds + int(_IDLE_BEYOND_S * 1000)
+    statements = [
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
+        f"SET LOCAL statement_timeout = {milliseconds}",
+        f"SET LOCAL lock_timeout = {milliseconds}",
+        f"SET LOCAL idle_in_transaction_session_timeout = {idle}",
+        # The look at a text before it is sent, and the reading of values, count on these.
+        "SET LOCAL standard_conforming_strings = on",
+        "SET LOCAL datestyle = 'ISO'",
+        "SET LOCAL intervalstyle = 'postgres'",
+        "SET LOCAL extra_float_digits = 1",
+    ]
+    if values.has_no_encoding(connection):
+        statements.append("SET LOCAL client_encoding = 'SQL_ASCII'")  # else the server refuses to send its text
+    if version >= 140000:  # a server whose client is gone stops
+        statements.append("SET LOCAL client_connection_check_interval = 500")
+    row = connection.execute(
+        "SELECT (SELECT setting::bigint FROM pg_settings WHERE name = 'work_mem'), "
+        "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)"
+    ).fetchone()
+    work_mem_kib, is_superuser = row if row is not None else (4096, False)
+    most_kib = max(_SMALLEST_WORK_MEM_KIB, limits.max_memory_bytes // 8 // 1024)
+    if work_mem_kib > most_kib:
+        statements.append(f"SET LOCAL work_mem = {most_kib}")
+    if is_superuser:
+        statements.append(f"SET LOCAL temp_file_limit = {max(1024, limits.max_memory_bytes // 1024)}")
+        if version >= 140000:  # it reads everything, and reaches no file and no program
+            statements.append("SET LOCAL ROLE pg_read_all_data")
+    if version >= 110000:  # no request to cancel ends the compiling of a query of sixty tables: half a minute
+        statements.append("SET LOCAL jit = off")
+    statements.append("SET LOCAL seed = %f")
+    statements.append("SELECT 1")
+    return "; ".join(statements).encode()
+
+
+def is_out_of_memory(error: psycopg.Error) -> bool:
+    """Whether the client's library or the server found no memory for a result."""
+    # The library has no code for it, and its words are fixed: these are not translated by it.
+    return error.sqlstate is None and "out of memory" in str(error)
+
+
+def is_several(error: psycopg.Error) -> bool:
+    """Whether the server refuses the text because it holds several statements."""
+    # Its code is that of any syntax error.
+    return error.sqlstate == "42601" and "multiple commands" in str(error)
+
+
+def unusable(url: DatabaseUrl, error: Exception) -> DatabaseError:
+    """What to say of a server that cannot be used. What libpq says is shown without the password."""
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return DatabaseError(f"{url} is no PostgreSQL URL: write postgresql://user:password@host:port/database")
+    return DatabaseError(f"the PostgreSQL database {url} cannot be used: {_scrubbed(url, outcomes.first_line(error))}")
+
+
+def _scrubbed(url: DatabaseUrl, message: str) -> str:
+    """A message without the URL's password."""
+    try:
+        password = psycopg.conninfo.conninfo_to_dict(url.reveal()).get("password")
+    except psycopg.Error:
+        return message
+    return message.replace(str(password), "***") if password else message

@@ -1,0 +1,1 @@
+"""Databases that only SQLAlchemy reaches, and what all engines over SQLAlchemy share."""

@@ -1,0 +1,264 @@
+"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Snowflake and whatever else has a dialect for it.
+
+What holds a query differs from one to the next: `Family` says it per dialect. Everywhere what is
+not one query is refused by reading its text before it is sent, the transaction is rolled back, and
+the worker's own deadline ends what the server does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from assay.engines import outcomes
+from assay.engines.sqlalchemy.base import SqlAlchemyBase, driver_package
+from assay.errors import DatabaseError, MissingDependency
+from assay.model import DatabaseUrl, Execution, FailureKind, Row
+
+_MODULE = "assay.engines"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """How one dialect's sessions are held. ``begin`` are statements in the query's own transaction, before it."""
+
+    dialect: str
+    """sqlglot's name."""
+    begin: Callable[[float], tuple[str, ...]] = lambda _seconds: ()
+    """Given the time limit in seconds."""
+    driver_timeout: Callable[[Any, float], None] | None = None
+    """Sets the limit on the driver's connection, where that is the way."""
+    has_boolean_type: bool = True
+    check_query: str = "SELECT 1"
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1000))
+
+
+def _whole(seconds: float) -> int:
+    return max(1, -int(-seconds // 1))
+
+
+def _postgres_begin(seconds: float) -> tuple[str, ...]:
+    return ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {_milliseconds(seconds)}")
+
+
+def _oracle_timeout(connection: Any, seconds: float) -> None:
+    connection.call_timeout = _milliseconds(seconds)
+
+
+def _odbc_timeout(connection: Any, seconds: float) -> None:
+    if hasattr(connection, "timeout"):  # pyodbc; pymssql takes its own only when it connects
+        connection.timeout = _whole(seconds)
+
+
+FAMILIES: dict[str, Family] = {
+    "sqlite": Family(dialect="sqlite", begin=lambda _seconds: ("PRAGMA query_only = ON",), has_boolean_type=False),
+    "postgresql": Family(dialect="postgres", begin=_postgres_begin),
+    "cockroachdb": Family(dialect="postgres", begin=_postgres_begin),
+    "redshift": Family(
+        dialect="redshift", begin=lambda seconds: (f"SET statement_timeout TO {_milliseconds(seconds)}",)
+    ),
+    "oracle": Family(
+        dialect="oracle",
+        begin=lambda _seconds: ("SET TRANSACTION READ ONLY",),
+        driver_timeout=_oracle_timeout,
+        has_boolean_type=False,
+        check_query="SELECT 1 FROM dual",
+    ),
+    "mssql": Family(
+        dialect="tsql",
+        begin=lambda seconds: (f"SET LOCK_TIMEOUT {_milliseconds(seconds)}",),
+        driver_timeout=_odbc_timeout,
+    ),
+    "snowflake": Family(
+        dialect="snowflake",
+        begin=lambda seconds: (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {_whole(seconds)}",),
+    ),
+    "bigquery": Family(dialect="bigquery"),
+    "databricks": Family(dialect="databricks"),
+    "trino": Family(dialect="trino"),
+    "presto": Family(dialect="presto"),
+    "hive": Family(dialect="hive"),
+    "clickhouse": Family(dialect="clickhouse"),
+    "clickhousedb": Family(dialect="clickhouse"),
+    "teradatasql": Family(dialect="teradata", has_boolean_type=False),
+    "awsathena": Family(dialect="athena"),
+    "druid": Family(dialect="druid"),
+    "exa": Family(dialect="exasol"),
+}
+"""By what stands before the ``+`` of a scheme. Any other is read as standard SQL and has no timeout of its own."""
+
+_DIALECT_PACKAGES = {
+    "awsathena": "PyAthena[SQLAlchemy]",
+    "bigquery": "sqlalchemy-bigquery",
+    "clickhouse": "clickhouse-sqlalchemy",
+    "clickhousedb": "clickhouse-connect",
+    "cockroachdb": "sqlalchemy-cockroachdb",
+    "databricks": "databricks-sqlalchemy",
+    "druid": "pydruid[sqlalchemy]",
+    "exa": "sqlalchemy-exasol",
+    "hive": "pyhive[hive]",
+    "presto": "pyhive[presto]",
+    "redshift": "sqlalchemy-redshift",
+    "snowflake": "snowflake-sqlalchemy",
+    "teradatasql": "teradatasqlalchemy",
+    "trino": "trino[sqlalchemy]",
+}
+"""What brings the dialects that are not SQLAlchemy's own."""
+
+
+class SqlAlchemyEngine(SqlAlchemyBase):
+    """A database of any dialect. Its subclass per family is made by `__getattr__` of this module."""
+
+    name: ClassVar[str] = "sqlalchemy"
+    family: ClassVar[Family] = Family(dialect="")
+
+    __slots__ = ()
+
+    @classmethod
+    def _require(cls, url: DatabaseUrl) -> None:
+        super()._require(url)
+        import sqlalchemy
+        from sqlalchemy.exc import NoSuchModuleError
+
+        backend = url.scheme.partition("+")[0]
+        try:
+            sqlalchemy.make_url(f"{url.scheme}://").get_dialect()
+        except NoSuchModuleError:
+            package = _DIALECT_PACKAGES.get(backend)
+            if package is None:
+                raise DatabaseError(f"{url}: SQLAlchemy knows no dialect {url.scheme!r}") from None
+            raise MissingDependency(package, None) from None
+        except ImportError as error:
+            raise MissingDependency(driver_package(error.name or str(error)), None) from None
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """As the base; a SQLite file that is not there is not made either."""
+        if url.scheme.startswith("sqlite+"):
+            from assay.engines.sqlite.engine import SqliteEngine
+
+            SqliteEngine.check(url)
+        super().check(url)
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """As the base: of the URL, not of the content, except for SQLite's files."""
+        if url.scheme.startswith("sqlite+"):
+            from assay.engines.sqlite.engine import SqliteEngine
+
+            return SqliteEngine.fingerprint(url)
+        return super().fingerprint(url)
+
+    @classmethod
+    def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:  # noqa: ARG003
+        if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+            path = quote(parsed.database, safe="/: ")
+            parsed = parsed.set(database=f"file:{path}").update_query_dict({"mode": "ro", "uri": "true"})
+        return parsed, {}
+
+    @classmethod
+    def _check_query(cls) -> str:
+        return cls.family.check_query
+
+    def _refusal(self, query: str) -> Execution | None:
+        from assay.sql import read_statement  # loads sqlglot: not for whoever only checks
+
+        reading = read_statement(query, self.dialect)
+        return outcomes.unless_query(query, reading.does, reading.detail)
+
+    def _begin(self) -> None:
+        family, seconds = self.family, self._limits.timeout_s
+        if family.driver_timeout is not None:
+            family.driver_timeout(self._connection.connection.driver_connection, seconds)
+        for statement in family.begin(seconds):
+            self._connection.exec_driver_sql(statement)
+
+    def _cut(self, cursor: Any) -> None:
+        # Some drivers read the rest of a result before they let go of it: the connection goes with it.
+        self._cancel()
+        try:
+            cursor.close()
+        finally:
+            self._drop()
+
+    @staticmethod
+    def _plain(row: Any) -> Row:
+        return tuple([cell if type(cell) in _PLAIN else _plain(cell) for cell in row])
+
+    def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
+        message = outcomes.first_line(error)
+        lowered = message.lower()
+        # Each server words it in its own way, and the codes are the drivers' own.
+        if any(words in lowered for words in ("read-only transaction", "readonly database", "read only transaction")):
+            return "writes", f"refused: it writes ({message})"
+        if getattr(error, "sqlstate", getattr(error, "pgcode", None)) == "57014" or "DPY-4024" in message:
+            return "timeout", message
+        return None
+
+
+_PLAIN = frozenset({int, str, float, bool, bytes, type(None), Decimal, date, datetime})
+
+
+def _plain(cell: object) -> object:
+    """Bytes for what drivers wrap them in, and the content of Oracle's large objects."""
+    if isinstance(cell, memoryview | bytearray):
+        return bytes(cell)
+    read = getattr(cell, "read", None)
+    return read() if callable(read) else cell
+
+
+_CLASSES: dict[str, type[SqlAlchemyEngine]] = {}
+
+
+def __getattr__(name: str) -> type[SqlAlchemyEngine]:
+    """``Engine_oracle`` and the like: the engine of one family, made when it is asked for."""
+    prefix, _, backend = name.partition("_")
+    if prefix != "Engine" or not backend:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if backend not in _CLASSES:
+        family = FAMILIES.get(backend, Family(dialect=""))
+        members = {
+            "__slots__": (),
+            "__module__": __name__,
+            "name": backend,
+            "dialect": family.dialect,
+            "has_boolean_type": family.has_boolean_type,
+            "family": family,
+        }
+        _CLASSES[backend] = type(name, (SqlAlchemyEngine,), members)
+    return _CLASSES[backend]
+
+
+def engine_for_scheme(scheme: str) -> str | None:
+    """``module:Class`` of the engine for a URL scheme that has none of its own; None where SQLAlchemy knows it not.
+
+    A scheme whose package is not installed is known, too: opening it says what to install.
+    """
+    backend = scheme.partition("+")[0]
+    if backend in ("mysql", "mariadb"):
+        return f"{_MODULE}.sqlalchemy_mysql:{'Mysql' if backend == 'mysql' else 'Mariadb'}Engine"
+    if backend in FAMILIES or _known(scheme):
+        return f"{_MODULE}.sqlalchemy_any:Engine_{backend}"
+    return None
+
+
+def _known(scheme: str) -> bool:
+    try:
+        import sqlalchemy
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+    except ImportError:
+        return False
+    try:
+        sqlalchemy.make_url(f"{scheme}://").get_dialect()
+    except (ArgumentError, NoSuchModuleError):
+        return False
+    except ImportError:
+        return True
+    return True

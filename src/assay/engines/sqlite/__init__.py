@@ -1,0 +1,3 @@
+"""SQLite, through Python's own sqlite3."""
+
+from assay.engines.sqlite.engine import SqliteEngine as SqliteEngine

@@ -1,0 +1,325 @@
+"""SQLite, through Python's own sqlite3: results are those that the benchmarks' scripts see."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from marshal import dumps
+
+from assay.engines import outcomes
+from assay.engines.files import check_file, files_beside, fingerprint_file
+from assay.engines.outcomes import Cap
+from assay.engines.sqlite.file import open_read_only
+from assay.engines.sqlite.guard import Guard
+from assay.errors import DatabaseError
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
+
+_MAGIC = b"SQLite format 3\0"
+_MEMORY = ":memory:"
+_FIRST_ROWS = 64
+_CHUNK_ROWS = 8192
+_CHUNK_BYTES = 8 * 1024 * 1024
+_CELL_BYTES = 40
+"""What a cell takes beside its content: a pointer and the head of an object."""
+_LARGEST_CELL = 1_000_000_000
+_MAPPED_BYTES = 4 * 1024 * 1024 * 1024
+_BESIDE = ("-wal", "-shm", "-journal")
+
+# What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
+# that cannot be encoded, or names that cannot be decoded. OverflowError: text of more than 2 GB.
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
+
+
+class SqliteEngine:
+    """One SQLite database file, read-only.
+
+    Values come as SQLite has them: None, int, float, str or bytes, which may mix in one column.
+    Text that is not valid UTF-8 comes with its bad bytes as surrogate escapes, and the Execution
+    says so.
+    """
+
+    name = "sqlite"
+    dialect = "sqlite"
+    has_boolean_type = False
+
+    __slots__ = ("_connection", "_guard", "_limits", "_url")
+
+    def __init__(self, connection: sqlite3.Connection, guard: Guard, url: DatabaseUrl, limits: Limits) -> None:
+        self._connection = connection
+        self._guard = guard
+        self._url = url
+        self._limits = limits
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> SqliteEngine:
+        """Open the database read-only. Raises DatabaseError where it cannot be read."""
+        cls.check(url)
+        try:
+            connection = open_read_only(url.path)
+        except (sqlite3.Error, OSError) as error:
+            raise DatabaseError(f"the SQLite database {url.path!r} cannot be opened: {error}") from None
+        guard = Guard()
+        try:
+            _configure(connection, limits)
+            guard.attach(connection)
+        except sqlite3.Error as error:
+            connection.close()
+            raise DatabaseError(f"the SQLite database {url.path!r} cannot be read: {error}") from None
+        return cls(connection, guard, url, limits)
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError unless a SQLite database file is there and can be read."""
+        if url.path != _MEMORY:
+            check_file(url.path, kind="SQLite database", magic=_MAGIC, offset=0)
+
+    @classmethod
+    def version(cls) -> str:
+        """The SQLite library's version."""
+        return sqlite3.sqlite_version
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
+        if url.path == _MEMORY:
+            return "empty"
+        cls.check(url)
+        return fingerprint_file(url.path)
+
+    def execute(self, query: str) -> Execution:
+        """Run one query under the limits. Never raises for what the query does."""
+        limits = self._limits
+        self._guard.start(limits.timeout_s)
+        started = time.perf_counter()
+        try:
+            cursor = self._connection.execute(query)
+            rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+            count = len(rows)
+            description = cursor.description
+            if (
+                count >= _FIRST_ROWS
+                or count > limits.max_rows
+                or description is None
+                or _size(rows) > limits.max_result_bytes
+            ):
+                return self._finish(query, query, cursor, rows, started)
+            # Most queries take this way, some in 20 us: what follows is `outcomes.fetched` for a whole result.
+            columns = tuple([column[0] for column in description])
+            return Execution(
+                query=query,
+                status="rows" if count else "empty",
+                result=Result(columns=columns, rows=tuple(rows)),
+                wall_time_s=time.perf_counter() - started,
+                row_count=count,
+                columns=columns,
+            )
+        except _QUERY_ERRORS as error:
+            return self._recover(query, error, started)
+
+    def execute_quick(self, query: str) -> list[Row] | Execution:
+        """As `execute`, in half the time for a query of microseconds: a small result comes as bare rows.
+
+        Fewer than 64 rows, that is; everything else is the Execution that `execute` gives.
+        """
+        self._guard.start(self._limits.timeout_s)
+        started = time.perf_counter()
+        try:
+            cursor = self._connection.execute(query)
+            rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+            if len(rows) < min(_FIRST_ROWS, self._limits.max_rows) and cursor.description is not None:
+                return rows
+            return self._finish(query, query, cursor, rows, started)
+        except _QUERY_ERRORS as error:
+            return self._recover(query, error, started)
+
+    def hold(self) -> None:
+        """Keep one read transaction open from now on, for many quick queries on a file that nobody changes.
+
+        Without it SQLite locks and unlocks the file for each query and reads its pages anew, which
+        takes longer than what a query does with a small table. What another process writes meanwhile
+        is not seen, or has to wait.
+        """
+        self._connection.set_authorizer(None)
+        try:
+            self._connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}").fetchall()
+            self._connection.execute("BEGIN")
+            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        finally:
+            self._guard.attach(self._connection)
+
+    def siblings(self) -> tuple[DatabaseUrl, ...]:
+        """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.
+
+        So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any
+        other folder files that lie beside each other are databases of their own.
+        """
+        if self._url.path == _MEMORY:
+            return ()
+        return files_beside(self._url, lambda name: ".sqlite" in name and not name.endswith(_BESIDE))
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the file, without SQLite's own. Raises DatabaseError where it cannot be read."""
+        from assay.engines.sqlite.schema import read_schema
+
+        return read_schema(self, with_values=with_values)
+
+    def close(self) -> None:
+        """Release the database. Closing twice is harmless."""
+        self._connection.close()
+
+    def _run(self, query: str, text: str, started: float, *, undecodable_text: bool = False) -> Execution:
+        cursor = self._connection.execute(text)
+        rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+        return self._finish(query, text, cursor, rows, started, undecodable_text=undecodable_text)
+
+    def _finish(
+        self,
+        query: str,
+        text: str,
+        cursor: sqlite3.Cursor,
+        rows: list[Row],
+        started: float,
+        *,
+        undecodable_text: bool = False,
+    ) -> Execution:
+        """The Execution of a query whose first rows are there."""
+        description = cursor.description
+        if description is None:
+            return outcomes.no_query(query) if _is_blank(text) else _no_rows(query)
+        limits = self._limits
+        cap: Cap | None = None
+        if len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows:
+            cap = self._fetch_rest(cursor, rows)
+        elif _size(rows) > limits.max_result_bytes:
+            cap = "bytes"
+        return outcomes.fetched(
+            query,
+            tuple([column[0] for column in description]),
+            rows,
+            wall_time_s=time.perf_counter() - started,
+            cap=cap,
+            limits=limits,
+            undecodable_text=undecodable_text,
+        )
+
+    def _fetch_rest(self, cursor: sqlite3.Cursor, rows: list[Row]) -> Cap | None:
+        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
+        limits = self._limits
+        size = _size(rows)
+        while size <= limits.max_result_bytes:
+            self._guard.check_clock()
+            room = limits.max_rows - len(rows)
+            if room < 0:
+                del rows[limits.max_rows :]
+                return "rows"
+            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
+            chunk = cursor.fetchmany(wanted)
+            rows += chunk
+            size += _size(chunk)
+            if len(chunk) < wanted:
+                return None if size <= limits.max_result_bytes else "bytes"
+        return "bytes"
+
+    def _recover(self, query: str, error: Exception, started: float) -> Execution:
+        """Three kinds of trouble deserve a second attempt; all others are put into words."""
+        if self._guard.wants_declaration:
+            self._guard.declare_tables(self._connection)
+            return self._again(query, query, started)
+        if self._guard.denied is None and not self._guard.timed_out:
+            if _is_several(error):
+                # The driver takes a lone semicolon after the first for a second statement.
+                text = query.strip("; \t\r\n\f")
+                if text != query:
+                    return self._again(query, text, started)
+            elif isinstance(error, sqlite3.OperationalError) and str(error).startswith("Could not decode to UTF-8"):
+                self._connection.text_factory = _decode
+                try:
+                    return self._again(query, query, started, undecodable_text=True)
+                finally:
+                    self._connection.text_factory = str
+        return self._failed(query, error, time.perf_counter() - started)
+
+    def _again(self, query: str, text: str, started: float, *, undecodable_text: bool = False) -> Execution:
+        try:
+            return self._run(query, text, started, undecodable_text=undecodable_text)
+        except _QUERY_ERRORS as error:
+            return self._failed(query, error, time.perf_counter() - started)
+
+    def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
+        guard = self._guard
+        if guard.timed_out:
+            return outcomes.timed_out(query, self._limits, wall_time_s)
+        if guard.denied is not None:
+            kind, message = guard.explain(query)
+            return outcomes.failed(query, "refused", kind, message)
+        if isinstance(error, MemoryError):
+            return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if _is_several(error):
+            return outcomes.several_statements(query)
+        if isinstance(error, UnicodeEncodeError):
+            return outcomes.not_text(query, error)
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        message = outcomes.first_line(error)
+        if code == sqlite3.SQLITE_READONLY:
+            return outcomes.failed(query, "refused", "writes", f"refused: it writes ({message})")
+        if code == sqlite3.SQLITE_TOOBIG:
+            message = f"a text, a value or the query itself is larger than its limit ({message})"
+            return outcomes.failed(query, "error", "out_of_memory", message, wall_time_s=wall_time_s)
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+            return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
+        return outcomes.failed(query, "error", "error", message, wall_time_s=wall_time_s)
+
+
+def _size(rows: list[Row]) -> int:
+    """About how many bytes these rows take. Marshalling them is five times as fast as asking each cell."""
+    return len(dumps(rows)) + len(rows) * len(rows[0]) * _CELL_BYTES if rows else 0
+
+
+def _configure(connection: sqlite3.Connection, limits: Limits) -> None:
+    for pragma in (
+        "query_only=ON",
+        "temp_store=MEMORY",
+        "trusted_schema=OFF",
+        f"hard_heap_limit={limits.max_memory_bytes}",  # the process's: once lowered, it cannot be raised again
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    for category, value in (
+        (sqlite3.SQLITE_LIMIT_LENGTH, min(_LARGEST_CELL, max(1_000_000, limits.max_result_bytes // 8))),
+        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+        (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1_000),
+        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 500),
+        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000),
+        (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 10),
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+        (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+    ):
+        connection.setlimit(category, value)
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _is_several(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement at a time" in str(error)
+
+
+def _is_blank(text: str) -> bool:
+    """Whether there are only spaces, semicolons and comments."""
+    position, length = 0, len(text)
+    while position < length:
+        if text[position].isspace() or text[position] == ";":
+            position += 1
+        elif text.startswith("--", position):
+            position = text.find("\n", position) % (length + 1)
+        elif text.startswith("/*", position):
+            end = text.find("*/", position + 2)
+            position = length if end < 0 else end + 2
+        else:
+            return False
+    return True
+
+
+def _no_rows(query: str) -> Execution:
+    return outcomes.failed(query, "refused", "refused", "refused: it is no query, for it gives no rows or columns")

@@ -1,0 +1,3 @@
+"""Excel workbooks."""
+
+from assay.reports.excel.run import XlsxReporter as XlsxReporter

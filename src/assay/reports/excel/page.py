@@ -1,0 +1,230 @@
+"""Write cells of a workbook: what is text stays text, what is no number is not written, what is too long says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from assay.reports.text.plain import visible
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+CELL_LIMIT: Final = 32_767
+"""What Excel holds in a cell, in UTF-16 code units."""
+_LONGEST_NOTICE = 80
+_FORMULA_STARTS = frozenset("=+-@\t\n|%")
+LINE_POINTS: Final = 15.0
+"""Height of a line of text, in points."""
+
+INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
+DARK_BAR, LIGHT_BAR, PALE_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#CFE0F3", "#5B8C5A"
+VERDICT_COLOURS: Final = {
+    "correct": ("#D9F0DD", "#1E6B34"),
+    "incorrect": ("#FBDCDC", "#9B1C1C"),
+    "unscored": ("#FFF0CC", "#7A5300"),
+}
+_TEXT = {"valign": "top", "font_color": INK}
+_TABLE = {**_TEXT, "bottom": 1, "bottom_color": RULE}
+_INDENT = {"align": "left", "indent": 1}
+_HEAD = {
+    "bold": True,
+    "font_color": "#FFFFFF",
+    "bg_color": HEAD,
+    "text_wrap": True,
+    "valign": "vcenter",
+    "border": 1,
+    "border_color": "#3D5A80",
+}
+_STYLES: Final[dict[str, dict[str, Any]]] = {
+    "head": _HEAD,
+    "head_right": {**_HEAD, "align": "right"},
+    "head_rest": {"bg_color": HEAD},
+    "title": {"bold": True, "font_size": 14, "font_color": HEAD, "valign": "vcenter"},
+    "section": {"bold": True, "font_size": 12, "font_color": HEAD, "valign": "vcenter"},
+    "note": {"font_color": "#52606D", "valign": "top"},
+    "plain": _TEXT,
+    "beside": {**_TEXT, **_INDENT},
+    "text": _TABLE,
+    "wrapped": {**_TABLE, **_INDENT, "text_wrap": True},
+    "sql": {**_TABLE, **_INDENT, "text_wrap": True, "font_name": "Consolas", "font_size": 10},
+    "name": {**_TABLE, "bold": True},
+    "count": {**_TABLE, "num_format": "#,##0"},
+    "id": {**_TABLE, "bold": True, "num_format": "0", "align": "left"},
+    "name_wrapped": {**_TABLE, "bold": True, "text_wrap": True},
+    "yes_no": {**_TABLE, "num_format": "0", "align": "center"},
+    "number": {**_TABLE, "num_format": "0.000"},
+    "seconds": {**_TABLE, "num_format": "0.00"},
+    "fine_seconds": {**_TABLE, "num_format": "0.000"},
+    "money": {**_TABLE, "num_format": "0.0000"},
+    "percent": {**_TABLE, "num_format": "0.0 %"},
+    # Only a full 1 reads 100.0 % and only a 0 reads 0.0 %, as in every other report.
+    "percent_near_one": {**_TABLE, "num_format": '"99.9 %"'},
+    "percent_near_zero": {**_TABLE, "num_format": '"0.1 %"'},
+}
+
+
+class Page:
+    """One sheet, written row by row from the top: earlier rows are on disk already and cannot be written again."""
+
+    def __init__(self, workbook: Workbook, name: str, *, centred: bool = False) -> None:
+        """``centred`` puts text at the middle of its row's height, for sheets whose rows hold one line."""
+        self.centred = centred
+        self.name = name
+        self.workbook = workbook
+        self.sheet: Worksheet = workbook.add_worksheet(name)
+        self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
+
+    def style(self, name: str, *, total: bool = False, quoted: bool = False, left: bool = False) -> Format:
+        """The format of that name.
+
+        ``total`` is for a row that sums up, ``quoted`` for text that looks like a formula, ``left``
+        for a number in a column of mixed values.
+        """
+        key = (name, total, quoted, left)
+        if key not in self._formats:
+            properties = dict(_STYLES[name])
+            if total:
+                properties |= {"bold": True, "top": 2, "top_color": HEAD, "bg_color": SOFT}
+            if quoted:
+                properties["quote_prefix"] = True
+            if self.centred:
+                properties["valign"] = "vcenter"
+            if left:
+                properties |= _INDENT
+            self._formats[key] = self.workbook.add_format(properties)
+        return self._formats[key]
+
+    def text(self, row: int, column: int, text: str | None, style: str = "text", *, total: bool = False) -> None:
+        """Text as text, whatever it looks like. None and the empty text leave the cell blank."""
+        self.safe_text(row, column, cell_text(text) if text else "", style, total=total)
+
+    def safe_text(self, row: int, column: int, safe: str, style: str = "text", *, total: bool = False) -> None:
+        """As `text`, of what is known to be visible and to fit a cell: large ones are not searched again."""
+        if not safe:
+            self.sheet.write_blank(row, column, None, self.style(style, total=total))
+            return
+        # The mark that Excel itself sets on '=1: the text stays text also when somebody edits the cell.
+        quoted = safe[0] in _FORMULA_STARTS
+        self.sheet.write_string(row, column, safe, self.style(style, total=total, quoted=quoted))
+
+    def number(
+        self,
+        row: int,
+        column: int,
+        value: float | None,
+        style: str = "number",
+        *,
+        total: bool = False,
+        left: bool = False,
+    ) -> None:
+        """A number. None, NaN and the infinities leave the cell blank: Excel has no such numbers."""
+        if value is None or not math.isfinite(value):
+            self.sheet.write_blank(row, column, None, self.style(style, total=total, left=left))
+            return
+        if style == "percent":
+            style = _percent_style(value)
+        self.sheet.write_number(row, column, value, self.style(style, total=total, left=left))
+
+    def head(self, row: int, names: Sequence[str], *, numbers: Collection[int] = (), lines: int = 1) -> None:
+        """A row of column names; those over columns of ``numbers`` stand at the right, as numbers do."""
+        self.sheet.set_row(row, LINE_POINTS * lines + 6)
+        for column, name in enumerate(names):
+            if not name:
+                self.sheet.write_blank(row, column, None, self.style("head_rest"))
+                continue
+            style = self.style("head_right" if column in numbers else "head")
+            self.sheet.write_string(row, column, cell_text(name), style)
+
+    def colour_verdicts(self, first_row: int, last_row: int, column: int) -> None:
+        """Give each verdict of a column its colour."""
+        for verdict, (background, ink) in VERDICT_COLOURS.items():
+            look = self.workbook.add_format({"bg_color": background, "font_color": ink})
+            rule = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": look}
+            self.sheet.conditional_format(first_row, column, last_row, column, rule)
+
+    def colour_yes_no(self, first_row: int, last_row: int, column: int) -> None:
+        """Give 1 the colour of correct and 0 that of incorrect; a blank cell keeps its own."""
+        top = f"{_letters(column)}{first_row + 1}"
+        for value, verdict in ((1, "correct"), (0, "incorrect")):
+            look = self.workbook.add_format({"font_color": VERDICT_COLOURS[verdict][1], "bold": True})
+            rule = {"type": "formula", "criteria": f"=AND(ISNUMBER({top}),{top}={value})", "format": look}
+            self.sheet.conditional_format(first_row, column, last_row, column, rule)
+
+    def shade_shares(self, first_row: int, last_row: int, column: int) -> None:
+        """Shade each share of a column the redder, the nearer it is to 0: in tall rows bars would be slabs."""
+        scale = {
+            "type": "2_color_scale",
+            "min_type": "num",
+            "max_type": "num",
+            "min_value": 0,
+            "max_value": 1,
+            "min_color": VERDICT_COLOURS["incorrect"][0],
+            "max_color": "#FFFFFF",
+        }
+        self.sheet.conditional_format(first_row, column, last_row, column, scale)
+
+    def share_bars(self, first_row: int, last_row: int, column: int) -> None:
+        """Draw each share of a column as a bar from 0 to 1."""
+        bar = {
+            "type": "data_bar",
+            "bar_color": PALE_BAR,
+            "bar_solid": True,
+            "min_type": "num",
+            "max_type": "num",
+            "min_value": 0,
+            "max_value": 1,
+        }
+        self.sheet.conditional_format(first_row, column, last_row, column, bar)
+
+
+def cell_text(text: str) -> str:
+    """Text that any reader of the workbook can hold: hidden characters as marks, cut where Excel's limit is.
+
+    A cut text ends with how many of its characters are missing.
+    """
+    text = visible(text)
+    if 2 * len(text) > CELL_LIMIT and _units(text) > CELL_LIMIT:
+        kept = _cut(text, CELL_LIMIT - _LONGEST_NOTICE)
+        text = f"{kept}\n… {len(text) - len(kept):,} more characters: a cell of Excel holds no more"
+    # XlsxWriter takes a text between these two tags for markup of its own and would not escape it.
+    return text + " " if text.startswith("<r>") and text.endswith("</r>") else text
+
+
+def lines_of(text: str | None, width: float) -> int:
+    """How many lines a text takes where a line holds ``width`` characters, about."""
+    if not text:
+        return 1
+    if len(text) <= width and "\n" not in text:
+        return 1
+    return sum(max(1, math.ceil(len(line) / width)) for line in text[:2000].split("\n"))
+
+
+def _letters(column: int) -> str:
+    from xlsxwriter.utility import xl_col_to_name
+
+    name: str = xl_col_to_name(column)
+    return name
+
+
+def word_width(name: str) -> float:
+    """The width at which a bold column name wraps between its words only."""
+    return 1.2 * max(map(len, name.split()), default=0) + 2
+
+
+def _percent_style(value: float) -> str:
+    if 0.9995 <= value < 1.0:
+        return "percent_near_one"
+    return "percent_near_zero" if 0.0 < value < 0.0005 else "percent"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _cut(text: str, units: int) -> str:
+    """As much of a text as fits, never half a character."""
+    return text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore")

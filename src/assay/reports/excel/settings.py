@@ -1,0 +1,76 @@
+"""The Settings sheet: what the run was made with and on, what it counted, and how sure its headline is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.model import Run
+from assay.reports.excel.page import LINE_POINTS, Page, lines_of
+from assay.reports.views.run import RunView
+
+_NAME_WIDTH, _VALUE_WIDTH = 34.0, 96.0
+
+Entry = tuple[str, str | float | None, str]
+"""A name, a value, and the style in which it is written; no value: a heading."""
+
+
+def write_settings(page: Page, run: Run, view: RunView) -> None:
+    """Names and values, a heading above each part."""
+    sheet = page.sheet
+    sheet.hide_gridlines(2)
+    sheet.set_default_row(LINE_POINTS + 2)
+    sheet.set_column(0, 0, _NAME_WIDTH)
+    sheet.set_column(1, 1, _VALUE_WIDTH)
+    sheet.freeze_panes(1, 0)
+    sheet.set_landscape()
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)
+    page.head(0, ["Setting", "Value"])
+    for row, (name, value, style) in enumerate(_entries(run, view), start=1):
+        if style == "section":
+            sheet.set_row(row, LINE_POINTS + 9)
+            page.text(row, 0, name, "section")
+        elif isinstance(value, str):
+            height = max(lines_of(value, _VALUE_WIDTH), lines_of(name, _NAME_WIDTH))
+            sheet.set_row(row, LINE_POINTS * min(height, 20) + 3)
+            page.text(row, 0, name, "wrapped")
+            page.text(row, 1, value, "wrapped")
+        else:
+            page.text(row, 0, name, "wrapped")
+            page.number(row, 1, value, style, left=True)
+
+
+def _entries(run: Run, view: RunView) -> Iterable[Entry]:
+    settings, provenance, rate = run.settings, run.provenance, view.headline.rate
+    yield "Run", None, "section"
+    yield "Title", view.title, "wrapped"
+    yield from ((fact.name, fact.value, "wrapped") for fact in view.facts)
+    yield "Workers", settings.workers, "count"
+    yield "Metrics", ", ".join(settings.metrics), "wrapped"
+    if settings.selection is None:
+        yield "Rows of a result, at most", settings.limits.max_rows, "count"
+        yield "Bytes of a result, at most", settings.limits.max_result_bytes, "count"
+    yield "Counts", None, "section"
+    yield "Cases", view.cases_count, "count"
+    answers = "" if settings.repeats == 1 else " answers"
+    if answers:
+        yield "Answers", len(run.evidence), "count"
+    yield f"Correct{answers}", view.correct, "count"
+    yield f"Incorrect{answers}", view.incorrect, "count"
+    yield f"Unscored{answers}", view.unscored, "count"
+    yield f"Unanswered{answers and ' askings'}", view.unanswered, "count"
+    yield "Blank rows skipped", provenance.blank_rows, "count"
+    yield "Predictions that fit no case", len(provenance.unmatched_predictions), "count"
+    yield f"Headline: {view.headline_metric}", None, "section"
+    yield "Value", rate.value, "percent"
+    yield f"Low end of the {view.confidence} interval", rate.low, "percent"
+    yield f"High end of the {view.confidence} interval", rate.high, "percent"
+    yield "Scored cases", rate.n, "count"
+    yield "Unscored cases", rate.unscored, "count"
+    if provenance.engine_versions:
+        yield "Versions of the engines", None, "section"
+        yield from ((engine.name, engine.digest, "wrapped") for engine in provenance.engine_versions)
+    if provenance.inputs:
+        yield "Fingerprints of the inputs", None, "section"
+        yield from ((source.name, source.digest, "wrapped") for source in provenance.inputs)

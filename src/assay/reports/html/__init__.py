@@ -1,0 +1,3 @@
+"""Pages that need nothing else."""
+
+from assay.reports.html.run import HtmlReporter as HtmlReporter

@@ -1,0 +1,138 @@
+"""Histograms of times as inline SVG, on a scale of 1, 2, 5.
+
+The median is a solid line and the 90 % mark a dashed one, each with its label, so that nothing is told by colour.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import pairwise
+
+from assay.model import TimeSpread
+from assay.reports.views.times import TimeRow
+
+_WIDTH, _HEIGHT = 360.0, 168.0
+_LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
+_FONT = 11.5
+_CHARACTER = 0.58
+"""The width of a character in font sizes, rather wide, so that what is computed to fit does fit."""
+_FEWEST_BINS = 6
+_GAP = 3.0
+
+
+def histograms(rows: Sequence[TimeRow]) -> list[tuple[TimeRow, str]]:
+    """Each row with its chart. Queries, gold's and the system's, share a scale, so that they compare at a glance."""
+    queries = [row for row in rows if row.spread.name != "answer"]
+    return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
+
+
+def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
+    """One row's chart, on a scale that holds all those ``beside`` it, its own included. Empty without bins."""
+    if not row.spread.bins:
+        return ""
+    edges = _edges([one.spread for one in beside])
+    counts = {one.low_s: one.count for one in row.spread.bins}
+    most = max(counts.values())
+    step = (_RIGHT - _LEFT) / (len(edges) - 1)
+    said = (
+        f"Histogram of the time of {row.counted}: median {row.median}, 90 % within {row.p90}, longest {row.max}, "
+        f"mean {row.mean}."
+    )
+    parts = [f'<svg class="histogram" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{escape(said)}">']
+    parts += _axis(edges, step)
+    labels = []
+    for place, (low, high) in enumerate(pairwise(edges)):
+        count = counts.get(low, 0)
+        if not count:
+            continue
+        height = max(1.5, count / most * (_BASE - _TOP))
+        x, y = _LEFT + place * step + _GAP / 2, _BASE - height
+        parts.append(
+            f'<rect class="column" x="{x:.1f}" y="{y:.1f}" width="{step - _GAP:.1f}" height="{height:.1f}" rx="1.5">'
+            f"<title>{_edge(low)} to {_edge(high)}: {count:,}</title></rect>"
+        )
+        if len(f"{count:,}") * _FONT * _CHARACTER <= step + _GAP:
+            labels.append(f'<text class="count" x="{x + (step - _GAP) / 2:.1f}" y="{y - 4:.1f}">{count:,}</text>')
+    parts += _mark("median", row.median, _x(row.spread.median_s, edges, step), line=1)
+    parts += _mark("90 %", row.p90, _x(row.spread.p90_s, edges, step), line=2)
+    return "".join([*parts, *labels, "</svg>"])
+
+
+def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
+    """Where the bins of all begin and end; a narrow range is widened, so that few bins are no huge blocks."""
+    bins = [one for spread in spreads for one in spread.bins]
+    low, last = min(one.low_s for one in bins), max(one.high_s for one in bins)
+    edges = [low]
+    while edges[-1] < last:
+        known = next((one.high_s for one in bins if one.low_s == edges[-1]), None)
+        edges.append(_next(edges[-1], bins[0].high_s) if known is None else known)
+    while len(edges) <= _FEWEST_BINS:
+        edges.append(_next(edges[-1], edges[-1]))
+        if len(edges) <= _FEWEST_BINS and edges[0] > 0.0:
+            edges.insert(0, _before(edges[0]))
+    return edges
+
+
+def _next(edge: float, after_zero: float) -> float:
+    """The edge after this one, of 1, 2, 5 times a power of ten."""
+    if edge <= 0.0:
+        return after_zero
+    digit, power = _parts(edge)
+    return float(f"{ {1: 2, 2: 5}.get(digit, 10) }e{power}")
+
+
+def _before(edge: float) -> float:
+    digit, power = _parts(edge)
+    return float(f"{ {2: 1, 5: 2}[digit] }e{power}") if digit in (2, 5) else float(f"5e{power - 1}")
+
+
+def _parts(edge: float) -> tuple[int, int]:
+    digit, _, power = f"{edge:.0e}".partition("e")
+    return int(digit), int(power)
+
+
+def _x(time_s: float, edges: Sequence[float], step: float) -> float:
+    """Where a time lies: within its bin by its logarithm, in the middle where the bin begins at 0."""
+    place = min(max(bisect_right(edges, time_s) - 1, 0), len(edges) - 2)
+    low, high = edges[place], edges[place + 1]
+    within = 0.5
+    if low > 0.0:
+        within = min(1.0, max(0.0, math.log(max(time_s, low) / low) / math.log(high / low)))
+    return _LEFT + (place + within) * step
+
+
+def _axis(edges: Sequence[float], step: float) -> Iterator[str]:
+    """The base line, and labels at as many edges as there is room for: all, or those of whole powers of ten."""
+    yield f'<path class="axis" d="M{_LEFT:g} {_BASE:g}H{_RIGHT:g}"/>'
+    widest = max(len(_edge(edge)) for edge in edges) * _FONT * _CHARACTER + 6
+    every = widest <= step
+    for place, edge in enumerate(edges):
+        if not every and not (edge == 0.0 or _parts(edge)[0] == 1):
+            continue
+        x = _LEFT + place * step
+        text = _edge(edge)
+        yield f'<path class="axis" d="M{x:.1f} {_BASE:g}v4"/>'
+        yield f'<text class="tick" x="{_inside(x, text):.1f}" y="{_BASE + 18:g}">{text}</text>'
+
+
+def _mark(name: str, text: str, x: float, *, line: int) -> Iterator[str]:
+    """A line from its label down to the base."""
+    y = 14.0 * line - 2
+    said = f"{name} {text}"
+    kind = "median" if line == 1 else "tail"
+    yield f'<path class="at {kind}" d="M{x:.1f} {y + 4:.1f}V{_BASE:g}"/>'
+    yield f'<text class="at" x="{_inside(x, said):.1f}" y="{y:g}">{escape(said)}</text>'
+
+
+def _inside(x: float, text: str) -> float:
+    """The middle of a text that is to stand at ``x``, moved so that it lies within the drawing."""
+    half = len(text) * _FONT * _CHARACTER / 2
+    return min(max(x, half), _WIDTH - half)
+
+
+def _edge(edge: float) -> str:
+    """``0.2 ms``, ``50 ms``, ``2 s``, ``1,000 s``."""
+    return "0" if edge == 0.0 else f"{edge * 1000:g} ms" if edge < 1.0 else f"{edge:,.0f} s"

@@ -1,0 +1,152 @@
+"""Two runs as one HTML page that needs nothing else: what was fixed and broken, and the same case in both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.model import CaseChange, Evidence, Run, RunDiff
+from assay.reports.html.data import case_detail, facet_of, failure_names, payload
+from assay.reports.html.run import page
+from assay.reports.text.plain import distinct, one_line
+from assay.reports.views.diff import DiffFigure, DiffView, ShownKind
+from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
+from assay.reports.views.run import CaseView
+from assay.reports.views.run_build import view_of
+
+_QUESTION, _REASON = 240, 200
+_SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
+_STATES: Mapping[ShownKind, tuple[str, str]] = {
+    "broken": ("↓", "incorrect"),
+    "fixed": ("↑", "correct"),
+    "worse": ("↘", "incorrect"),
+    "better": ("↗", "correct"),
+    "otherwise": ("≠", "unscored"),
+    "unscored": ("–", "unscored"),
+    "flaky": ("~", "unscored"),
+    "still_wrong": ("✗", "still"),
+    "still_right": ("✓", "still"),
+}
+"""Mark and tone of a kind, in the order in which the page has the cases."""
+
+
+def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
+    """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
+    view = view_of_diff(diff)
+    kinds = list(_STATES)
+    changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
+    pairs = list(_pairs(changes, baseline, candidate))
+    return page(
+        "diff.html",
+        {
+            "view": view,
+            "scale": _scale(row.figure for row in view.metrics),
+            "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
+            "states": _STATES,
+        },
+        data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
+        scripts=_SCRIPTS,
+    )
+
+
+_Pair = tuple[Evidence, CaseView, Evidence, CaseView]
+
+
+def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterable[_Pair]:
+    """Per change both answers: of repeated ones the first that is not right, as the comparison quotes it."""
+    left, right = _shown(baseline), _shown(candidate)
+    ours = [left[change.baseline.case_id] for change in changes]
+    theirs = [right[change.candidate.case_id] for change in changes]
+    befores = view_of(baseline, detailed=ours).cases
+    afters = view_of(candidate, detailed=theirs).cases
+    return zip(ours, befores, theirs, afters, strict=True)
+
+
+def _shown(run: Run) -> Mapping[str, Evidence]:
+    found: dict[str, Evidence] = {}
+    for item in run.evidence:
+        kept = found.get(item.case.id)
+        if kept is None or (kept.outcome == "correct" and item.outcome != "correct"):
+            found[item.case.id] = item
+    return found
+
+
+def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
+    kinds = list(map(kind_of, changes))
+    present = [kind for kind in _STATES if kind in kinds]
+    told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
+    ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
+    return {
+        "kind": "diff",
+        "headline": view.headline_metric,
+        "states": [
+            {"name": kind, "label": told[kind][0], "meaning": told[kind][1], "mark": mark, "tone": tone}
+            for kind, (mark, tone) in _STATES.items()
+            if kind in present
+        ],
+        "state": [present.index(kind) for kind in kinds],
+        "id": ids,
+        "link": distinct(ids),
+        "answer": [],
+        "question": [one_line(change.question, limit=_QUESTION) for change in changes],
+        "reason": [
+            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=_REASON)
+            for change, (_, _, _, after) in zip(changes, pairs, strict=True)
+        ],
+        "facets": list(_facets(pairs)),
+        "metrics": [
+            {
+                "name": f"Δ {row.metric}",
+                "share": False,
+                "graded": True,
+                "value": _differences(row.figure.diff.metric, pairs),
+            }
+            for row in view.metrics
+        ],
+        "time": [None] * len(changes),
+    }
+
+
+def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
+    made = [
+        facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
+        facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
+        facet_of("failure", "Failure now", [failure_names(item, after) for _, _, item, after in pairs]),
+        facet_of(
+            "near",
+            "Near miss now",
+            [(miss.partition(":")[0] for miss in after.near_misses) for _, _, _, after in pairs],
+        ),
+        facet_of("flag", "Flag now", [after.flags for _, _, _, after in pairs]),
+        facet_of("tag", "Tag", [after.tags for _, _, _, after in pairs]),
+    ]
+    return [one for one in made if one["values"]]
+
+
+def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
+    """The candidate's value less the baseline's, of the answers that are shown."""
+    found: list[float | None] = []
+    for before, _, after, _ in pairs:
+        was, now = before.score(metric), after.score(metric)
+        known = was is not None and now is not None and was.value is not None and now.value is not None
+        found.append(round(now.value - was.value, 4) if known else None)  # type: ignore[union-attr,operator]
+    return found
+
+
+def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> dict[str, Any]:
+    sides = [
+        {**case_detail(before, was), "label": view.baseline.label},
+        {**case_detail(after, now), "label": view.candidate.label},
+    ]
+    shared = ("question", "context", "name", "database", "difficulty", "tags")
+    common = {name: sides[1][name] for name in shared if name in sides[1]}
+    for side in sides:
+        for name in shared:
+            side.pop(name, None)
+    return {**common, "sides": sides}
+
+
+def _scale(figures: Iterable[DiffFigure]) -> float:
+    """The largest difference that one of the intervals reaches, so that all are drawn alike. Above 0, at most 1."""
+    ends = [end for one in figures for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
+    return min(1.0, max([0.01, *map(abs, ends)]))

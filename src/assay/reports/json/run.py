@@ -1,0 +1,233 @@
+"""The whole run as one JSON document, for machines.
+
+Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (what a
+reader must know before trusting it, in sentences), ``gates`` (what was demanded of the
+run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
+those of `assay.model`; what is absent is null. A case has ``case``, ``prediction``, ``verdict``,
+``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
+SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
+
+Cells of the aligned rows keep their value and type:
+
+    NULL, booleans, well-formed text, finite floats   as JSON has them
+    integers within ±(2^53 - 1)                       as JSON numbers
+    other integers                                    {"type": "integer", "text": "..."}
+    Decimal                                           {"type": "decimal", "text": "1.10"}
+    NaN and the infinities                            {"type": "float", "text": "nan"}
+    bytes                                             {"type": "bytes", "hex": "00ff"}
+    date, time, datetime                              {"type": "date" | "time" | "timestamp", "text": ISO 8601}
+    timedelta                                         {"type": "interval", "days", "seconds", "microseconds"}
+    text with lone surrogates                         {"type": "text", "utf8_surrogatepass_hex": "..."}
+    lists and tuples                                  {"type": "list", "items": [...]}
+    maps                                              {"type": "map", "entries": [[key, value], ...]}
+    anything else, for display only                   {"type": the Python type's name, "text": str(value)}
+
+Elsewhere a lone surrogate is written as the six characters ``\\udcff``: a report must stay readable
+by every JSON parser, and many refuse the real thing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+from assay.model import AlignedRow, Cell, Evidence, Execution, Run
+from assay.reports.views.run_build import view_of
+
+FORMAT_VERSION = 1
+_SAFE_INTEGER = 2**53 - 1
+
+
+class JsonReporter:
+    """Writes a run as one JSON document, UTF-8, ending in a line break."""
+
+    name = "json"
+    suffix = ".json"
+
+    def render(self, run: Run) -> bytes:
+        """The whole report. Valid JSON whatever the cells hold: there is no NaN in it."""
+
+        view = view_of(run, detailed=())
+        document = {
+            "format": "assay-report",
+            "version": FORMAT_VERSION,
+            "title": view.title,
+            "headline": {
+                "metric": view.headline_metric,
+                **_builtins(view.headline.rate),
+                "text": f"{view.headline.text} {view.headline.interval}".strip(),
+                "tally": view.tally,
+            },
+            "notes": list(view.notes),
+            "gates": [_builtins(result) for result in run.gates],
+            "settings": _builtins(run.settings),
+            "provenance": _builtins(run.provenance),
+            "aggregates": _builtins(run.aggregates),
+        }
+        case = _case if run.settings.selection is None else _selection_case
+        written = bytearray()
+        _write(document, written)
+        written[-1:] = b',"cases":['
+        # One by one: 10,000 selections of 200 terms would take gigabytes as one tree of dicts.
+        for place, item in enumerate(run.evidence):
+            if place:
+                written += b","
+            _write(case(item), written)
+        written += b"]}\n"
+        return bytes(written)
+
+
+def document(value: dict[str, object]) -> bytes:
+    """A value as a JSON document with a line break at its end."""
+    written = bytearray()
+    _write(value, written)
+    return bytes(written) + b"\n"
+
+
+def _write(value: dict[str, object], written: bytearray) -> None:
+    """Append the value as JSON."""
+    import msgspec
+
+    length = len(written)
+    try:
+        msgspec.json.Encoder().encode_into(value, written, -1)
+    except UnicodeEncodeError:
+        del written[length:]
+        written += msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
+
+
+def cell_json(cell: Cell) -> object:
+    """One cell as the module's table says."""
+    match cell:
+        case None | bool():
+            return cell
+        case str():
+            return cell if _is_well_formed(cell) else _tagged_text(cell)
+        case int():
+            return cell if abs(cell) <= _SAFE_INTEGER else {"type": "integer", "text": _digits(cell)}
+        case float():
+            return cell if math.isfinite(cell) else {"type": "float", "text": str(cell)}
+        case Decimal():
+            return {"type": "decimal", "text": str(cell)}
+        case bytes() | bytearray() | memoryview():
+            return {"type": "bytes", "hex": bytes(cell).hex()}
+        case datetime():
+            return {"type": "timestamp", "text": cell.isoformat()}
+        case date():
+            return {"type": "date", "text": cell.isoformat()}
+        case time():
+            return {"type": "time", "text": cell.isoformat()}
+        case timedelta():
+            return {
+                "type": "interval",
+                "days": cell.days,
+                "seconds": cell.seconds,
+                "microseconds": cell.microseconds,
+            }
+        case list() | tuple():
+            return {"type": "list", "items": [cell_json(item) for item in cell]}
+        case dict():
+            return {"type": "map", "entries": [[cell_json(key), cell_json(value)] for key, value in cell.items()]}
+        case _:
+            return {"type": type(cell).__name__, "text": str(cell)}
+
+
+def _case(item: Evidence) -> dict[str, object]:
+    comparison = None
+    if item.comparison is not None:
+        comparison = {
+            **_fields_but(item.comparison, "aligned"),
+            "aligned": [_row(row) for row in item.comparison.aligned],
+        }
+    return {
+        "case": _builtins(item.case),
+        "prediction": _builtins(item.prediction),
+        # A frozenset has no order of its own; a report of the same run must be the same bytes.
+        "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
+        "scores": [_builtins(score) for score in item.scores],
+        "comparison": comparison,
+        "gold_executions": [_execution(execution) for execution in item.gold_executions],
+        "predicted_execution": item.predicted_execution and _execution(item.predicted_execution),
+        "cause": item.cause,
+    }
+
+
+def _selection_case(item: Evidence) -> dict[str, object]:
+    """The values themselves, not dicts of them: msgspec writes them ten times as fast."""
+    return {
+        "case": item.case,
+        "prediction": item.prediction,
+        "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
+        "scores": item.scores,
+        "turns": item.turns,
+        "cause": item.cause,
+    }
+
+
+def _execution(execution: Execution) -> dict[str, object]:
+    head = [[cell_json(cell) for cell in row] for row in execution.head]
+    return {**_fields_but(execution, "result", "head"), "head": head}
+
+
+def _row(row: AlignedRow) -> dict[str, object]:
+    return {
+        "state": row.state,
+        "gold": None if row.gold is None else [cell_json(cell) for cell in row.gold],
+        "predicted": None if row.predicted is None else [cell_json(cell) for cell in row.predicted],
+    }
+
+
+def _builtins(value: object) -> dict[str, object]:
+    import msgspec
+
+    built: dict[str, object] = msgspec.to_builtins(value)
+    return built
+
+
+def _fields_but(value: object, *left_out: str) -> dict[str, object]:
+    """The fields of a dataclass but those that hold cells."""
+    from dataclasses import fields
+
+    import msgspec
+
+    return {
+        field.name: msgspec.to_builtins(getattr(value, field.name))
+        for field in fields(value)  # type: ignore[arg-type]
+        if field.name not in left_out
+    }
+
+
+def _digits(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        # Python refuses decimal digits of huge integers; hexadecimal says the same.
+        return hex(value)
+
+
+def _is_well_formed(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _tagged_text(text: str) -> dict[str, str]:
+    return {"type": "text", "utf8_surrogatepass_hex": text.encode("utf-8", "surrogatepass").hex()}
+
+
+def _without_surrogates(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case Mapping():
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(item) for item in value]
+        case _:
+            return value

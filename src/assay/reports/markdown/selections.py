@@ -1,0 +1,74 @@
+"""What only a Markdown report of SDMX selections has: its tables, and a case turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.reports.markdown.blocks import cell_code, code, fenced, grid, section
+from assay.reports.text.selection_tables import dimension_cells, dimension_legend, group_cells
+from assay.reports.views.run import RunView
+from assay.reports.views.selections import DimensionView, SelectionOverview, TermList, TurnView
+
+_GROUP_ROWS = 25
+_RAW_LENGTH = 1000
+_SIGNS = {"right": " ", "extra": "+", "missing": "-"}
+
+
+def selection_numbers(view: RunView, overview: SelectionOverview) -> Iterable[str]:
+    """The tables of dimensions and of groups."""
+    if overview.dimensions:
+        yield from section("Terms by dimension")
+        header, rows = dimension_cells(overview)
+        yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
+        yield from ("", dimension_legend(overview))
+    for group in view.groups:
+        yield from section(f"{view.headline_name} by {group.title}")
+        header, rows = group_cells(view, group, limit=_GROUP_ROWS)
+        yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
+        if len(group.rows) > len(rows):
+            yield from ("", f"and {len(group.rows) - len(rows):,} with fewer cases")
+
+
+def selection_turn(turn: TurnView) -> Iterable[str]:
+    """One turn: its terms as a difference, what else there is to say as a list."""
+    heading = ", ".join(filter(None, (turn.said, turn.figures)))
+    yield f"**{turn.label}**: {heading}" if turn.label else heading[:1].upper() + heading[1:]
+    yield ""
+    if turn.question:
+        yield from fenced("text", turn.question)
+    dimensions = [line for one in turn.dimensions for line in _dimension(one)]
+    dimensions += [line for one in turn.beyond for line in _dimension(one, aside="not in target, ")]
+    if dimensions:
+        yield "`-` only the target has, `+` only the selection:"
+        yield ""
+        yield from fenced("diff", "\n".join(dimensions))
+    points = [f"Dataset {code(name)}: {state}" for state, name in turn.datasets if state != "right"]
+    points += [
+        f"Time of {code(time.dataset)}: {time.said}; target {code(time.target)}, selected {code(time.selected)}"
+        for time in turn.time
+        if time.good is False
+    ]
+    points += [code(text) for text in (*turn.failures, *turn.remarks)]
+    if points:
+        yield from (f"- {point}" for point in points)
+        yield ""
+    if turn.raw and turn.exact is not True:
+        yield "The answer as it came:"
+        yield ""
+        short = turn.raw if len(turn.raw) <= _RAW_LENGTH else turn.raw[:_RAW_LENGTH] + "…"
+        yield from fenced("text", short)
+
+
+def _dimension(found: DimensionView, *, aside: str = "") -> Iterable[str]:
+    yield f"@@ {found.name} @@ {aside}recall {found.recall}, precision {found.precision}"
+    if found.is_empty:
+        yield "  nothing to select, and nothing selected"
+    for terms in found.lists:
+        yield from _terms(terms)
+
+
+def _terms(found: TermList) -> Iterable[str]:
+    sign = _SIGNS[found.state]
+    yield from (f"{sign} {term.line}" for term in found.terms)
+    if found.left_out:
+        yield f"{sign} and {found.left_out:,} more"

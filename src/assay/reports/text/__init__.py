@@ -1,0 +1,1 @@
+"""How numbers, cells and foreign text read in every report."""

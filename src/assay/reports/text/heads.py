@@ -1,0 +1,70 @@
+"""The first rows of a result as a small table of plain text, for formats that know no other.
+
+name       | sum(amount)
+-----------+------------
+Ada        |      120.50
+'NULL'     |          31
+… 12 more rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from unicodedata import east_asian_width
+
+from assay.model import Execution
+from assay.reports.text.plain import CellText, cell_text, one_line, plural
+
+_COLUMNS = 12
+_WIDTH = 32
+"""Of a cell or name as it is drawn; marks for hidden characters may be many times as long as the text."""
+_CELL_LENGTH = 60
+
+
+def head_table(execution: Execution) -> str | None:
+    """The kept first rows under the result's column names, each cell as all reports show it; None where none is kept.
+
+    At most 12 columns of 32 characters are drawn, and what is left out is counted. Numbers stand to the right.
+    """
+    if not execution.head:
+        return None
+    width = max(map(len, execution.head))
+    shown = min(width, _COLUMNS)
+    rows = [[cell_text(cell, limit=_CELL_LENGTH) for cell in row[:shown]] for row in execution.head]
+    names = [_narrow(one_line(name)) for name in execution.columns[:shown]]
+    names += [""] * (shown - len(names))
+    return "\n".join((*_drawn(names, rows), *_left_out(execution, width - shown)))
+
+
+def _drawn(names: Sequence[str], rows: Sequence[Sequence[CellText]]) -> Iterable[str]:
+    texts = [[_narrow(cell.whole) for cell in row] for row in rows]
+    widths = [max(map(_cells, column)) for column in zip(names, *texts, strict=True)]
+    numeric = [all(cell.kind in ("number", "null") for cell in column) for column in zip(*rows, strict=True)]
+    yield _line(names, widths, numeric)
+    yield "-+-".join("-" * width for width in widths)
+    for row in texts:
+        yield _line(row, widths, numeric)
+
+
+def _line(texts: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (
+        " " * (width - _cells(text)) + text if to_the_right else text + " " * (width - _cells(text))
+        for text, width, to_the_right in zip(texts, widths, right, strict=True)
+    )
+    return " | ".join(padded).rstrip()
+
+
+def _left_out(execution: Execution, columns: int) -> Iterable[str]:
+    rows = (execution.row_count or 0) - len(execution.head)
+    parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
+    if parts:
+        yield f"… {' and '.join(parts)}"
+
+
+def _narrow(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+def _cells(text: str) -> int:
+    """How many places of a fixed-width line a text takes: wide letters take two."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -1,0 +1,103 @@
+"""One judged pair of queries as plain text: what a failed test shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import indent
+
+from assay.model import Evidence, Execution
+from assay.ports import Executions
+from assay.reports.text.plain import cell_text, one_line, plural
+from assay.reports.views.case import case_view, rows_and_time
+from assay.reports.views.run import CaseLink, DifferenceView, QueryView
+
+HEAD_ROWS = 5
+"""Rows of each result that the text shows."""
+_CELL_WIDTH = 40
+_COLUMNS = 12
+_MARGIN = "    "
+_SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
+
+
+def pair_text(item: Evidence, executions: Executions) -> str:
+    """Reason, near misses, both queries, the heads of both results and the aligned difference.
+
+    The first line is the reason alone. ``executions`` hold the first rows of each result;
+    those of queries that returned none are left out. NULL stands bare, text that could be taken for
+    it or for nothing in quotes.
+    """
+    answered = item.prediction.query is not None or item.prediction.failure is not None
+    view = case_view(item, CaseLink(id="", anchor=""))
+    parts = [view.reason]
+    if view.near_misses:
+        parts.append("\n".join(f"near miss: {miss}" for miss in view.near_misses))
+    if view.flags:
+        parts.append(f"flags: {', '.join(view.flags)}")
+    if view.question.strip():
+        parts.append(f"question: {one_line(view.question)}")
+    parts += [_query(query) for query in (*view.golds, *([view.predicted] if view.predicted and answered else []))]
+    gold = _judged_by(item, executions)
+    parts += [
+        f"{side} returns {_counted(execution)}:\n{indent(_head(execution), _MARGIN)}"
+        for side, execution in (("gold", gold), ("the prediction", executions.predicted))
+        if execution is not None and execution.result is not None
+    ]
+    if view.difference is not None and view.difference.rows:
+        parts.append(_difference(view.difference))
+    return "\n\n".join(parts)
+
+
+def _query(query: QueryView) -> str:
+    title = f"{query.label.lower()} ({query.outcome})"
+    return title if query.query is None else f"{title}:\n{indent(query.query.strip(), _MARGIN)}"
+
+
+def _judged_by(item: Evidence, executions: Executions) -> Execution | None:
+    """Gold's execution: the one judged by, else the first that has rows to show."""
+    index = item.verdict.gold_index
+    if index is not None and index < len(executions.golds):
+        return executions.golds[index]
+    return next((gold for gold in executions.golds if gold.result is not None), None)
+
+
+def _counted(execution: Execution) -> str:
+    return rows_and_time(execution, timed=False)
+
+
+def _head(execution: Execution) -> str:
+    result = execution.result
+    if result is None:
+        return ""
+    width = min(_COLUMNS, result.column_count)
+    rows = [[cell_text(cell, limit=_CELL_WIDTH).whole for cell in row[:width]] for row in result.rows[:HEAD_ROWS]]
+    names = [one_line(name, limit=_CELL_WIDTH) for name in result.columns[:width]]
+    lines = list(_grid(names, rows, [""] * len(rows)))
+    lines += _left_out((execution.row_count or 0) - len(rows), result.column_count - width)
+    return "\n".join(lines)
+
+
+def _difference(view: DifferenceView) -> str:
+    rows = [row.texts for row in view.rows]
+    signs = [_SIGNS[row.state] for row in view.rows]
+    lines = [*_grid(view.columns, rows, signs), *_left_out(view.rows_left_out, view.columns_left_out)]
+    title = f"difference (- only gold, + only the prediction): {view.summary}"
+    return f"{title}\n{indent(chr(10).join(lines), _MARGIN)}"
+
+
+def _left_out(rows: int, columns: int) -> list[str]:
+    told = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
+    return [f"… and {' and '.join(told)}"] if told else []
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]], signs: Iterable[str]) -> Iterator[str]:
+    """Lines of aligned cells under a header, each behind its sign."""
+    table = [list(header), *map(list, rows)]
+    count = max(map(len, table), default=0)
+    widths = [max((len(row[place]) for row in table if place < len(row)), default=0) for place in range(count)]
+    signs = list(signs)
+    mark = max(map(len, signs), default=0)
+    for sign, row in zip(("", *signs), table, strict=True):
+        cells = " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield f"{sign.ljust(mark)} {cells}".rstrip() if mark else cells.rstrip()
+    if not rows:
+        yield "(no rows)"

@@ -1,0 +1,214 @@
+"""What became of a selection's terms, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
+
+Each dimension reads as the evaluation method of StatGPT writes it (``indicator selection details``):
+
+    INDICATOR
+    [recall: 1.00, precision: 0.67]
+    True Positives [2]
+      * GDP: gross domestic product
+      * GDPPC: GDP per capita
+    False Negatives [0]
+    False Positives [1]
+      * GDP_CONST: gross domestic product constant prices
+
+What the method has no words for (datasets, time, hierarchies, notes on a term) is added only where there is some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+from assay.model import (
+    Case,
+    DimensionScore,
+    HierarchyEquivalence,
+    JudgedTerm,
+    SelectionScore,
+    TermNote,
+    TimeRange,
+    TimeScore,
+    TurnScore,
+)
+from assay.reports.text.plain import one_line, percent
+
+NOT_IN_TARGET: Final = "dimensions not in target"
+_LONGEST_NAME = 500
+_LONGEST_NOTICE = 80
+_CHILDREN = 12
+_HUNDREDTH = Decimal("0.01")
+_NOTES: Final[Mapping[TermNote, str]] = {
+    "unknown_code": "invented: no such code",
+    "unknown_dimension": "invented: no such dimension",
+    "unknown_dataset": "invented: no such dataset",
+    "unavailable": "the dataset has no data for it",
+    "name_differs": "name differs",
+    "other_dataset": "right code, wrong dataset",
+    "through_hierarchy": "through the hierarchy",
+    "rest_of_the_list": "the rest of the list, by a wildcard",
+}
+_TARGET_NOTES: Final[Mapping[TermNote, str]] = {
+    **_NOTES,
+    # The system invented nothing here: the case is out of date, or the structures are.
+    "unknown_code": "the code list has no such code",
+    "unknown_dimension": "the dataset has no such dimension",
+    "rest_of_the_list": "the rest of the list, which a wildcard wants",
+}
+
+
+def details(turns: Sequence[TurnScore], *, case: Case | None = None, limit: int | None = None) -> str:
+    """Every turn's dimensions with their terms; the turns under headings where there are several.
+
+    ``case`` tells how many targets were acceptable. ``limit`` bounds the length in UTF-16 code units,
+    as spreadsheets count: a longer text ends at a line, with the number of lines left out. Hidden
+    characters show as marks.
+    """
+    if len(turns) == 1:
+        text = "\n".join(_turn(turns[0], case))
+    else:
+        blocks = ("\n".join((f"Turn {turn.number}", *_turn(turn, case))) for turn in turns)
+        text = "\n\n".join(blocks)
+    return text if limit is None else cut_at_line(text, limit)
+
+
+def cut_at_line(text: str, limit: int) -> str:
+    """The whole lines that fit ``limit`` UTF-16 code units, and how many more there are."""
+    if 2 * len(text) <= limit or _units(text) <= limit:
+        return text
+    room = limit - _LONGEST_NOTICE
+    kept = text.encode("utf-16-le", "replace")[: 2 * room].decode("utf-16-le", "ignore")
+    kept = kept[: kept.rfind("\n") + 1].rstrip("\n")
+    left_out = text.count("\n", len(kept)) + (0 if kept else 1)
+    notice = f"… {left_out:,} more {'line' if left_out == 1 else 'lines'} (the whole is in the JSON report)"
+    return f"{kept}\n{notice}" if kept else notice
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def _turn(turn: TurnScore, case: Case | None) -> list[str]:
+    if turn.score is None:
+        reason = one_line(turn.failure.message) if turn.failure else "the question has no target"
+        return [f"not scored: {reason}"]
+    blocks = _blocks(turn.score)
+    place = turn.number - 1
+    targets = len(case.turns[place].targets) if case is not None and place < len(case.turns) else 1
+    if targets > 1:
+        blocks.append([f"judged by target {turn.score.target_index + 1} of {targets} acceptable ones"])
+    if not blocks:
+        blocks = [["nothing is to be selected, and nothing was"]]
+    lines = blocks[0]
+    for block in blocks[1:]:
+        lines.append("")
+        lines += block
+    return lines
+
+
+def _blocks(score: SelectionScore) -> list[list[str]]:
+    """The parts of one turn, a blank line to come between them."""
+    several = len(score.matched_datasets) + len(score.extra_datasets) + len(score.missing_datasets) > 1
+    blocks = [_dimension(one, several) for one in score.dimensions if one.in_target]
+    beyond = [_dimension(one, several) for one in score.dimensions if not one.in_target]
+    if beyond:
+        beyond[0].insert(0, NOT_IN_TARGET)
+        blocks += beyond
+    if score.missing_datasets or score.extra_datasets:
+        missing = [f"  * missing: {_safe(name)}" for name in score.missing_datasets]
+        blocks.append(["datasets", *missing, *(f"  * not in target: {_safe(name)}" for name in score.extra_datasets)])
+    times = [_time(one) for one in score.time if one.state != "not_judged"]
+    if times:
+        blocks.append(["time", *times])
+    if score.equivalences:
+        blocks.append(["equivalent through the hierarchy", *map(_equivalence, score.equivalences)])
+    return blocks
+
+
+def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT001 - private
+    lines = [_safe(score.dimension), f"[recall: {rate(score.recall)}, precision: {rate(score.precision)}]"]
+    right, extra, missing = score.counts  # a wildcard is one line, and as many codes as it takes
+    lines.append(f"True Positives [{right}]")
+    lines += _terms(score.true_positives, (), several, _NOTES)
+    lines.append(f"False Negatives [{missing}]")
+    lines += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
+    lines.append(f"False Positives [{extra}]")
+    lines += _terms(score.false_positives, score.false_negatives, several, _NOTES)
+    return lines
+
+
+def _terms(
+    terms: Sequence[JudgedTerm],
+    others: Sequence[JudgedTerm],
+    several: bool,  # noqa: FBT001 - private
+    words: Mapping[TermNote, str],
+) -> Iterable[str]:
+    """A line a term. ``others`` is the list across, where a right code with another name stands too."""
+    # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
+    lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
+    if not "".join(lines).isprintable() or max(map(len, lines), default=0) > _LONGEST_NAME:
+        lines = [
+            f"  * {_safe(term.id)}" if term.name is None else f"  * {_safe(term.id)}: {_safe(term.name)}"
+            for term in terms
+        ]
+    if several:
+        lines = [
+            line if term.dataset is None else f"{line} [{_safe(term.dataset)}]"
+            for line, term in zip(lines, terms, strict=True)
+        ]
+    noted = [(place, term.note) for place, term in enumerate(terms) if term.note is not None]
+    across = {(one.dataset, one.id): one.name for one in others if one.note == "name_differs"} if noted else {}
+    for place, note in noted:
+        other = across.get((terms[place].dataset, terms[place].id)) if note == "name_differs" else None
+        lines[place] += f" ({words[note]}: {_safe(other)})" if other is not None else f" ({words[note]})"
+    return lines
+
+
+def rate(value: float | None) -> str:
+    """``0.75``. Only a full 1 reads 1.00 and only a 0 reads 0.00. None reads ``n/a``."""
+    if value is None:
+        return "n/a"
+    # Halves go up, on the decimal that a reader sees, as in all reports.
+    shown = str(Decimal(f"{value:.12g}").quantize(_HUNDREDTH, ROUND_HALF_UP))
+    if shown == "1.00" and value < 1.0:
+        return "0.99"
+    return "0.01" if shown == "0.00" and value > 0.0 else shown
+
+
+def _time(score: TimeScore) -> str:
+    share = f", {percent(score.share)} in common" if score.state == "overlap" and score.share is not None else ""
+    line = f"  * {_safe(score.dataset)}: {score.state}{share}"
+    if score.state == "exact":
+        return f"{line} ({periods(score.target)})"
+    return f"{line} (target: {periods(score.target)}; selected: {periods(score.selected)})"
+
+
+def periods(ranges: tuple[TimeRange, ...] | None) -> str:
+    """``2015 to 2020``, ``from 2015``, ``to 2020``; all of it for none; nothing said for None."""
+    if ranges is None:
+        return "not said"
+    return ", ".join(map(_period, ranges)) or "all"
+
+
+def _period(one: TimeRange) -> str:
+    start, end = (None if bound is None else _safe(bound) for bound in (one.start, one.end))
+    if start is None:
+        return "all" if end is None else f"to {end}"
+    if end is None:
+        return f"from {start}"
+    return start if start == end else f"{start} to {end}"
+
+
+def _equivalence(found: HierarchyEquivalence) -> str:
+    children = ", ".join(_safe(child.id) for child in found.children[:_CHILDREN])
+    if len(found.children) > _CHILDREN:
+        children += f", +{len(found.children) - _CHILDREN:,}"
+    counted = "counted as right" if found.counted else "not counted"
+    parent = _safe(found.parent.id)
+    sides = f"{parent} for {children}" if found.selected == "parent" else f"{children} for {parent}"
+    return f"  * {_safe(found.dimension)}: selected {sides} ({counted})"
+
+
+def _safe(text: str) -> str:
+    """A name from outside on one line, its hidden characters as marks."""
+    return text if text.isprintable() and len(text) <= _LONGEST_NAME else one_line(text, limit=_LONGEST_NAME)

@@ -1,0 +1,1 @@
+"""The numbers of every report, made once: no format computes one."""

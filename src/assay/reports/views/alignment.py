@@ -1,0 +1,237 @@
+"""Both results of one case side by side, as the comparison aligned them.
+
+The comparison says which rows are in both, only gold's, or only the prediction's. Here the rows that only one side
+has are put beside the row of the other side that they come closest to, where one comes close at all: such a *near*
+row shows which of its cells differ. That is a reading aid: it counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from assay.model import AlignedRow, Cell, Comparison, Evidence
+from assay.model.comparison import RowState
+from assay.reports.text.plain import CellText, cell_text, one_line
+
+_ROWS: Mapping[RowState, int] = {"matched": 5, "missing": 20, "extra": 20}
+_COLUMNS = 30
+_NEAR = 0.5
+"""A pair of rows is near from this mean likeness of its cells on."""
+_CLOSE = 0.6
+"""The likeness of two cells that differ in letter case, type, sign, scale or rounding only."""
+
+AlignedState: TypeAlias = Literal["matched", "near", "missing", "extra"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedColumn:
+    """One column of the aligned results; a side's name is None where that side has no such column, '' if unnamed."""
+
+    gold: str | None
+    predicted: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedRowView:
+    """One line. A cell is None where that side has no such row or column, or where it holds what gold's does
+    (``matched``).
+
+    ``differs`` are places of columns in which the two cells of a ``near`` row are not the same.
+    """
+
+    state: AlignedState
+    gold: tuple[CellText | None, ...]
+    predicted: tuple[CellText | None, ...]
+    differs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignmentView:
+    """A sample of both results: rows in both first, then near ones, then those of one side alone."""
+
+    columns: tuple[AlignedColumn, ...]
+    rows: tuple[AlignedRowView, ...]
+    columns_left_out: int
+
+
+def alignment(item: Evidence) -> AlignmentView | None:
+    """The two results of a case, None where they were not compared or hold nothing to show."""
+    comparison = item.comparison
+    if comparison is None or not comparison.aligned:
+        return None
+    names, lines = _spread_rows(item, comparison, sample(comparison.aligned, _ROWS))
+    width = len(names)
+    shown = min(width, _COLUMNS)
+    both = tuple(
+        place for place, column in enumerate(names) if column.gold is not None and column.predicted is not None
+    )
+    rows = [_shown("matched", line.gold, line.predicted, shown) for line in lines if line.state == "matched"]
+    missing = [line for line in lines if line.state == "missing"]
+    extra = [line for line in lines if line.state == "extra"]
+    near = _near_rows(missing, extra, both)
+    taken = {id(line) for pair in near for line in pair}
+    rows += [
+        _shown("near", ours.gold, theirs.predicted, shown, _differing(ours.gold, theirs.predicted, both, shown))
+        for ours, theirs in near
+    ]
+    rows += [
+        _shown(line.state, line.gold, line.predicted, shown) for line in (*missing, *extra) if id(line) not in taken
+    ]
+    return AlignmentView(columns=names[:shown], rows=tuple(rows), columns_left_out=width - shown)
+
+
+def merged(
+    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
+) -> tuple[tuple[AlignedColumn, ...], list[tuple[CellText | None, ...]]]:
+    """All columns of both sides, and each row on one line: gold's cell, else the predicted one, None for neither."""
+    names, lines = _spread_rows(item, comparison, rows)
+    return names, [
+        tuple(
+            None if cell is _ABSENT else cell_text(cell)
+            for cell in (
+                theirs if ours is _ABSENT else ours for ours, theirs in zip(line.gold, line.predicted, strict=True)
+            )
+        )
+        for line in lines
+    ]
+
+
+def sample(aligned: Sequence[AlignedRow], room: Mapping[RowState, int]) -> list[AlignedRow]:
+    """As many rows of each state as there is room for, in the comparison's order."""
+    left = dict(room)
+    kept = []
+    for row in aligned:
+        if left[row.state]:
+            left[row.state] -= 1
+            kept.append(row)
+    return kept
+
+
+def _spread_rows(
+    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
+) -> tuple[tuple[AlignedColumn, ...], list[_Line]]:
+    names = _columns(item, comparison)
+    gold_width = max([len(comparison.column_mapping), *(len(row.gold) for row in comparison.aligned if row.gold)])
+    return names, [_Line.of(row, gold_width, len(names), comparison) for row in rows]
+
+
+_ABSENT = object()
+"""Where a side has no cell; NULL is a cell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """A row spread over all columns of both sides."""
+
+    state: Literal["matched", "missing", "extra"]
+    gold: tuple[object, ...]
+    predicted: tuple[object, ...]
+
+    @classmethod
+    def of(cls, row: AlignedRow, gold_width: int, width: int, comparison: Comparison) -> _Line:
+        nothing = (_ABSENT,) * width
+        gold = nothing if row.gold is None else (*row.gold, *nothing)[:width]
+        predicted = nothing
+        if row.predicted is not None:
+            predicted = _spread(row.predicted, comparison.column_mapping, gold_width, width)
+        return cls(row.state, gold, predicted)
+
+
+def _spread(cells: Sequence[Cell], mapping: Sequence[int | None], gold_width: int, width: int) -> tuple[object, ...]:
+    """Predicted cells in their places: the comparison gives those with a counterpart first, in gold's order."""
+    mapped = [place for place, option in enumerate(mapping) if option is not None]
+    places = [*mapped, *range(gold_width, width)]
+    spread: list[object] = [_ABSENT] * width
+    for place, cell in zip(places, cells, strict=False):
+        spread[place] = cell
+    return tuple(spread)
+
+
+def _columns(item: Evidence, comparison: Comparison) -> tuple[AlignedColumn, ...]:
+    """Gold's columns with what stands for each, then those that only the prediction has."""
+    index = item.verdict.gold_index or 0
+    gold = item.gold_executions[index].columns if index < len(item.gold_executions) else ()
+    predicted = item.predicted_execution.columns if item.predicted_execution else ()
+    mapping = comparison.column_mapping
+    cells = [len(row.gold) for row in comparison.aligned if row.gold is not None]
+    width = max([len(mapping), *cells])
+    columns = []
+    for place in range(width):
+        option = mapping[place] if place < len(mapping) else None
+        columns.append(
+            AlignedColumn(gold=_name(gold, place), predicted=None if option is None else _name(predicted, option))
+        )
+    mapped = sum(option is not None for option in mapping)
+    widths = [len(row.predicted) - mapped for row in comparison.aligned if row.predicted is not None]
+    alone = [place for place in range(len(predicted)) if place not in mapping]
+    for place in range(max([len(alone), *widths])):
+        name = _name(predicted, alone[place]) if place < len(alone) else ""
+        columns.append(AlignedColumn(gold=None, predicted=name))
+    return tuple(columns)
+
+
+def _name(names: Sequence[str], place: int) -> str:
+    return one_line(names[place], limit=60) if place < len(names) else ""
+
+
+def _near_rows(missing: Sequence[_Line], extra: Sequence[_Line], both: Sequence[int]) -> list[tuple[_Line, _Line]]:
+    """Each missing row with the likest extra one that is free, in gold's order, where they are like at all."""
+    free = list(extra)
+    pairs = []
+    for line in missing:
+        likeness = [(_row_likeness(line.gold, other.predicted, both), -place) for place, other in enumerate(free)]
+        best, place = max(likeness, default=(0.0, 0))
+        if best >= _NEAR:
+            pairs.append((line, free.pop(-place)))
+    return pairs
+
+
+def _row_likeness(gold: Sequence[object], predicted: Sequence[object], both: Sequence[int]) -> float:
+    if not both:
+        return 0.0
+    return sum(_likeness(gold[place], predicted[place]) for place in both) / len(both)
+
+
+def _likeness(gold: object, predicted: object) -> float:
+    """1 for the same cell, `_CLOSE` for one that nearly is it, 0 for any other."""
+    if type(gold) is type(predicted) and gold == predicted:
+        return 1.0
+    if gold is None or predicted is None or gold is _ABSENT or predicted is _ABSENT:
+        return 0.0
+    ours, theirs = _number(gold), _number(predicted)
+    if ours is not None and theirs is not None:
+        if ours == theirs:
+            return 1.0
+        larger, smaller = max(abs(ours), abs(theirs)), min(abs(ours), abs(theirs))
+        # Off by rounding, by sign, or by a power of ten.
+        return _CLOSE if any(abs(larger - smaller * scale) <= 0.01 * larger for scale in (1, 10, 100, 1000)) else 0.0
+    return _CLOSE if str(gold).strip().casefold() == str(predicted).strip().casefold() else 0.0
+
+
+def _number(cell: object) -> float | None:
+    if isinstance(cell, (int, float, Decimal)):
+        try:
+            return float(cell)
+        except OverflowError:
+            return None
+    return None
+
+
+def _differing(gold: Sequence[object], predicted: Sequence[object], both: Sequence[int], shown: int) -> tuple[int, ...]:
+    return tuple(place for place in both if place < shown and _likeness(gold[place], predicted[place]) < 1.0)
+
+
+def _shown(
+    state: AlignedState,
+    gold: Sequence[object],
+    predicted: Sequence[object],
+    shown: int,
+    differs: tuple[int, ...] = (),
+) -> AlignedRowView:
+    def texts(cells: Sequence[object]) -> tuple[CellText | None, ...]:
+        return tuple(None if cell is _ABSENT else cell_text(cell) for cell in cells[:shown])
+
+    return AlignedRowView(state=state, gold=texts(gold), predicted=texts(predicted), differs=differs)

@@ -1,0 +1,172 @@
+"""One case, ready to draw: its queries, what came of them, and a sample of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
+from assay.model.comparison import RowState
+from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
+from assay.reports.views.alignment import AlignedColumn, merged, sample
+from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
+
+_QUERY_LENGTH = 6000
+_MESSAGE_LENGTH = 1000
+_ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
+_COLUMNS = 12
+
+
+def case_view(item: Evidence, link: CaseLink) -> CaseView:
+    """All that is known of one case."""
+    case, verdict = item.case, item.verdict
+    raw = item.prediction.raw
+    return CaseView(
+        id=link.id,
+        anchor=link.anchor,
+        answer=link.answer,
+        question=clipped(case.question, limit=_QUERY_LENGTH),
+        context=clipped(case.context, limit=_QUERY_LENGTH) if case.context else None,
+        database=short_name(case.database),
+        difficulty=short_name(case.difficulty),
+        tags=tuple(one_line(tag, limit=60) for tag in case.tags),
+        outcome=verdict.outcome,
+        reason=message(verdict.reason),
+        flags=tuple(words(flag) for flag in sorted(verdict.flags)),
+        near_misses=near_misses(item),
+        cause=short_name(item.cause),
+        golds=_golds(item),
+        predicted=_predicted(item.prediction, item.predicted_execution),
+        raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
+        scores=tuple(map(score_view, item.scores)),
+        failures=_failures(item),
+        difference=_difference(item),
+    )
+
+
+def near_misses(item: Evidence) -> tuple[str, ...]:
+    """How a wrong answer comes close to gold, each as ``name: detail``; nothing for any other answer."""
+    misses = item.comparison.near_misses if item.comparison and item.outcome == "incorrect" else ()
+    return tuple(f"{words(miss.kind)}: {message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
+
+
+def failures(item: Evidence) -> tuple[str, ...]:
+    """Each failure once, as ``blame: message``."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    found = (item.verdict.failure, item.prediction.failure, *(execution.failure for execution in executions))
+    return tuple(dict.fromkeys(f"{failure.blame}: {message(failure.message)}" for failure in found if failure))
+
+
+def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
+    """What came of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
+    time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
+    if execution.status in ("error", "timeout", "refused"):
+        return f"{execution.status} after {time}" if time else execution.status
+    rows = execution.row_count
+    counted = "no rows" if rows == 0 else "rows" if rows is None else plural(rows, "row")
+    cut = ", cut by a cap" if execution.status == "truncated" else ""
+    return f"{counted}{cut} in {time}" if time else counted + cut
+
+
+def short_name(text: str | None) -> str | None:
+    """A name on one line; None stays None."""
+    return None if text is None else one_line(text, limit=80)
+
+
+def message(text: str) -> str:
+    """A reason or error message on one line, cut where it is long."""
+    return one_line(text, limit=_MESSAGE_LENGTH)
+
+
+def _golds(item: Evidence) -> tuple[QueryView, ...]:
+    several = len(item.case.golds) > 1
+    views = []
+    for index, query in enumerate(item.case.golds):
+        execution = item.gold_executions[index] if index < len(item.gold_executions) else None
+        label = f"Gold {index + 1}" if several else "Gold"
+        if several and index == item.verdict.gold_index:
+            label += ", judged by this one"
+        views.append(_query(label, query, execution, None))
+    return tuple(views)
+
+
+def _predicted(prediction: Prediction, execution: Execution | None) -> QueryView:
+    return _query("Predicted", prediction.query, execution, prediction.failure)
+
+
+def _query(label: str, query: str | None, execution: Execution | None, failure: Failure | None) -> QueryView:
+    outcome = rows_and_time(execution) if execution else "not executed"
+    failure = failure or (execution.failure if execution else None)
+    if failure is not None:
+        told = message(failure.message)
+        # "refused: it writes" need not be told twice that it is refused.
+        said = execution is None or told.startswith(f"{outcome}:")
+        outcome = told if said else f"{outcome}: {told}"
+    return QueryView(
+        label=label,
+        query=None if query is None else clipped(query, limit=_QUERY_LENGTH),
+        outcome=outcome,
+        failed=failure is not None or (execution is not None and not execution.succeeded),
+    )
+
+
+def score_view(score: Score) -> ScoreView:
+    """One metric's value, or why there is none."""
+    detail = score.failure.message if score.value is None and score.failure else score.detail
+    return ScoreView(
+        metric=one_line(score.metric, limit=80),
+        value=score.value,
+        text="n/a"
+        if score.value is None
+        else number(score.value)
+        if score.value in (0.0, 1.0)
+        else f"{score.value:.3f}",
+        detail=message(detail or ""),
+    )
+
+
+def _failures(item: Evidence) -> tuple[str, ...]:
+    """What failed beside the queries, as ``blame: message``: a query's own failure stands above its text."""
+    executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+    failures = (item.prediction.failure, *(execution.failure for execution in executions))
+    told = {failure.message for failure in failures if failure}
+    failure = item.verdict.failure
+    return (f"{failure.blame}: {message(failure.message)}",) if failure and failure.message not in told else ()
+
+
+def _difference(item: Evidence) -> DifferenceView | None:
+    comparison = item.comparison
+    if comparison is None:
+        return None
+    rows = sample(comparison.aligned, _ROWS)
+    columns, cells = merged(item, comparison, rows) if rows else ((), [])
+    counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
+    return DifferenceView(
+        summary=_difference_summary(comparison),
+        columns=tuple(map(_heading, columns[:_COLUMNS])),
+        rows=tuple(RowView(state=row.state, cells=line[:_COLUMNS]) for row, line in zip(rows, cells, strict=True)),
+        rows_left_out=max(0, counted - len(rows)),
+        columns_left_out=max(0, len(columns) - _COLUMNS),
+    )
+
+
+def _heading(column: AlignedColumn) -> str:
+    """Gold's name; a column of one side alone has the sign that its rows would have."""
+    name = column.predicted if column.gold is None else column.gold
+    sign = "+ " if column.gold is None else "- " if column.predicted is None else ""
+    return one_line(f"{sign}{name}", limit=40)
+
+
+def _difference_summary(comparison: Comparison) -> str:
+    parts = [
+        f"gold {plural(comparison.gold_row_count, 'row')}, predicted {plural(comparison.predicted_row_count, 'row')}"
+    ]
+    parts += [
+        f"{count:,} {name}"
+        for count, name in (
+            (comparison.matched_rows, "matched"),
+            (comparison.missing_rows, "missing"),
+            (comparison.extra_rows, "extra"),
+        )
+        if count
+    ]
+    return " · ".join([*parts, *(["row order counts"] if comparison.ordered else [])])

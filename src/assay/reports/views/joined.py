@@ -1,0 +1,57 @@
+"""How answers came to their questions, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.model import ColumnUse, Joining, Run
+from assay.reports.text.plain import one_line, plural
+
+_BY = {
+    "id": "by id",
+    "question": "by the text of the question",
+    "position": "by position",
+    "row": "in one row of one file",
+}
+
+
+def joined_text(joining: Joining) -> str:
+    """One line: by what, and which columns were taken for what on either side."""
+    said = _BY[joining.by]
+    if joining.stated:
+        said += ", as was said"
+    sides = [("questions", joining.case_columns), ("predictions", joining.prediction_columns)]
+    told = [f"{side}: {_columns(columns)}" for side, columns in sides if columns]
+    return "; ".join([said, *told])
+
+
+def joining_notes(joining: Joining | None) -> Iterable[str]:
+    """What to know of it before trusting a number: each a sentence."""
+    if joining is None:
+        return
+    if joining.by == "position":
+        why = "" if joining.stated else ", since neither file has ids"
+        yield f"The n-th prediction was taken for the answer to the n-th question{why}."
+    if joining.by == "question":
+        yield "Predictions were joined by the text of their questions, since they have no ids of the question set."
+    if joining.loose_ids:
+        ids = plural(joining.loose_ids, "id")
+        yield f"{ids} of predictions differ from the case's in letter case, blanks, leading zeros or .0 alone."
+    if joining.questions_ignored:
+        yield "What predictions repeat of their questions was not compared (--ignore-questions)."
+    if joining.left_out:
+        names = ", ".join(one_line(name, limit=40) for name in joining.left_out[:5])
+        yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."
+
+
+def all_gold(run: Run) -> bool:
+    """Whether every answer that was given is one of its case's gold queries to the letter: no system writes so."""
+    answered = [item for item in run.evidence if item.prediction.query is not None]
+    return bool(answered) and all(item.prediction.query in item.case.golds for item in answered)
+
+
+def _columns(uses: Sequence[ColumnUse]) -> str:
+    """Where a column is called what it was taken for, its name says it."""
+    return ", ".join(
+        use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
+    )

@@ -1,0 +1,160 @@
+"""Make the view of a leaderboard. Nothing is computed here: the numbers are the record's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.model import Leaderboard, MetricDiff, Standing, StandingPair
+from assay.reports.text.plain import interval, number, one_line, percent, plural
+from assay.reports.views.diff_build import facts_of, label_of, metric_name
+from assay.reports.views.diff_text import p_text, points, points_interval
+from assay.reports.views.leaderboard import LeaderboardView, PairFigure, StandingRow
+from assay.reports.views.run import Figure
+from assay.stats import clusters_needed, is_significant, least_p_value
+
+SAME = "="
+_NAMED = 6
+
+
+def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
+    """The view of a leaderboard."""
+    metric = metric_name(board.metric)
+    binary = all(pair.diff.binary for pair in board.pairs)
+    return LeaderboardView(
+        title=f"{plural(len(board.standings), 'run')} by {metric}",
+        metric=metric,
+        confidence=f"{board.settings.confidence * 100:g} %",
+        lead=_lead(board),
+        cases=_cases(board),
+        notes=tuple(map(one_line, board.notes)),
+        standings=tuple(_standing(one, binary=binary) for one in board.standings),
+        matrix=_matrix(board),
+        pairs=tuple(_pair(pair, board) for pair in board.pairs),
+        legend=tuple(_legend(board)),
+    )
+
+
+def is_apart(pair: StandingPair, board: Leaderboard) -> bool:
+    """Whether the two runs differ by more than chance, after the correction across all pairs."""
+    one = pair.diff
+    p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
+    return is_significant(p_value, board.settings.alpha) and bool(one.difference)
+
+
+def _holds_zero(one: MetricDiff) -> bool:
+    return one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0.0 <= one.high
+
+
+def _lead(board: Leaderboard) -> str:
+    if not board.standings:
+        return "There is no run to rank."
+    first, metric = board.standings[0], metric_name(board.metric)
+    if first.rate.value is None:
+        return "Nothing to rank: no case is scored in every run."
+    value = f"{percent(first.rate.value)} {interval(first.rate)}".strip()
+    name = label_of(first.run)
+    pairs = [pair for pair in board.pairs if 0 in (pair.first, pair.second)]
+    tied = [pair.first + pair.second for pair in pairs if not is_apart(pair, board)]
+    if not tied:
+        ending = ", significantly above every other run" if pairs else ""
+        return f"{name} is first: {metric} {value}{ending}."
+    others = [label_of(board.standings[place].run) for place in sorted(tied)]
+    equals = [label_of(one.run) for one in board.standings[1:] if one.rank == first.rank]
+    if equals:
+        rest = [name for place, name in zip(sorted(tied), others, strict=True) if board.standings[place].rank > 1]
+        ending = f", and {_listed(rest)} cannot be told apart from {name}" if rest else ""
+        return f"No single best run: {_listed([name, *equals])} have the same {metric}, {value}{ending}."
+    if len(tied) == len(board.standings) - 1 and len(tied) > 1:
+        return f"No best run: {name} has the highest {metric}, {value}, but no other can be told apart from it."
+    return (
+        f"No single best run: {name} has the highest {metric}, {value}, "
+        f"but {_listed(others)} cannot be told apart from it."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _cases(board: Leaderboard) -> str:
+    said = f"Over the {plural(board.cases, 'case')} that all runs have and score"
+    if board.left_out:
+        return f"{said}; {board.left_out:,} left out: lacking, different or unscored in some run."
+    return f"{said}."
+
+
+def _standing(one: Standing, *, binary: bool) -> StandingRow:
+    rate = one.rate
+    # Means of several answers may add up to a whole number, too, which then counts nothing.
+    whole = binary and one.run.repeats == 1 and float(rate.numerator).is_integer()
+    tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
+    possible = f"{one.rank_low:,}" if one.rank_low == one.rank_high else f"{one.rank_low:,}-{one.rank_high:,}"
+    return StandingRow(
+        place=f"{one.rank:,}",
+        possible=possible,
+        letters=one_line(one.groups),
+        label=label_of(one.run),
+        figure=Figure(
+            rate=rate,
+            text=percent(rate.value),
+            interval=interval(rate),
+            tally=tally if rate.n else "no scored case",
+        ),
+        facts=facts_of(one.run),
+    )
+
+
+def _matrix(board: Leaderboard) -> tuple[tuple[str | None, ...], ...]:
+    count = len(board.standings)
+    cells: list[list[str | None]] = [[None] * count for _ in range(count)]
+    for pair in board.pairs:
+        difference = pair.diff.difference
+        apart = is_apart(pair, board) and difference is not None
+        cells[pair.second][pair.first] = points(difference) if apart else SAME
+        cells[pair.first][pair.second] = points(-(difference or 0.0)) if apart else SAME
+    return tuple(map(tuple, cells))
+
+
+def _pair(pair: StandingPair, board: Leaderboard) -> PairFigure:
+    one, alpha = pair.diff, board.settings.alpha
+    return PairFigure(
+        first=label_of(board.standings[pair.first].run),
+        second=label_of(board.standings[pair.second].run),
+        diff=one,
+        difference=points(one.difference),
+        interval=points_interval(one.low, one.high),
+        p_value=p_text(one.p_value, alpha=alpha),
+        adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
+        apart=is_apart(pair, board),
+    )
+
+
+def _legend(board: Leaderboard) -> Iterable[str]:
+    settings = board.settings
+    if len(board.standings) > 1:
+        yield (
+            "Runs that share a letter cannot be told apart: their difference may be chance. Places are those that the "
+            "data leave possible."
+        )
+        yield (
+            f"Pairs: paired tests over the same cases, at α = {settings.alpha:g} after Holm's correction across "
+            f"{plural(len(board.pairs), 'pair')}."
+        )
+    databases = max((pair.diff.clusters or 0 for pair in board.pairs), default=0)
+    if databases:
+        yield (
+            f"The tests flip the signs of whole databases ({databases:,}), as the intervals resample them: letters and "
+            "places allow for other databases."
+        )
+        if (least := least_p_value(databases)) > settings.alpha:
+            yield (
+                f"With {databases} databases no two runs can be told apart at α = {settings.alpha:g}: no p is below "
+                f"{least:.2g}. It takes {clusters_needed(settings.alpha)} databases or more."
+            )
+    if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
+        yield (
+            "Interval and test ask different questions: at the edge an interval may hold 0 where two runs can be told "
+            "apart."
+        )

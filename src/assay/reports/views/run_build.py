@@ -1,0 +1,446 @@
+"""Make the view that every format draws. Nothing here counts cases anew: the numbers are the run's aggregates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
+from assay.reports.text.gate_table import gate_rows
+from assay.reports.text.plain import (
+    clipped,
+    distinct,
+    interval,
+    number,
+    one_line,
+    percent,
+    plural,
+    seconds,
+    visible,
+    words,
+)
+from assay.reports.views import meanings, selections_build
+from assay.reports.views.case import case_view, rows_and_time
+from assay.reports.views.joined import all_gold, joined_text, joining_notes
+from assay.reports.views.repeats import answer_name, repeats_view
+from assay.reports.views.run import (
+    CaseLink,
+    CaseView,
+    CountRow,
+    CrossTable,
+    DisagreementRow,
+    Fact,
+    Figure,
+    GroupRow,
+    GroupTable,
+    MetricRow,
+    RunView,
+    SlowRow,
+)
+from assay.reports.views.times import time_rows, usage_facts, usage_rows
+from assay.reports.views.unscored import told, unscored_notes
+from assay.runs.aggregate.totals import is_unanswered
+from assay.runs.headline import QUERY_HEADLINE
+
+HEADLINE_METRIC = QUERY_HEADLINE
+_MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
+_HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selections_build.HEADLINE_METRIC: selections_build.HEADLINE_NAME}
+_SLOWEST = 5
+_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
+_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "judge": 3}
+
+
+def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
+    """The view of a run; ``detailed`` names the evidence to show case by case, None for all of it.
+
+    ``terms`` is how many terms a list of a selection shows at most; None: by the number of them all.
+    """
+    return _Builder(run).view(run.evidence if detailed is None else detailed, terms)
+
+
+class _Builder:
+    """Holds what the parts of one view share: the run, its case links, and which metrics are yes/no."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.numbers = run.aggregates
+        ids = [one_line(item.case.id, limit=80) for item in run.evidence]
+        self.answers = {
+            (item.case.id, item.prediction.repeat): CaseLink(id=id_, anchor=anchor, answer=answer_name(item, run))
+            for item, id_, anchor in zip(run.evidence, ids, distinct(ids), strict=True)
+        }
+        self.links = {id_: replace(link, answer="") for (id_, repeat), link in self.answers.items() if repeat == 0}
+        self.repeats = repeats_view(run, self.linked)
+        self.noun, self.asking = ("case", "case") if self.repeats is None else ("answer", "asking")
+        self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
+        self.of_selections = run.settings.selection is not None
+        wanted = selections_build.HEADLINE_METRIC if self.of_selections else HEADLINE_METRIC
+        self.headline_metric = wanted if wanted in self.metrics else next(iter(self.metrics), wanted)
+        self.graded = {
+            score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
+        }
+        self.means = set(self.metrics) - {selections_build.HEADLINE_METRIC} if self.of_selections else set()
+        self.beyond_one = {
+            score.metric
+            for item in run.evidence
+            for score in item.scores
+            if score.value is not None and not 0.0 <= score.value <= 1.0
+        }
+
+    def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
+        numbers, totals = self.numbers, self.numbers.selection
+        room = selections_build.room_for(detailed, terms=terms)
+        headline = told(self.figure(numbers.overall, self.headline_metric), self.run.evidence)
+        failures = [self.failure_row(count) for count in numbers.failures]
+        return RunView(
+            title=self.title(),
+            headline_metric=one_line(self.headline_metric),
+            headline_name=_HEADLINE_NAMES.get(self.headline_metric, one_line(self.headline_metric)),
+            headline=headline,
+            tally=f"{' · '.join(filter(None, (self.tally(headline), self.caution())))}{self.leniency}",
+            lenient=self.leniency,
+            caution=self.caution(),
+            cases_count=numbers.cases,
+            correct=numbers.correct,
+            incorrect=numbers.incorrect,
+            unscored=numbers.unscored,
+            unanswered=numbers.unanswered,
+            confidence=f"{headline.rate.confidence * 100:g} %",
+            joined=self.joined(),
+            notes=tuple(self.notes()),
+            metrics=tuple(
+                MetricRow(
+                    metric=one_line(metric),
+                    meaning=meanings.METRICS.get(metric, ""),
+                    figure=self.figure(numbers.overall, metric),
+                    headline=metric == self.headline_metric,
+                    graded=metric in self.graded,
+                    share=metric not in self.beyond_one,
+                )
+                for metric in self.metrics
+            ),
+            overall=self.group_row(numbers.overall, "all"),
+            difficulties=self.group_table("difficulty", numbers.by_difficulty).rows,
+            groups=tuple(
+                self.group_table(kind, groups)
+                for kind, groups in (
+                    ("difficulty", numbers.by_difficulty),
+                    ("database", numbers.by_database),
+                    ("tag", numbers.by_tag),
+                    ("turn", totals.by_turn if totals else ()),
+                )
+                # One group alone says what the headline says.
+                if len(groups) > 1
+            ),
+            cross=self.cross_table(),
+            disagreements=self.disagreement_rows(),
+            near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES, facet="near"),
+            flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
+            forgiven=self.forgiven_rows(),
+            failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
+            causes=self.count_rows(numbers.causes, {}, facet="cause"),
+            slowest=self.slowest(),
+            facts=tuple(self.facts()),
+            cases=tuple(self.case(item, room) for item in detailed),
+            wrong_terms=self.count_rows(
+                totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS, facet="term"
+            ),
+            time_states=self.count_rows(totals.time_states if totals else (), meanings.TIME_STATES, facet="period"),
+            times=time_rows(numbers),
+            usage=usage_rows(numbers, len(self.run.evidence)),
+            repeats=self.repeats,
+            selection=selections_build.overview(self.run, self.metrics, room) if self.of_selections else None,
+            gates=gate_rows(self.run.gates, self.links),
+        )
+
+    def case(self, item: Evidence, room: selections_build.Room) -> CaseView:
+        link = self.answers[item.case.id, item.prediction.repeat]
+        return selections_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
+
+    def joined(self) -> str:
+        joining = self.run.provenance.joining
+        return "" if joining is None else visible(joined_text(joining))
+
+    def title(self) -> str:
+        settings = self.run.settings
+        return one_line(
+            settings.name or f"{short_name(settings.predictions)} on {short_name(settings.cases)}", limit=120
+        )
+
+    def figure(self, group: Group, metric: str) -> Figure:
+        rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
+        if rate.n == 0:
+            tally = "no scored case"
+        elif self.repeats is not None or metric in self.graded or metric in self.means:
+            tally = f"mean of {rate.n:,}"
+        else:
+            tally = f"{number(rate.numerator)} of {rate.n:,}"
+        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
+
+    def tally(self, headline: Figure) -> str:
+        if self.repeats is not None:
+            scored = plural(headline.rate.n, "question") if headline.rate.n else "no scored question"
+            mean = f"mean of {scored} asked {self.repeats.asked:,} times" if headline.rate.n else scored
+            return f"{mean} · {headline.rate.unscored:,} unscored"
+        graded = self.headline_metric in self.graded or headline.rate.n == 0
+        # What another metric accepts need not be what the verdict calls correct.
+        own = self.headline_metric in _HEADLINE_NAMES and not graded
+        said = "" if not own else " exact" if self.of_selections else " correct"
+        return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
+
+    @property
+    def leniency(self) -> str:
+        """What the run declares to be no mistake, for the line of the headline."""
+        said = self.run.settings.leniency.said
+        return f" · lenient: {said}" if said else ""
+
+    def lenient_notes(self) -> Iterable[str]:
+        """How many cases declare a leniency of their own, and how many need any to be right."""
+        declaring = {item.case.id for item in self.run.evidence if item.case.options.leniency.said}
+        needing = next((count.count for count in self.numbers.flags if count.name == "lenient"), 0)
+        if declaring:
+            verb = "declares a leniency of its own" if len(declaring) == 1 else "declare a leniency of their own"
+            yield f"{plural(len(declaring), 'case')} {verb}."
+        if needing:
+            verb = "is" if needing == 1 else "are"
+            yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, they would be wrong."
+
+    def caution(self) -> str:
+        return "every answer is gold's text to the letter" if all_gold(self.run) else ""
+
+    def notes(self) -> Iterable[str]:
+        numbers, provenance = self.numbers, self.run.provenance
+        yield from self.lenient_notes()
+        if self.repeats is not None:
+            yield self.repeats.said
+        yield from unscored_notes(self.run.evidence, noun=self.noun, gold="target" if self.of_selections else "gold")
+        yield from selections_build.notes(self.run)
+        if numbers.unanswered:
+            none = numbers.unanswered
+            counted = sum(item.outcome == "incorrect" and is_unanswered(item) for item in self.run.evidence)
+            # One whose gold is broken, too, is in no rate.
+            which = " and" if counted == none else f", of which {counted:,}"
+            said = f"{which} {_counts(counted)} as incorrect" if counted else ""
+            yield f"{plural(none, self.asking)} got no answer{said}."
+        vacuous = next((count.count for count in numbers.flags if count.name == "vacuous"), 0)
+        if vacuous:
+            without = self.figure(numbers.overall, "non_empty_match")
+            rest = f" Over the others, accuracy is {without.text}." if without.rate.n else ""
+            said = "both results are empty or computed over no rows, which says little"
+            yield f"In {plural(vacuous, 'case')} {said}.{rest}"
+        yield from self.open_gold_notes()
+        yield from joining_notes(provenance.joining)
+        if provenance.blank_rows:
+            rows = plural(provenance.blank_rows, "blank row")
+            yield f"{rows} of the question set {_is(provenance.blank_rows)} skipped."
+        if provenance.unmatched_predictions:
+            ids = provenance.unmatched_predictions
+            named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
+            yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+
+    def open_gold_notes(self) -> Iterable[str]:
+        """How many golds leave their answer open, and the accuracy without them."""
+        determined = self.numbers.determined
+        if determined is None:
+            return
+        ambiguous = [item for item in self.run.evidence if "ambiguous_gold" in item.verdict.flags]
+        wholly = [item for item in ambiguous if item.verdict.ambiguity and item.verdict.ambiguity.all_tie]
+        cases, all_tie = len({item.case.id for item in ambiguous}), len({item.case.id for item in wholly})
+        wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
+        without = self.figure(determined, self.headline_metric)
+        rest = f" Over the others, accuracy is {without.text} ({without.tally})." if without.rate.n else ""
+        yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
+
+    def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
+        def name(group: Group) -> str:
+            if group.name is None:
+                return f"no {kind}"
+            shown = one_line(group.name, limit=60) or "''"
+            return f"turn {shown}" if kind == "turn" else shown
+
+        rows = tuple(self.group_row(group, name(group)) for group in groups)
+        return GroupTable(kind=kind, title=_GROUP_TITLES[kind], rows=rows)
+
+    def group_row(self, group: Group, name: str) -> GroupRow:
+        return GroupRow(
+            name=name,
+            cases=group.cases,
+            value=None if group.name is None else one_line(group.name, limit=60 if group.kind == "tag" else 80),
+            headline=self.figure(group, self.headline_metric),
+            figures=tuple(self.figure(group, metric) for metric in self.metrics),
+            answer_time=group.answer_time,
+        )
+
+    def disagreement_rows(self) -> tuple[DisagreementRow, ...]:
+        def row(found: Disagreement) -> DisagreementRow:
+            return DisagreementRow(
+                first=one_line(found.first),
+                second=one_line(found.second),
+                count=_differing(found),
+                both=found.both,
+                neither=found.neither,
+                only_first=self.linked(found.only_first),
+                only_second=self.linked(found.only_second),
+                leading=self.headline_metric in (found.first, found.second),
+            )
+
+        def place(found: DisagreementRow) -> tuple[bool, int]:
+            return not found.leading, -found.count
+
+        return tuple(sorted(map(row, self.numbers.disagreements), key=place))
+
+    def cross_table(self) -> CrossTable | None:
+        differing = {(found.first, found.second): _differing(found) for found in self.numbers.disagreements}
+        involved = {name for pair in differing for name in pair}
+        names = [metric for metric in self.metrics if metric in involved]
+        if not names:
+            return None
+        counts = tuple(
+            tuple(None if a == b else differing.get((a, b), differing.get((b, a), 0)) for b in names) for a in names
+        )
+        alone = {(found.first, found.second): len(found.only_first) for found in self.numbers.disagreements}
+        alone |= {(found.second, found.first): len(found.only_second) for found in self.numbers.disagreements}
+        only = tuple(tuple(alone.get((a, b), 0) for b in names) for a in names)
+        return CrossTable(metrics=tuple(map(one_line, names)), counts=counts, only=only)
+
+    def count_rows(
+        self, counts: Sequence[Count], said: Mapping[str, str], *, facet: str, labels: Mapping[str, str] | None = None
+    ) -> tuple[CountRow, ...]:
+        """``said`` has the names' meanings, ``labels`` what they are called where words are not enough."""
+        named = [((labels or {}).get(count.name) or words(count.name), count) for count in counts]
+        return tuple(
+            replace(
+                self.count_row(count, name, said.get(count.name, "")),
+                facet=(facet, one_line(count.name, limit=80) if facet == "cause" else name),
+            )
+            for name, count in named
+        )
+
+    def forgiven_rows(self) -> tuple[CountRow, ...]:
+        """What accuracy would be if one kind of near miss were forgiven, each as a row of its cases."""
+        rows = []
+        for one in self.numbers.forgiven:
+            label = meanings.FORGIVEN.get(one.kind, words(one.kind))
+            count = Count(name=one.kind, count=one.count, case_ids=one.case_ids)
+            said = meanings.NEAR_MISSES.get(one.kind, "")
+            row = self.count_row(count, f"{label}: {percent(one.rate.value)} {interval(one.rate)}".strip(), said)
+            rows.append(replace(row, facet=("near", words(one.kind))))
+        return tuple(rows)
+
+    def count_row(
+        self, count: Count, name: str, meaning: str, *, blame: str | None = None, example: str | None = None
+    ) -> CountRow:
+        return CountRow(
+            name=name,
+            meaning=meaning,
+            count=count.count,
+            share=count.count / self.numbers.cases if self.numbers.cases else 0.0,
+            cases=self.linked(count.case_ids),
+            blame=blame,
+            example=example,
+        )
+
+    def failure_row(self, count: Count) -> CountRow:
+        blame, _, kind = count.name.partition(": ")
+        example = self.first_message(count)
+        said = meanings.SELECTION_FAILURES if self.of_selections else meanings.FAILURES
+        blame = selections_build.blamed(blame) if self.of_selections else blame
+        name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
+        row = self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
+        return replace(row, facet=("failure", f"{blame}: {name}"))
+
+    def first_message(self, count: Count) -> str | None:
+        wanted = set(count.case_ids[:1])
+        for item in self.run.evidence:
+            if item.case.id in wanted:
+                executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
+                found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in executions)]
+                found += [turn.failure for turn in item.turns]
+                found += [turn.failure for turn in item.prediction.turns]
+                for failure in found:
+                    if failure is not None and f"{failure.blame}: {failure.kind}" == count.name:
+                        return one_line(failure.message, limit=160)
+        return None
+
+    def linked(self, case_ids: Sequence[str]) -> tuple[CaseLink, ...]:
+        return tuple(self.links[case_id] for case_id in case_ids if case_id in self.links)
+
+    def slowest(self) -> tuple[SlowRow, ...]:
+        """The slowest distinct queries: one that answers several cases ran once."""
+        rows: dict[tuple[str | None, str], SlowRow] = {}
+        timed = (
+            (execution.wall_time_s, item, execution)
+            for item in self.run.evidence
+            for execution in (*item.gold_executions, *filter(None, [item.predicted_execution]))
+            if execution.wall_time_s is not None
+        )
+        for wall_time_s, item, execution in sorted(timed, key=lambda entry: -entry[0]):
+            rows.setdefault(
+                (item.case.database, execution.query),
+                SlowRow(
+                    case=self.answers[item.case.id, item.prediction.repeat],
+                    side="predicted" if execution is item.predicted_execution else "gold",
+                    wall_time_s=wall_time_s,
+                    time=seconds(wall_time_s),
+                    status=rows_and_time(execution, timed=False),
+                    query=one_line(clipped(execution.query, limit=2000), limit=300),
+                ),
+            )
+            if len(rows) == _SLOWEST:
+                break
+        return tuple(rows.values())
+
+    def facts(self) -> Iterable[Fact]:
+        settings, provenance = self.run.settings, self.run.provenance
+        limits = settings.limits
+        engines = ", ".join(f"{engine.name} {engine.digest}" for engine in provenance.engine_versions)
+        of_queries = (
+            ("Database", settings.database),
+            ("Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"),
+            ("Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"),
+            ("Leniency", settings.leniency.said or "none"),
+            ("Limits", f"{limits.timeout_s:g} s, {limits.max_rows:,} rows, {_size(limits.max_memory_bytes)} a query"),
+            ("Engines", engines),
+        )
+        of_selections = (*selections_build.facts(self.run), ("Libraries", engines))
+        entries = (
+            ("Cases", settings.cases),
+            ("Predictions", settings.predictions),
+            ("Joined", self.joined()),
+            *(of_selections if self.of_selections else of_queries),
+            ("Asked", "" if self.repeats is None else f"each question {self.repeats.asked:,} times"),
+            *usage_facts(self.numbers, len(self.run.evidence)),
+            ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
+            ("Started", provenance.started_at or ""),
+            ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),
+        )
+        return [Fact(name=name, value=visible(value)) for name, value in entries if value]
+
+
+def short_name(path: str) -> str:
+    """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
+    if path.startswith("chat:") and (model := _MODEL.search(path)):
+        return model[1] or model[2]
+    if "://" in path:
+        path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
+        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
+    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    return name.rsplit(".", 1)[0] or name
+
+
+def _differing(found: Disagreement) -> int:
+    """Cases on which the two differ. Of several answers to one question each metric may accept another alone."""
+    return len({*found.only_first, *found.only_second})
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:g} GiB" if count >= 2**30 else f"{count / 2**20:g} MiB"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _counts(count: int) -> str:
+    return "counts" if count == 1 else "count"

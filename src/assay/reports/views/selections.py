@@ -1,0 +1,138 @@
+"""What a view of a run holds where selections of SDMX data were judged, beside what every run has.
+
+As in `assay.reports.views.run`, all text is safe to show but not escaped for any format, and
+`assay.reports.views.selections_build` makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.model import TimeState
+
+TermState = Literal["right", "extra", "missing"]
+"""In both (true positives), only selected (false positives), only in the target (false negatives)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideHeadline:
+    """A metric that stands beside the headline; ``place`` is its index among the metrics of the view."""
+
+    name: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionRow:
+    """One dimension over all scored turns, or all of them pooled (``pooled_of_all``). Rates read ``71.2 %``."""
+
+    name: str
+    turns: int
+    beyond: int
+    """Turns that selected in it though their target does not have it."""
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    precision: str
+    recall: str
+    f1: str
+    mean_precision: str
+    mean_recall: str
+    """Means over turns; empty for the row of all dimensions."""
+    pooled_of_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionOverview:
+    """The numbers of a run that only selections have."""
+
+    beside: tuple[BesideHeadline, ...]
+    """Macro recall and macro precision, where the run has them."""
+    dimensions: tuple[DimensionRow, ...]
+    """As the run has them, then all of them; none where no turn was scored."""
+    term_limits: tuple[int, int] | None
+    """How many terms a list of wrong and of right terms shows at most, where that cut any; else None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermView:
+    """One judged term. ``name`` and ``dataset`` are empty where there is none, or no need to tell it."""
+
+    code: str
+    name: str = ""
+    dataset: str = ""
+    note: str = ""
+
+    @property
+    def line(self) -> str:
+        """On one line: ``LP: Population (invented code, of IMF:CPI)``."""
+        aside = ", ".join(filter(None, (self.note, self.dataset and f"in {self.dataset}")))
+        return (f"{self.code}: {self.name}" if self.name else self.code) + (f" ({aside})" if aside else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermList:
+    """The terms of one state: all of them counted, the first ones shown."""
+
+    state: TermState
+    count: int
+    terms: tuple[TermView, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many are not shown."""
+        return self.count - len(self.terms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionView:
+    """One dimension of one turn: its three lists, always in the order right, extra, missing."""
+
+    name: str
+    lists: tuple[TermList, TermList, TermList]
+    precision: str
+    recall: str
+    f1: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither side has a term: an explicitly empty target that was met."""
+        return not any(terms.count for terms in self.lists)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeView:
+    """The periods of one dataset, in words. ``good`` None: not judged."""
+
+    dataset: str
+    state: TimeState
+    said: str
+    target: str
+    selected: str
+    good: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """One question of a conversation, and how its answer relates to the target."""
+
+    label: str
+    """``Turn 2`` of a conversation, else empty."""
+    question: str
+    said: str
+    """Such as ``exact`` or ``not exact``."""
+    exact: bool | None
+    """None: not scored."""
+    figures: str
+    """Such as ``macro recall 0.500, macro precision 1.000``; empty where it is not scored."""
+    dimensions: tuple[DimensionView, ...]
+    beyond: tuple[DimensionView, ...]
+    """Dimensions that the target does not have."""
+    datasets: tuple[tuple[TermState, str], ...]
+    time: tuple[TimeView, ...]
+    remarks: tuple[str, ...]
+    """Which target it was judged by, what stands for what through a hierarchy, what was compared by code alone."""
+    failures: tuple[str, ...]
+    text: str | None
+    raw: str | None

@@ -1,0 +1,417 @@
+"""Make the parts of a view that only runs over selections of SDMX data have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from assay.model import (
+    DimensionScore,
+    DimensionTotal,
+    Evidence,
+    Failure,
+    HierarchyEquivalence,
+    JudgedTerm,
+    Run,
+    SelectionScore,
+    Term,
+    TermCounts,
+    TimeRange,
+    TimeScore,
+    Turn,
+    TurnAnswer,
+    TurnScore,
+)
+from assay.reports.text.plain import clipped, one_line, percent, plural, words
+from assay.reports.views import meanings
+from assay.reports.views.case import message, score_view, short_name
+from assay.reports.views.run import CaseLink, CaseView
+from assay.reports.views.selections import (
+    BesideHeadline,
+    DimensionRow,
+    DimensionView,
+    SelectionOverview,
+    TermList,
+    TermState,
+    TermView,
+    TimeView,
+    TurnView,
+)
+from assay.runs.headline import SELECTION_HEADLINE
+
+HEADLINE_METRIC = SELECTION_HEADLINE
+HEADLINE_NAME = "Exact selections"
+_BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
+_TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
+"""How many terms a list shows at most, the most generous first: of wrong lists, and of right ones."""
+_TERMS_OF_A_REPORT = 80_000
+_TEXTS_OF_A_REPORT = 3_000_000
+"""Characters of answers as they came, over all cases."""
+_TEXT_LENGTH = 6000
+_DATASETS = 20
+_EQUIVALENCES = 8
+_CHILDREN = 8
+_PERIODS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much of each case a report shows, so that one with many cases can still be opened."""
+
+    terms: int
+    """Of each list of false positives or false negatives."""
+    right: int
+    """Of each list of true positives: these need less looking at."""
+    text: int
+    """Characters of an answer as it came."""
+    cut: bool
+    """Whether some list is longer."""
+
+
+def room_for(detailed: Sequence[Evidence], *, terms: int | None = None) -> Room:
+    """The room that cases have which are shown together; ``terms`` sets the length of lists, None: by their number."""
+    scores = [turn.score for item in detailed for turn in item.turns if turn.score]
+    dimensions = [dimension for score in scores for dimension in score.dimensions]
+    right = [len(one.true_positives) for one in dimensions]
+    wrong = [len(found) for one in dimensions for found in (one.false_positives, one.false_negatives)]
+
+    def shown(limits: tuple[int, int]) -> int:
+        return sum(min(length, limits[0]) for length in wrong) + sum(min(length, limits[1]) for length in right)
+
+    limits = (terms, terms) if terms else next(filter(lambda it: shown(it) <= _TERMS_OF_A_REPORT, _TERM_LIMITS), None)
+    most_wrong, most_right = limits or _TERM_LIMITS[-1]
+    return Room(
+        terms=most_wrong,
+        right=most_right,
+        text=min(_TEXT_LENGTH, max(300, _TEXTS_OF_A_REPORT // max(1, len(detailed)))),
+        cut=max(wrong, default=0) > most_wrong or max(right, default=0) > most_right,
+    )
+
+
+def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
+    """The numbers of the whole run that only selections have; ``metrics`` are the view's."""
+    totals = run.aggregates.selection
+    rows = tuple(map(_dimension_row, totals.by_dimension)) if totals else ()
+    if totals and rows:
+        rows += (_row_of_all(totals.micro, totals.turns),)
+    return SelectionOverview(
+        beside=tuple(
+            BesideHeadline(name=name, place=metrics.index(metric)) for metric, name in _BESIDE if metric in metrics
+        ),
+        dimensions=rows,
+        term_limits=(room.terms, room.right) if room.cut else None,
+    )
+
+
+def notes(run: Run) -> Iterable[str]:
+    """What a reader must know of how terms were matched."""
+    settings, totals = run.settings.selection, run.aggregates.selection
+    if settings is None or totals is None:
+        return
+    turn = "turn" if totals.by_turn else "case"
+    if settings.match_on == "id":
+        yield "Terms were compared by their codes alone, as asked for: names did not count."
+    elif totals.compared_by_id_only:
+        yield (
+            f"In {plural(totals.compared_by_id_only, turn)} some terms were compared by their codes alone: "
+            "one side or both had no name for them."
+        )
+    if not settings.structures:
+        yield "No structures were given, so nobody knows which of the wrong codes exist."
+    invented = next((count for count in totals.wrong_terms if count.name == "unknown_code"), None)
+    if invented is not None:
+        codes = _noted(run, frozenset(invented.case_ids), "unknown_code")
+        are, them = ("is", "it") if codes == 1 else ("are", "them")
+        where = plural(invented.count, "case")
+        yield f"{plural(codes, 'selected code')} in {where} {are} invented: no code list has {them}."
+    stale = tuple(
+        dict.fromkeys(
+            item.case.id
+            for item in run.evidence
+            if any(turn.score is not None and _is_stale(turn.score) for turn in item.turns)
+        )
+    )
+    if stale:
+        shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
+        yield (
+            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
+            "The case is out of date, or the structures are."
+        )
+    if totals.through_hierarchy:
+        counted = "counts" if settings.count_hierarchy else "does not count"
+        yield (
+            f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
+            f"or they for it, which {counted} as right."
+        )
+
+
+def _is_stale(score: SelectionScore) -> bool:
+    """Whether the structures lack a missing term of the target."""
+    return any(
+        term.note in ("unknown_code", "unknown_dimension") for one in score.dimensions for term in one.false_negatives
+    )
+
+
+def facts(run: Run) -> Iterable[tuple[str, str]]:
+    """What terms were matched by, for the list of what the run was made with."""
+    settings = run.settings.selection
+    if settings is None:
+        return
+    named = ", ".join(map(one_line, settings.structures)) or "none"
+    matched = "code alone" if settings.match_on == "id" else "code and name"
+    counted = "counts as its children, and they as it" if settings.count_hierarchy else "does not count as its children"
+    yield "Structures", named
+    yield "Terms", f"matched by {matched}; a parent code {counted}"
+    yield "Language", f"{one_line(settings.language, limit=20)}, of names in code lists"
+
+
+def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
+    """All that is known of one case, turn by turn."""
+    case, verdict = item.case, item.verdict
+    turns = tuple(_turns(item, room))
+    failure = verdict.failure
+    told = {text for turn in turns for text in turn.failures}
+    rest = failure_lines(failure, item.prediction.failure)
+    return CaseView(
+        id=link.id,
+        anchor=link.anchor,
+        answer=link.answer,
+        name=short_name(case.name),
+        question=clipped(case.question, limit=_TEXT_LENGTH),
+        context=clipped(case.context, limit=_TEXT_LENGTH) if case.context else None,
+        database=None,
+        difficulty=short_name(case.difficulty),
+        tags=tuple(one_line(tag, limit=60) for tag in case.tags),
+        outcome=verdict.outcome,
+        reason=message(verdict.reason),
+        flags=tuple(words(flag) for flag in sorted(verdict.flags)),
+        near_misses=(),
+        cause=short_name(item.cause),
+        golds=(),
+        predicted=None,
+        raw=None,
+        scores=tuple(map(score_view, item.scores)),
+        failures=tuple(text for text in rest if text not in told),
+        difference=None,
+        turns=turns,
+    )
+
+
+def failure_lines(*found: Failure | None) -> tuple[str, ...]:
+    """Each failure once, as ``blame: message``; what queries call gold is the target here."""
+    return tuple(dict.fromkeys(f"{blamed(failure.blame)}: {message(failure.message)}" for failure in found if failure))
+
+
+def blamed(blame: str) -> str:
+    """Whose a failure is, in the words of selections."""
+    return "target" if blame == "gold" else blame
+
+
+def _noted(run: Run, case_ids: frozenset[str], note: str) -> int:
+    """How many false positives of those cases carry the note."""
+    return sum(
+        term.note == note
+        for item in run.evidence
+        if item.case.id in case_ids
+        for turn in item.turns
+        if turn.score
+        for dimension in turn.score.dimensions
+        for term in dimension.false_positives
+    )
+
+
+def _dimension_row(total: DimensionTotal) -> DimensionRow:
+    return DimensionRow(
+        name=one_line(total.dimension, limit=60) or "''",
+        turns=total.turns,
+        beyond=total.turns_beyond_target,
+        true_positives=total.counts.true_positives,
+        false_positives=total.counts.false_positives,
+        false_negatives=total.counts.false_negatives,
+        precision=percent(total.counts.precision),
+        recall=percent(total.counts.recall),
+        f1=percent(total.counts.f1),
+        mean_precision=percent(total.mean_precision),
+        mean_recall=percent(total.mean_recall),
+    )
+
+
+def _row_of_all(counts: TermCounts, turns: int) -> DimensionRow:
+    return DimensionRow(
+        name="all dimensions",
+        turns=turns,
+        beyond=0,
+        true_positives=counts.true_positives,
+        false_positives=counts.false_positives,
+        false_negatives=counts.false_negatives,
+        precision=percent(counts.precision),
+        recall=percent(counts.recall),
+        f1=percent(counts.f1),
+        mean_precision="",
+        mean_recall="",
+        pooled_of_all=True,
+    )
+
+
+def _turns(item: Evidence, room: Room) -> Iterable[TurnView]:
+    """The questions of the conversation with their answers and scores, by their places; a score tells its own."""
+    scores = {turn.number: turn for turn in item.turns}
+    several = len(item.case.turns) > 1 or len(scores) > 1
+    last = max(scores, default=0)
+    answers = item.prediction.turns
+    asked: list[Turn | None] = [*item.case.turns, *[None] * (last - len(item.case.turns))]
+    for number, (turn, answer) in enumerate(zip_longest(asked, answers), 1):
+        yield _turn(number, turn, answer, scores.get(number), several=several, room=room)
+
+
+def _turn(
+    number: int,
+    turn: Turn | None,
+    answer: TurnAnswer | None,
+    judged: TurnScore | None,
+    *,
+    several: bool,
+    room: Room,
+) -> TurnView:
+    score = judged.score if judged else None
+    targets = len(turn.targets) if turn else 0
+    dimensions = _dimensions(score, room) if score else ()
+    raw = answer.raw if answer else None
+    text = answer.text if answer else None
+    return TurnView(
+        label=f"Turn {number:,}" if several else "",
+        question=clipped(turn.question, limit=_TEXT_LENGTH) if turn and several else "",
+        said=_said(score, targets),
+        exact=score.exact if score else None,
+        figures=_figures(score) if score else "",
+        dimensions=tuple(view for in_target, view in dimensions if in_target),
+        beyond=tuple(view for in_target, view in dimensions if not in_target),
+        datasets=_datasets(score) if score else (),
+        time=tuple(map(_time, score.time)) if score else (),
+        remarks=tuple(_remarks(score, targets)) if score else (),
+        failures=failure_lines(judged.failure if judged else None, answer.failure if answer else None),
+        text=clipped(text, limit=room.text) if text else None,
+        raw=clipped(raw, limit=room.text) if raw and raw != text else None,
+    )
+
+
+def _said(score: SelectionScore | None, targets: int) -> str:
+    if score is not None:
+        return "exact" if score.exact else "not exact"
+    return "not scored" if targets else "asked, and not scored: it has no target"
+
+
+def _figures(score: SelectionScore) -> str:
+    pairs = (("macro recall", score.macro_recall), ("macro precision", score.macro_precision))
+    return ", ".join(f"{name} {'n/a' if value is None else f'{value:.3f}'}" for name, value in pairs)
+
+
+def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, DimensionView], ...]:
+    several = len(score.matched_datasets) + len(score.extra_datasets) + len(score.missing_datasets) > 1
+    return tuple((one.in_target, _dimension(one, room, several=several)) for one in score.dimensions)
+
+
+def _dimension(score: DimensionScore, room: Room, *, several: bool) -> DimensionView:
+    def terms(state: TermState, found: Sequence[JudgedTerm]) -> TermList:
+        most = room.right if state == "right" else room.terms
+        labels = meanings.TARGET_LABELS if state == "missing" else meanings.TERM_LABELS
+        shown = tuple(_term(term, labels, dataset=several) for term in found[:most])
+        return TermList(state=state, count=len(found), terms=shown)
+
+    return DimensionView(
+        name=one_line(score.dimension, limit=60) or "''",
+        lists=(
+            terms("right", score.true_positives),
+            terms("extra", score.false_positives),
+            terms("missing", score.false_negatives),
+        ),
+        precision=_rate(score.precision),
+        recall=_rate(score.recall),
+        f1=_rate(score.f1),
+    )
+
+
+def _rate(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.2f}"
+
+
+def _term(term: JudgedTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
+    """``dataset``: whether the term's own must be told, as there are several."""
+    return TermView(
+        code=one_line(term.id, limit=80) or "''",
+        name=one_line(term.name, limit=160) if term.name else "",
+        dataset=one_line(term.dataset, limit=80) if dataset and term.dataset else "",
+        note=labels.get(term.note, words(term.note)) if term.note else "",
+    )
+
+
+def _datasets(score: SelectionScore) -> tuple[tuple[TermState, str], ...]:
+    found: list[tuple[TermState, str]] = [("right", name) for name in score.matched_datasets]
+    found += [("extra", name) for name in score.extra_datasets]
+    found += [("missing", name) for name in score.missing_datasets]
+    # The wrong ones must be among those that are shown.
+    found.sort(key=lambda entry: entry[0] == "right")
+    shown = sorted(found[:_DATASETS], key=lambda entry: entry[0] != "right")
+    return tuple((state, one_line(name, limit=100)) for state, name in shown)
+
+
+def _time(score: TimeScore) -> TimeView:
+    share = f", {percent(score.share)} in common" if score.state == "overlap" and score.share is not None else ""
+    return TimeView(
+        dataset=one_line(score.dataset, limit=100),
+        state=score.state,
+        said=words(score.state) + share,
+        target=periods(score.target),
+        selected=periods(score.selected) if score.selected is not None else "none",
+        good=None if score.state == "not_judged" else score.state == "exact",
+    )
+
+
+def periods(ranges: Sequence[TimeRange] | None) -> str:
+    """How periods read: ``2015 to 2020``, ``from 2015``, ``until 2020``, ``all periods``, ``nothing said``."""
+    if ranges is None:
+        return "nothing said"
+    if not ranges:
+        return "all periods"
+    told = ", ".join(map(_period, ranges[:_PERIODS]))
+    return f"{told} and {len(ranges) - _PERIODS:,} more" if len(ranges) > _PERIODS else told
+
+
+def _period(found: TimeRange) -> str:
+    start = one_line(found.start, limit=40) if found.start else ""
+    end = one_line(found.end, limit=40) if found.end else ""
+    if start and end:
+        return start if start == end else f"{start} to {end}"
+    return f"from {start}" if start else f"until {end}" if end else "all periods"
+
+
+def _remarks(score: SelectionScore, targets: int) -> Iterable[str]:
+    if targets > 1:
+        yield f"Judged by target {score.target_index + 1:,} of {targets:,}, the closest one."
+    shown = score.equivalences[:_EQUIVALENCES]
+    yield from map(_equivalence, shown)
+    if len(score.equivalences) > len(shown):
+        yield f"{len(score.equivalences) - len(shown):,} more codes stand for their children, or they for them."
+    if not score.names_compared:
+        yield "Some terms were compared by their codes alone: one side or both had no name for them."
+
+
+def _equivalence(found: HierarchyEquivalence) -> str:
+    children = ", ".join(one_line(child.id, limit=40) for child in found.children[:_CHILDREN])
+    if len(found.children) > _CHILDREN:
+        children += f" and {len(found.children) - _CHILDREN:,} more"
+    parent = _named(found.parent)
+    dimension = one_line(found.dimension, limit=60)
+    what = (
+        f"the parent {parent} was selected for its children {children}"
+        if found.selected == "parent"
+        else f"the children {children} were selected for their parent {parent}"
+    )
+    counted = "counts" if found.counted else "does not count"
+    return f"Through the hierarchy of {dimension}, {what}, which {counted} as right."
+
+
+def _named(term: Term) -> str:
+    code = one_line(term.id, limit=40)
+    return f"{code} ({one_line(term.name, limit=80)})" if term.name else code

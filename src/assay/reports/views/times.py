@@ -1,0 +1,119 @@
+"""What a report says of time, tokens and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.model import Aggregates, TimeSpread
+from assay.reports.text.plain import plural, seconds
+
+TITLE = "Latency and cost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRow:
+    """What answers or queries took, and how it reads."""
+
+    spread: TimeSpread
+    name: str
+    """``Answer``, ``Gold query``."""
+    counted: str
+    """Of what these are the times: ``1,034 answers``, ``564 different gold queries``."""
+    median: str
+    p90: str
+    max: str
+    mean: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRow:
+    """Tokens or cost: in all, to an answer, and how many answers say it."""
+
+    name: str
+    total: str
+    each: str
+    """Empty where it is not known how many answers say it."""
+    said_by: str
+
+
+def time_rows(numbers: Aggregates) -> tuple[TimeRow, ...]:
+    """Answers, gold queries, predicted queries: each where anybody timed it."""
+    return tuple(
+        TimeRow(
+            spread=spread,
+            name=spread.name.capitalize(),
+            counted=_counted(spread),
+            median=seconds(spread.median_s),
+            p90=seconds(spread.p90_s),
+            max=seconds(spread.max_s),
+            mean=seconds(spread.mean_s),
+        )
+        for spread in numbers.times
+    )
+
+
+def _counted(spread: TimeSpread) -> str:
+    """``1,034 answers``, ``564 different gold queries``: a query that several cases share is run, and counted, once."""
+    if not spread.name.endswith("y"):
+        return plural(spread.n, spread.name)
+    different = "different " if spread.n != 1 else ""
+    return plural(spread.n, f"{different}{spread.name}", f"{different}{spread.name[:-1]}ies")
+
+
+def usage_rows(numbers: Aggregates, answers: int) -> tuple[UsageRow, ...]:
+    """Tokens and cost as far as the ``answers`` say them."""
+    return tuple(_usage_rows(numbers, answers))
+
+
+def _usage_rows(numbers: Aggregates, answers: int) -> Iterable[UsageRow]:
+    usage = numbers.usage
+    if usage is None:
+        return
+    counts = (
+        ("tokens in", usage.input, usage.answers_with_input),
+        ("tokens out", usage.output, usage.answers_with_output),
+        ("tokens in all", usage.total, usage.answers_with_total),
+    )
+    for name, total, saying in counts:
+        if total is not None:
+            each = f"{total / saying:,.0f}" if saying else ""
+            yield UsageRow(name=name, total=f"{total:,}", each=each, said_by=_said_by(saying, answers))
+    if usage.cost_usd is not None:
+        saying = usage.answers_with_cost
+        each = f"{usage.cost_usd / saying:,.6f} USD" if saying else ""
+        said_by = _said_by(saying, answers)
+        yield UsageRow(name="cost", total=f"{usage.cost_usd:,.4f} USD", each=each, said_by=said_by)
+
+
+def _said_by(saying: int, answers: int) -> str:
+    return f"{saying:,} of {plural(answers, 'answer')}" if saying else ""
+
+
+def time_cells(rows: Sequence[TimeRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table of times as a header and rows of text."""
+    header = ("time", "median", "90 % within", "longest", "mean", "of")
+    return header, [(row.spread.name, row.median, row.p90, row.max, row.mean, row.counted) for row in rows]
+
+
+def usage_cells(rows: Sequence[UsageRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table of tokens and cost as a header and rows of text."""
+    header = ("", "in all", "per answer", "said by")
+    return header, [(row.name, row.total, row.each, row.said_by) for row in rows]
+
+
+def usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:
+    """Tokens and cost in all, each with how many of the answers say it where not all do."""
+    usage = numbers.usage
+    if usage is None:
+        return
+
+    def of(count: int) -> str:
+        return "" if count == answers else f" over {count:,} of {plural(answers, 'answer')}"
+
+    parts = ((usage.input, "input"), (usage.output, "output"), (usage.total, "in all"))
+    said = ", ".join(f"{count:,} {name}" for count, name in parts if count is not None)
+    if said:
+        yield "Tokens", f"{said}{of(usage.answers_with_tokens)}"
+    if usage.cost_usd is not None:
+        yield "Cost", f"{usage.cost_usd:,.4f} USD{of(usage.answers_with_cost)}"

@@ -1,0 +1,106 @@
+"""What the judged selections of a run amount to: pooled terms, dimensions, turns, kinds of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from assay.model import (
+    DimensionScore,
+    DimensionTotal,
+    Evidence,
+    Group,
+    MetricSummary,
+    Rate,
+    SelectionScore,
+    SelectionTotals,
+)
+from assay.runs.aggregate.repeats import cases_of, mean_of_each
+from assay.runs.aggregate.totals import rate_of
+from assay.scoring.selections.scorer import SELECTION_METRICS, SelectionMetric
+from assay.sdmx.scoring import term_counts
+
+
+def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
+    """The totals over every scored question of a run, each answer to it. Case ids are in the run's order."""
+    scores = [score for item in evidence for score in _scores(item)]
+    by_dimension: dict[str, list[DimensionScore]] = {}
+    for in_target in (True, False):
+        for score in scores:
+            for dimension in score.dimensions:
+                if dimension.in_target == in_target:
+                    by_dimension.setdefault(dimension.dimension, []).append(dimension)
+    every = [dimension for dimensions in by_dimension.values() for dimension in dimensions]
+    return SelectionTotals(
+        turns=len(scores),
+        micro=term_counts(*_pooled(every)),
+        by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
+        by_turn=tuple(_by_turn(evidence)),
+        wrong_terms=cases_of(evidence, _notes),
+        time_states=cases_of(evidence, _time_states),
+        through_hierarchy=sum(bool(score.equivalences) for score in scores),
+        compared_by_id_only=sum(not score.names_compared for score in scores),
+    )
+
+
+def _pooled(dimensions: Iterable[DimensionScore]) -> tuple[int, int, int]:
+    right = extra = missing = 0
+    for dimension in dimensions:
+        one, two, three = dimension.counts
+        right, extra, missing = right + one, extra + two, missing + three
+    return right, extra, missing
+
+
+def _dimension_total(name: str, found: Sequence[DimensionScore]) -> DimensionTotal:
+    precisions = [one.precision for one in found if one.precision is not None]
+    recalls = [one.recall for one in found if one.recall is not None and one.in_target]
+    return DimensionTotal(
+        dimension=name,
+        turns=sum(one.in_target for one in found),
+        turns_beyond_target=sum(not one.in_target for one in found),
+        counts=term_counts(*_pooled(found)),
+        mean_precision=fmean(precisions) if precisions else None,
+        mean_recall=fmean(recalls) if recalls else None,
+    )
+
+
+def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
+    """The metrics by the place of the question in its conversation; none where every case has one question."""
+    if all(len(item.turns) <= 1 for item in evidence):
+        return
+    by_number: dict[int, dict[str, list[SelectionScore | None]]] = {}
+    for item in evidence:
+        for turn in item.turns:
+            if turn.score is not None or turn.failure is not None:
+                by_number.setdefault(turn.number, {}).setdefault(item.case.id, []).append(turn.score)
+    for number, by_case in sorted(by_number.items()):
+        summaries = tuple(
+            MetricSummary(metric=metric.name, rate=_rate(metric, list(by_case.values())))
+            for metric in SELECTION_METRICS
+        )
+        yield Group(kind="turn", name=str(number), cases=len(by_case), metrics=summaries)
+
+
+def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:
+    """Over the cases' questions, each by the mean of its scored answers; all but a few runs have one of each."""
+    values = [[None if score is None else metric.value(score) for score in of_case] for of_case in scores]
+    once = all(len(of_case) == 1 for of_case in values)
+    return rate_of(mean_of_each(values), binary=metric.binary and once)
+
+
+def _scores(item: Evidence) -> Iterable[SelectionScore]:
+    return (turn.score for turn in item.turns if turn.score is not None)
+
+
+def _notes(item: Evidence) -> Iterable[str]:
+    return (
+        term.note
+        for score in _scores(item)
+        for one in score.dimensions
+        for term in one.false_positives
+        if term.note is not None
+    )
+
+
+def _time_states(item: Evidence) -> Iterable[str]:
+    return (one.state for score in _scores(item) for one in score.time if one.state != "not_judged")

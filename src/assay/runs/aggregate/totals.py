@@ -1,0 +1,313 @@
+"""The numbers of a run, computed once. Every report draws these and adds none."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Protocol, TypeAlias
+
+from assay.errors import UsageError
+from assay.model import (
+    Aggregates,
+    Count,
+    Disagreement,
+    Evidence,
+    Group,
+    MetricSummary,
+    Prediction,
+    Rate,
+    TimeSummary,
+    UsageTotals,
+)
+from assay.runs.aggregate.forgiven import forgiven_of
+from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
+from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
+
+_DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
+"""Spider's and BIRD's own words, easiest first; any other word follows by name."""
+
+Values: TypeAlias = Sequence[float | None]
+
+
+class ScoredMetric(Protocol):
+    """What aggregation needs to know of a metric. `assay.ports.Metric` has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def binary(self) -> bool: ...
+
+
+def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, confidence: float = 0.95) -> Aggregates:
+    """Every rate of a run, over all cases and over those that share a difficulty, database or tag.
+
+    Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
+    has gives no groups. A case is unscored for a metric where its score has no value or is missing:
+    it is then in none of that metric's numbers but ``unscored``. Case ids are in the run's order.
+
+    Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
+    """
+    columns = [column_of(evidence, metric) for metric in metrics]
+    times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
+    groups = groups_of(evidence, metrics, columns, times, confidence=confidence)
+    outcomes = [item.verdict.outcome for item in evidence]
+    return Aggregates(
+        cases=len(evidence),
+        correct=outcomes.count("correct"),
+        incorrect=outcomes.count("incorrect"),
+        unscored=outcomes.count("unscored"),
+        unanswered=sum(map(is_unanswered, evidence)),
+        overall=groups.overall,
+        by_difficulty=groups.by_difficulty,
+        by_database=groups.by_database,
+        by_tag=groups.by_tag,
+        determined=groups.determined,
+        disagreements=_disagreements(evidence, metrics, columns),
+        flags=counts_of(evidence, flags_of),
+        near_misses=counts_of(evidence, near_misses_of),
+        failures=counts_of(evidence, failures_of),
+        causes=counts_of(evidence, causes_of),
+        forgiven=forgiven_of(evidence, partial(rate_of, binary=True, confidence=confidence)),
+        usage=usage_of([item.prediction for item in evidence]),
+        times=spreads_of(evidence, times),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The rates of a run over all of its cases, and over those that share something."""
+
+    overall: Group
+    by_difficulty: tuple[Group, ...]
+    by_database: tuple[Group, ...]
+    by_tag: tuple[Group, ...]
+    determined: Group | None
+    """Those whose gold determines its answer; None where all do."""
+
+
+def groups_of(
+    evidence: Sequence[Evidence],
+    metrics: Sequence[ScoredMetric],
+    columns: Sequence[Values],
+    times: Values,
+    *,
+    confidence: float,
+) -> Groups:
+    """Every rate of a run. A column has each metric's value and ``times`` the seconds of each item of evidence."""
+
+    def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
+        summaries = tuple(
+            MetricSummary(
+                metric=metric.name,
+                rate=rate_of([column[i] for i in members], binary=metric.binary, confidence=confidence),
+            )
+            for metric, column in zip(metrics, columns, strict=True)
+        )
+        answer_time = _time([times[i] for i in members])
+        return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
+
+    def grouped(kind: str, names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Group, ...]:
+        order = difficulty_rank if kind == "difficulty" else _no_rank
+        return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
+
+    determined = [i for i, item in enumerate(evidence) if "ambiguous_gold" not in item.verdict.flags]
+    return Groups(
+        determined=group("determined", None, determined) if len(determined) < len(evidence) else None,
+        overall=group("all", None, range(len(evidence))),
+        by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),
+        by_database=grouped("database", lambda item: _one(item.case.database)),
+        by_tag=grouped("tag", lambda item: item.case.tags),
+    )
+
+
+def column_of(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
+    """One metric's value for each case, in the run's order."""
+    column: list[float | None] = []
+    place = 0
+    for item in evidence:
+        # Scores stand in the same place in every case, as a rule.
+        score = item.scores[place] if place < len(item.scores) else None
+        if score is None or score.metric != metric.name:
+            place = next((at for at, other in enumerate(item.scores) if other.metric == metric.name), 0)
+            score = item.score(metric.name)
+        value = None if score is None else score.value
+        if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
+            wanted = "0, 1" if metric.binary else "a finite number"
+            raise UsageError(
+                f"metric {metric.name!r} gave {value!r} for case {item.case.id!r}: it must give {wanted} or None"
+            )
+        column.append(value)
+    return column
+
+
+def rate_of(values: Values, *, binary: bool, confidence: float = 0.95) -> Rate:
+    """The mean of the values that are there, with its interval. ``binary``: they are 0 and 1 only."""
+    known = [value for value in values if value is not None]
+    n = len(known)
+    numerator = math.fsum(known)
+    interval: tuple[float, float] | None
+    if binary:
+        interval = wilson_interval(numerator, n, confidence=confidence)
+    elif known and (min(known) < 0.0 or max(known) > 1.0):
+        interval = mean_interval(known, confidence=confidence)
+    else:
+        interval = bounded_mean_interval(known, confidence=confidence)
+    low, high = interval or (None, None)
+    return Rate(
+        n=n,
+        numerator=numerator,
+        unscored=len(values) - n,
+        value=numerator / n if n else None,
+        low=low,
+        high=high,
+        confidence=confidence,
+    )
+
+
+def _time(seconds: Values) -> TimeSummary | None:
+    """Mean and spread of the seconds that are there; what is not a finite number is no time."""
+    known = [value for value in seconds if value is not None and math.isfinite(value)]
+    if not known:
+        return None
+    std_dev_s = statistics.stdev(known) if len(known) > 1 else None
+    return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
+
+
+def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
+    """Tokens and cost over the answers that say them."""
+    saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
+    if not saying:
+        return None
+    tokens = [one.tokens for one in saying if one.tokens is not None]
+
+    def total(counts: Iterable[int | None]) -> tuple[int | None, int]:
+        known = [count for count in counts if count is not None]
+        return (sum(known) if known else None), len(known)
+
+    (input_, with_input), (output, with_output), (in_all, with_total) = (
+        total(getattr(one, name) for one in tokens) for name in ("input", "output", "total")
+    )
+    costs = [one.cost_usd for one in saying if one.cost_usd is not None and math.isfinite(one.cost_usd)]
+    return UsageTotals(
+        answers=len(saying),
+        input=input_,
+        output=output,
+        total=in_all,
+        cost_usd=math.fsum(costs) if costs else None,
+        answers_with_tokens=len(tokens),
+        answers_with_input=with_input,
+        answers_with_output=with_output,
+        answers_with_total=with_total,
+        answers_with_cost=len(costs),
+    )
+
+
+def _partition(
+    evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]], order: Callable[[str], int]
+) -> list[tuple[str | None, list[int]]]:
+    """Indices of the cases by name, ordered by rank and name; none at all where no case has a name."""
+    members: dict[str | None, list[int]] = {}
+    for index, item in enumerate(evidence):
+        for name in dict.fromkeys(names_of(item)) or (None,):
+            members.setdefault(name, []).append(index)
+    if set(members) <= {None}:
+        return []
+    return sorted(members.items(), key=lambda entry: (entry[0] is None, order(entry[0] or ""), entry[0] or ""))
+
+
+def difficulty_rank(name: str) -> int:
+    """Where a difficulty stands among others, the easiest first."""
+    word = name.strip().lower()
+    return _DIFFICULTY_ORDER.index(word) if word in _DIFFICULTY_ORDER else len(_DIFFICULTY_ORDER)
+
+
+def _no_rank(_: str) -> int:
+    return 0
+
+
+def _disagreements(
+    evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], columns: Sequence[Values]
+) -> tuple[Disagreement, ...]:
+    """Every pair of yes/no metrics that differ on at least one case, in the metrics' order."""
+    found = []
+    binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
+    for (first, left), (second, right) in combinations(binary, 2):
+        only_first: list[str] = []
+        only_second: list[str] = []
+        both = neither = 0
+        for index, (one, other) in enumerate(zip(left, right, strict=True)):
+            if one is None or other is None:
+                continue
+            if one == other:
+                both += one == 1.0
+                neither += one == 0.0
+            else:
+                (only_first if one == 1.0 else only_second).append(evidence[index].case.id)
+        if only_first or only_second:
+            found.append(
+                Disagreement(
+                    first=first,
+                    second=second,
+                    both=both,
+                    neither=neither,
+                    only_first=tuple(only_first),
+                    only_second=tuple(only_second),
+                )
+            )
+    return tuple(found)
+
+
+def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
+    """How many cases carry each name, the most frequent first, then by name. A case counts once for a name."""
+    ids: dict[str, list[str]] = {}
+    for item in evidence:
+        for name in set(names_of(item)):
+            ids.setdefault(name, []).append(item.case.id)
+    counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
+    return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
+
+
+def flags_of(item: Evidence) -> Iterable[str]:
+    """Names for `counts_of`, as the following are."""
+    return item.verdict.flags
+
+
+def causes_of(item: Evidence) -> Iterable[str]:
+    """The named cause, where there is one."""
+    return _one(item.cause)
+
+
+def near_misses_of(item: Evidence) -> Iterable[str]:
+    """The kinds of near misses of a wrong answer."""
+    if item.verdict.outcome != "incorrect" or item.comparison is None:
+        return ()
+    return [miss.kind for miss in item.comparison.near_misses]
+
+
+def failures_of(item: Evidence) -> Iterable[str]:
+    """Every failure on the way to the verdict, as ``blame: kind``.
+
+    A single metric's failure to score is not among them: that metric's own unscored count says it.
+    """
+    failures = [item.verdict.failure, item.prediction.failure]
+    failures += [execution.failure for execution in item.gold_executions]
+    told = item.verdict.failure is not None and item.verdict.failure.blame == "system"
+    if item.predicted_execution is not None and not told:
+        # Where the verdict tells it, it tells it better: what failed to run may be prose.
+        failures.append(item.predicted_execution.failure)
+    return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
+
+
+def is_unanswered(item: Evidence) -> bool:
+    """Whether the system gave no answer at all, or failed at the question."""
+    failure = item.prediction.failure
+    return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"
+
+
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)

@@ -1,0 +1,1 @@
+"""Runs beside one another: two compared, several ranked."""

@@ -1,0 +1,173 @@
+"""Compare two runs over the same cases: what was fixed and broken, and how sure the difference is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.model import CaseChange, CaseSide, ChangeKind, DiffSettings, Matching, Run, RunDiff, RunHead
+from assay.runs.compare.metrics import Pairs, compare_groups, compare_metrics, paired_columns
+from assay.runs.compare.notes import differing_databases, notes_of
+from assay.runs.compare.pairing import pair_cases
+from assay.runs.store.records import CaseRecord, RunRecords, read_records
+from assay.sdmx.collecting import collector_paused
+
+_EXAMPLES = 3
+
+
+def diff_runs(
+    baseline: Run | Path,
+    candidate: Run | Path,
+    *,
+    settings: DiffSettings | None = None,
+    labels: tuple[str, str] | None = None,
+) -> RunDiff:
+    """Compare a run, in memory or in a folder, with an earlier one. ``labels`` are what to call the two.
+
+    All is over the cases that both have, unchanged (`pair_cases`). Of a folder only what is needed is read.
+
+    Raises:
+        InputError: there is no run in a folder, the runs are of two kinds, or they share no metric or no case.
+        RunError: a run is unfinished or damaged; the message says where.
+    """
+    with collector_paused():
+        old, new = read_records([baseline, candidate])
+        return compare_records(old, new, settings or DiffSettings(), labels)
+
+
+def compare_records(
+    baseline: RunRecords, candidate: RunRecords, settings: DiffSettings, labels: tuple[str, str] | None = None
+) -> RunDiff:
+    """The same over runs that were read already."""
+    pairing = pair_cases(baseline.cases, candidate.cases)
+    if not pairing.pairs:
+        raise InputError(_nothing_shared(baseline, candidate, pairing.matching))
+    pairs = pairing.pairs
+    columns = paired_columns(baseline, candidate, pairs)
+    first, second = labels or labels_of([baseline, candidate])
+    other_data = differing_databases(baseline, candidate, {new.content.database for _, new in pairs})
+    diff = RunDiff(
+        baseline=run_head(baseline, first),
+        candidate=run_head(candidate, second),
+        settings=settings,
+        headline_metric=candidate.headline_metric,
+        matching=pairing.matching,
+        notes=(),
+        metrics=compare_metrics(columns, pairs, settings),
+        only_baseline_metrics=tuple(one for one in baseline.metrics if one not in candidate.metrics),
+        only_candidate_metrics=tuple(one for one in candidate.metrics if one not in baseline.metrics),
+        groups=compare_groups(columns, pairs, settings),
+        changes=_changes(pairs, lambda database: database not in other_data),
+    )
+    return replace(diff, notes=tuple(notes_of(diff, baseline, candidate, pairs)))
+
+
+def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Matching) -> str:
+    if matching.changed:
+        one = matching.changed[0]
+        same = "the same id" if one.baseline_id == one.candidate_id else "the same question"
+        why = (
+            f"{len(matching.changed):,} have the same id or question in both, and each of them was changed: case "
+            f"{one.candidate_id!r} has {same} and differs in {', '.join(one.parts)}"
+        )
+    else:
+        why = f"the baseline has {_ids(baseline)}, the candidate {_ids(candidate)}"
+    return (
+        f"the two runs have no case in common: {why}. Cases are the same where question, gold, database, context and "
+        "options are; check that both runs are over one question set"
+    )
+
+
+def _ids(run: RunRecords) -> str:
+    shown = ", ".join(repr(case.case_id) for case in run.cases[:_EXAMPLES])
+    return f"cases such as {shown}" if shown else "no case at all"
+
+
+def _changes(pairs: Pairs, same_data: Callable[[str | None], bool]) -> tuple[CaseChange, ...]:
+    changes = []
+    for old, new in pairs:
+        kind = _kind(old, new)
+        database = new.content.database
+        changes.append(
+            CaseChange(
+                kind=kind,
+                baseline=_side(old),
+                candidate=_side(new),
+                question=new.content.question,
+                database=database,
+                difficulty=new.difficulty,
+                tags=new.tags,
+                otherwise=kind == "still_wrong" and _wrong_otherwise(old, new, same_data=same_data(database)),
+            )
+        )
+    return tuple(changes)
+
+
+def _side(case: CaseRecord) -> CaseSide:
+    return CaseSide(
+        case_id=case.case_id,
+        right=case.right,
+        wrong=case.wrong,
+        unscored=case.unscored,
+        query=case.query,
+        reason=case.reason,
+    )
+
+
+def _kind(old: CaseRecord, new: CaseRecord) -> ChangeKind:
+    was, now = old.share, new.share
+    if was is None or now is None:
+        return "unscored"
+    if was == now:
+        return "still_right" if now == 1.0 else "still_wrong" if now == 0.0 else "flaky"
+    if now > was:
+        return "fixed" if (was, now) == (0.0, 1.0) else "better"
+    return "broken" if (was, now) == (1.0, 0.0) else "worse"
+
+
+def _wrong_otherwise(old: CaseRecord, new: CaseRecord, *, same_data: bool) -> bool:
+    """Whether no wrong answer of the one run is like one of the other's."""
+    if same_data:
+        # What the same query gives can differ by the clock alone.
+        asked = {query for query, _ in old.failing if query is not None}
+        if any(query in asked for query, _ in new.failing):
+            return False
+    return {way for _, way in old.failing}.isdisjoint(way for _, way in new.failing)
+
+
+def run_head(run: RunRecords, label: str) -> RunHead:
+    """What a comparison says of a run itself."""
+    return RunHead(
+        label=label,
+        folder=run.folder,
+        settings=run.settings,
+        provenance=run.provenance,
+        cases=len(run.cases),
+        repeats=run.repeats,
+        headline=run.aggregates.overall.rate(run.headline_metric),
+    )
+
+
+def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
+    """What to call runs: by name, else by folder, else by what was evaluated; numbered where that says nothing."""
+    names = [run.settings.name or _folder_name(run) or Path(run.settings.predictions).stem or "run" for run in runs]
+    if len(set(names)) < len(names):
+        # Runs of one name are told apart by their folders.
+        names = [
+            name if names.count(name) == 1 or run.folder is None else f"{name} ({run.folder})"
+            for name, run in zip(names, runs, strict=True)
+        ]
+    taken: list[str] = []
+    for name in names:
+        number, label = 1, name
+        while label in taken:
+            number += 1
+            label = f"{name} ({number})"
+        taken.append(label)
+    return tuple(taken)
+
+
+def _folder_name(run: RunRecords) -> str | None:
+    return Path(run.folder).resolve().name if run.folder is not None else None

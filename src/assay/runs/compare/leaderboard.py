@@ -1,0 +1,188 @@
+"""Several runs on one question set: which are better, and which cannot be told apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError, UsageError
+from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
+from assay.runs.aggregate.totals import rate_of
+from assay.runs.compare.diff import labels_of, run_head
+from assay.runs.compare.metrics import PairedColumn, adjusted, compare_column, database_numbers
+from assay.runs.compare.notes import are, counted, differing_databases, is_timed, settings_differ, versions_note
+from assay.runs.compare.pairing import pair_cases
+from assay.runs.store.records import CaseRecord, RunRecords, read_records
+from assay.sdmx.collecting import collector_paused
+from assay.stats import is_significant, letter_groups, rank_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+def rank(
+    runs: Sequence[Run | Path],
+    *,
+    metric: str | None = None,
+    settings: DiffSettings | None = None,
+    labels: Sequence[str] | None = None,
+) -> Leaderboard:
+    """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
+
+    ``metric`` None: what leads them all (`common_headline`). Every two runs are tested, corrected across all pairs.
+    Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
+    by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
+    """
+    if len(runs) < 2:
+        raise UsageError(f"a leaderboard needs at least two runs, and there {'is' if runs else 'are'} {len(runs)}")
+    with collector_paused():
+        return _rank(read_records(runs, metric=metric), settings or DiffSettings(), labels)
+
+
+def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[str] | None) -> Leaderboard:
+    metric = runs[0].headline_metric
+    everywhere = _common(runs)
+    places = [run.metrics.index(metric) for run in runs]
+    scored = [
+        cases
+        for cases in everywhere
+        if all(case.values[place] is not None for case, place in zip(cases, places, strict=True))
+    ]
+    if not scored:
+        raise InputError(_nothing_common(runs, metric, len(everywhere)))
+    total = _all_cases(runs)
+    names = tuple(labels) if labels is not None else labels_of(runs)
+    columns = _columns(scored, places)
+    order = sorted(range(len(runs)), key=lambda at: -float(columns[at].mean()))
+    pairs = _pairs([runs[at] for at in order], [columns[at] for at in order], scored, settings)
+    told_apart = {
+        (pair.first, pair.second): pair.diff.difference
+        for pair in pairs
+        if is_significant(pair.diff.adjusted_p_value, settings.alpha)
+    }
+    letters = letter_groups(len(runs), told_apart)
+    bounds = rank_bounds(
+        len(runs),
+        [
+            (second, first) if (difference or 0.0) > 0 else (first, second)
+            for (first, second), difference in told_apart.items()
+        ],
+    )
+    means = [float(columns[at].mean()) for at in order]
+    standings = tuple(
+        Standing(
+            run=run_head(runs[at], names[at]),
+            rate=rate_of(
+                columns[at].tolist(),
+                binary=metric not in runs[at].graded and runs[at].repeats == 1,
+                confidence=settings.confidence,
+            ),
+            rank=1 + sum(other > mean for other in means),
+            rank_low=low,
+            rank_high=high,
+            groups=letter,
+        )
+        for at, mean, (low, high), letter in zip(order, means, bounds, letters, strict=True)
+    )
+    return Leaderboard(
+        metric=metric,
+        settings=settings,
+        cases=len(scored),
+        left_out=total - len(scored),
+        standings=standings,
+        pairs=pairs,
+        notes=tuple(_notes(runs, scored, len(everywhere), total)),
+    )
+
+
+def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:
+    """The cases that all runs have in the same content, one record a run, in the first run's order."""
+    first = runs[0]
+    partners = [{id(old): new for old, new in pair_cases(first.cases, other.cases).pairs} for other in runs[1:]]
+    return [
+        (case, *(found[id(case)] for found in partners))
+        for case in first.cases
+        if all(id(case) in found for found in partners)
+    ]
+
+
+def _all_cases(runs: Sequence[RunRecords]) -> int:
+    """How many cases there are in all; one that was changed between runs, but not its question, counts once."""
+    asked: Counter[tuple[str, str | None]] = Counter()
+    for run in runs:
+        asked |= Counter((case.content.question, case.content.database) for case in run.cases)
+    return asked.total()
+
+
+def _columns(scored: Sequence[tuple[CaseRecord, ...]], places: Sequence[int]) -> list[NDArray[Any]]:
+    import numpy
+
+    return [
+        numpy.array([cases[at].values[place] for cases in scored], dtype=numpy.float64)
+        for at, place in enumerate(places)
+    ]
+
+
+def _pairs(
+    runs: Sequence[RunRecords],
+    columns: Sequence[NDArray[Any]],
+    scored: Sequence[tuple[CaseRecord, ...]],
+    settings: DiffSettings,
+) -> tuple[StandingPair, ...]:
+    databases = database_numbers([cases[0].content.database for cases in scored])
+    metric = runs[0].headline_metric
+    places = list(combinations(range(len(runs)), 2))
+    diffs: list[MetricDiff] = []
+    for first, second in places:
+        column = PairedColumn(
+            metric=metric,
+            binary=metric not in runs[first].graded | runs[second].graded,
+            repeated=max(runs[first].repeats, runs[second].repeats) > 1,
+            baseline=columns[first],
+            candidate=columns[second],
+        )
+        diffs.append(compare_column(column, databases, settings))
+    return tuple(
+        StandingPair(first=first, second=second, diff=diff)
+        for (first, second), diff in zip(places, adjusted(diffs), strict=True)
+    )
+
+
+def _nothing_common(runs: Sequence[RunRecords], metric: str, common: int) -> str:
+    if common:
+        return (
+            f"none of the {counted(common, 'case')} that all {len(runs)} runs have is scored by {metric} in all of them"
+        )
+    examples = "; ".join(
+        f"{label} has {', '.join(repr(case.case_id) for case in run.cases[:3]) or 'none'}"
+        for label, run in zip(labels_of(runs), runs, strict=True)
+    )
+    return (
+        f"no case is common to all {len(runs)} runs: {examples}. Cases are the same where question, gold, database, "
+        "context and options are; check that all runs are over one question set"
+    )
+
+
+def _notes(
+    runs: Sequence[RunRecords], scored: Sequence[tuple[CaseRecord, ...]], common: int, total: int
+) -> Iterator[str]:
+    if common < total:
+        yield f"{counted(total - common, 'case')} {are(total - common)} not the same in all runs, and in no rate."
+    unscored = common - len(scored)
+    if unscored:
+        yield (
+            f"{counted(unscored, 'case')} that all runs have {are(unscored)} left unscored by at least one of them, "
+            "and in no rate."
+        )
+    first = runs[0]
+    databases = {cases[0].content.database for cases in scored}
+    if any(differing_databases(first, run, databases) for run in runs[1:]):
+        yield "The data of some databases is not the same in all runs: differences on it may be the data's doing."
+    if any(settings_differ(first.settings, run.settings, timed=is_timed([first.headline_metric])) for run in runs[1:]):
+        yield "The runs were judged with other settings, so that equal answers may score differently."
+    yield from versions_note(runs)

@@ -1,0 +1,230 @@
+"""The numbers of a comparison: every metric over the cases that both runs score, and over groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.model import DiffSettings, GroupDiff, MetricDiff, PairedTest
+from assay.runs.aggregate.totals import difficulty_rank
+from assay.runs.difficulties import spelled_once
+from assay.runs.store.records import CaseRecord, RunRecords
+from assay.stats import (
+    cases_needed,
+    design_effect,
+    detectable_difference,
+    holm,
+    mcnemar_exact,
+    paired_interval,
+    sign_flip_test,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Pairs = Sequence[tuple[CaseRecord, CaseRecord]]
+
+_PERMUTATIONS = 10_000
+_PERMUTATIONS_OF_A_GROUP = 2_000
+"""Groups are many: their p-values are drawn less finely."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedColumn:
+    """One metric's values of both runs over the paired cases. NaN, within this room alone: unscored."""
+
+    metric: str
+    binary: bool
+    repeated: bool
+    baseline: NDArray[Any]
+    candidate: NDArray[Any]
+
+    def at(self, members: NDArray[Any]) -> PairedColumn:
+        """The same over some of the cases."""
+        return replace(self, baseline=self.baseline[members], candidate=self.candidate[members])
+
+
+def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> list[PairedColumn]:
+    """The metrics that both runs have, in the candidate's order."""
+    import numpy
+
+    repeated = max(baseline.repeats, candidate.repeats) > 1
+    graded = baseline.graded | candidate.graded
+    old = numpy.array([old.values for old, _ in pairs], dtype=numpy.float64)
+    new = numpy.array([new.values for _, new in pairs], dtype=numpy.float64)
+    return [
+        PairedColumn(
+            metric=metric,
+            binary=metric not in graded,
+            repeated=repeated,
+            baseline=old[:, baseline.metrics.index(metric)],
+            candidate=new[:, place],
+        )
+        for place, metric in enumerate(candidate.metrics)
+        if metric in baseline.metrics
+    ]
+
+
+def compare_metrics(columns: Sequence[PairedColumn], pairs: Pairs, settings: DiffSettings) -> tuple[MetricDiff, ...]:
+    """Every metric over all paired cases, corrected across the metrics."""
+    databases = database_numbers([new.content.database for _, new in pairs])
+    return adjusted([compare_column(column, databases, settings, _PERMUTATIONS) for column in columns])
+
+
+def compare_groups(columns: Sequence[PairedColumn], pairs: Pairs, settings: DiffSettings) -> tuple[GroupDiff, ...]:
+    """Every metric over the cases that share something, corrected across the groups of a kind for each metric.
+
+    Difficulties are in their order, the other groups by name, the cases without one last.
+    """
+    import numpy
+
+    databases = database_numbers([new.content.database for _, new in pairs])
+    kinds: tuple[tuple[Literal["difficulty", "database", "tag"], list[tuple[str | None, ...]]], ...] = (
+        ("difficulty", [(name,) for name in spelled_once(new.difficulty for _, new in pairs)]),
+        ("database", [(new.content.database,) for _, new in pairs]),
+        ("tag", [tuple(dict.fromkeys(new.tags)) or (None,) for _, new in pairs]),
+    )
+    found: list[GroupDiff] = []
+    for kind, names in kinds:
+        parts = [(name, numpy.array(places)) for name, places in _partition(names, easiest_first=kind == "difficulty")]
+        if len(parts) < 2:
+            continue
+        by_metric = [
+            adjusted(
+                [
+                    compare_column(
+                        column.at(members),
+                        None if databases is None else databases[members],
+                        settings,
+                        _PERMUTATIONS_OF_A_GROUP,
+                    )
+                    for _, members in parts
+                ]
+            )
+            for column in columns
+        ]
+        found += [
+            GroupDiff(kind=kind, name=name, cases=len(members), metrics=tuple(metric[at] for metric in by_metric))
+            for at, (name, members) in enumerate(parts)
+        ]
+    return tuple(found)
+
+
+def _partition(names: Sequence[tuple[str | None, ...]], *, easiest_first: bool) -> list[tuple[str | None, list[int]]]:
+    """Places of the cases by name."""
+    members: dict[str | None, list[int]] = {}
+    for place, own in enumerate(names):
+        for name in own:
+            members.setdefault(name, []).append(place)
+
+    def order(one: tuple[str | None, list[int]]) -> tuple[bool, int, str]:
+        name = one[0] or ""
+        return one[0] is None, difficulty_rank(name) if easiest_first else 0, name
+
+    return sorted(members.items(), key=order)
+
+
+def database_numbers(databases: Sequence[str | None]) -> NDArray[Any] | None:
+    """A number for each case's database; None where the cases have none, or one."""
+    import numpy
+
+    numbers: dict[str | None, int] = {}
+    codes = [numbers.setdefault(database, len(numbers)) for database in databases]
+    return numpy.array(codes) if len(numbers) > 1 else None
+
+
+def compare_column(
+    column: PairedColumn, databases: NDArray[Any] | None, settings: DiffSettings, permutations: int = _PERMUTATIONS
+) -> MetricDiff:
+    """One metric over the cases given, not corrected for others."""
+    import numpy
+
+    scored = ~(numpy.isnan(column.baseline) | numpy.isnan(column.candidate))
+    n = int(scored.sum())
+    old, new = column.baseline[scored], column.candidate[scored]
+    differences = new - old
+    gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    plain = MetricDiff(
+        metric=column.metric,
+        binary=column.binary,
+        n=n,
+        unscored=len(scored) - n,
+        baseline=None,
+        candidate=None,
+        difference=None,
+        low=None,
+        high=None,
+        gained=gained,
+        lost=lost,
+    )
+    if n == 0:
+        return plain
+    clusters = None if databases is None else databases[scored]
+    interval = paired_interval(
+        differences,
+        clusters=clusters,
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    assert interval is not None
+    counted = column.binary and not column.repeated
+    by_case = (
+        mcnemar_exact(gained, lost)
+        if counted
+        else sign_flip_test(differences, permutations=permutations, seed=settings.seed)
+    )
+    by_database = None
+    if interval.clusters is not None:
+        by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)
+    test: PairedTest = "mcnemar_exact" if counted else "sign_flip"
+    detectable, needed = _power(differences, (gained + lost) / n if counted else None, clusters, settings)
+    return replace(
+        plain,
+        baseline=float(old.mean()),
+        candidate=float(new.mean()),
+        difference=float(differences.mean()),
+        low=interval.low,
+        high=interval.high,
+        test=test if by_database is None else "sign_flip_databases",
+        p_value=by_case if by_database is None else by_database,
+        case_p_value=None if by_database is None else by_case,
+        clusters=interval.clusters,
+        detectable=detectable,
+        cases_needed=needed,
+    )
+
+
+def _power(
+    differences: NDArray[Any], discordant: float | None, clusters: NDArray[Any] | None, settings: DiffSettings
+) -> tuple[float | None, int | None]:
+    """The smallest difference that these cases show, and how many cases would show theirs."""
+    n = len(differences)
+    variance = float(differences.var(ddof=1)) if discordant is None and n > 1 else None
+    if discordant is None and variance is None:
+        return None, None
+    effect = (design_effect(differences, clusters) if clusters is not None else None) or 1.0
+    detectable = detectable_difference(
+        n,
+        variance=variance,
+        discordant=discordant,
+        alpha=settings.alpha,
+        power=settings.power,
+        design_effect=effect,
+    )
+    needed = cases_needed(
+        float(differences.mean()),
+        variance=variance,
+        discordant=discordant,
+        alpha=settings.alpha,
+        power=settings.power,
+        design_effect=effect,
+    )
+    return detectable, needed
+
+
+def adjusted(diffs: Sequence[MetricDiff]) -> tuple[MetricDiff, ...]:
+    """The same with their p-values corrected for how many they are (Holm)."""
+    values = holm([diff.p_value for diff in diffs])
+    return tuple(replace(diff, adjusted_p_value=value) for diff, value in zip(diffs, values, strict=True))

@@ -1,0 +1,228 @@
+"""What makes two runs less comparable than they look, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from assay.errors import InputError
+from assay.model import DatabaseUrl, Fingerprint, Matching, RunDiff, RunSettings
+from assay.runs.compare.metrics import Pairs
+from assay.runs.store.records import RunRecords
+from assay.stats import is_significant
+
+_SHOWN = 5
+_TIMED_METRICS = {"ves", "bird_rves"}
+
+
+def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
+    """Sentences for a comparison that is otherwise complete, the gravest first."""
+    if _same_answers(baseline, candidate, pairs, [one.metric for one in diff.metrics]):
+        yield "The two runs gave the same answers and got the same values: nothing differs between them."
+    yield from _of_data(baseline, candidate, pairs)
+    yield from _of_cases(diff.matching)
+    yield from _of_unscored(diff)
+    yield from _of_settings(baseline, candidate)
+    yield from versions_note([baseline, candidate])
+    if baseline.repeats != candidate.repeats:
+        yield (
+            f"The baseline was asked each question {_times(baseline.repeats)}, the candidate "
+            f"{_times(candidate.repeats)}: a case counts by the mean of its answers."
+        )
+    yield from _of_metrics(diff)
+    yield from _of_clusters(diff)
+
+
+def _same_answers(baseline: RunRecords, candidate: RunRecords, pairs: Pairs, metrics: Sequence[str]) -> bool:
+    if len(baseline.cases) != len(pairs) or len(candidate.cases) != len(pairs):
+        return False
+    old_places = [baseline.metrics.index(metric) for metric in metrics]
+    new_places = [candidate.metrics.index(metric) for metric in metrics]
+    return all(
+        old.query == new.query and [old.values[at] for at in old_places] == [new.values[at] for at in new_places]
+        for old, new in pairs
+    )
+
+
+def _of_data(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
+    databases = Counter(new.content.database for _, new in pairs)
+    differing = differing_databases(baseline, candidate, databases)
+    if differing:
+        cases = sum(databases[name] for name in differing)
+        named = sorted(name for name in differing if name is not None)
+        of_which = f" of {counted(len(named), 'database')} ({listed(named)})" if named else ""
+        yield (
+            f"The data{of_which} is not the same in both runs: what changed in the {counted(cases, 'case')} on it may "
+            "be the data's doing."
+        )
+    if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
+        yield (
+            "The structures that selections were read with are not the same in both runs: what changed may be their "
+            "doing."
+        )
+
+
+def differing_databases(
+    baseline: RunRecords, candidate: RunRecords, databases: Iterable[str | None]
+) -> frozenset[str | None]:
+    """Those of the named databases that are known to hold something else in the one run than in the other."""
+    old, new = _Contents(baseline), _Contents(candidate)
+    return frozenset(
+        name
+        for name in databases
+        if (was := old.digest(name)) is not None and (now := new.digest(name)) is not None and was != now
+    )
+
+
+class _Contents:
+    """The fingerprints of a run's databases, by the name that cases have for them."""
+
+    def __init__(self, run: RunRecords) -> None:
+        self.url = run.settings.database
+        self.inputs = {one.name: one.digest for one in run.provenance.inputs}
+
+    def digest(self, name: str | None) -> str | None:
+        """None where the run does not tell."""
+        try:
+            rendered = str(DatabaseUrl(text=self.url).render(name))
+        except InputError:
+            return None
+        if rendered in self.inputs:
+            return self.inputs[rendered]
+        # Databases that were given as a mapping stand in the settings as ``name: URL``, one after the other.
+        return next((digest for url, digest in self.inputs.items() if f"{name}: {url}," in f"{self.url},"), None)
+
+
+def _structures(run: RunRecords) -> str | None:
+    """The fingerprint of the structures, which follows those of the files."""
+    settings = run.settings.selection
+    sources = ", ".join(settings.structures) if settings is not None else ""
+    return next((one.digest for one in run.provenance.inputs if sources and one.name == sources), None)
+
+
+def _of_cases(matching: Matching) -> Iterator[str]:
+    if matching.changed:
+        parts = Counter(part for case in matching.changed for part in case.parts)
+        told = ", ".join(f"{part} in {times:,}" for part, times in parts.items())
+        yield (
+            f"{counted(len(matching.changed), 'case')} changed between the runs ({told}) and "
+            f"{are(len(matching.changed))} compared with nothing: "
+            f"{listed([case.candidate_id for case in matching.changed])}."
+        )
+    for ids, which in ((matching.added, "candidate"), (matching.removed, "baseline")):
+        if ids:
+            number = len(ids)
+            yield f"{counted(number, 'case')} {are(number)} in the {which} alone, and in no difference: {listed(ids)}."
+    if matching.renamed:
+        shown = [f"{old} is now {new}" for old, new in matching.renamed]
+        yield (
+            f"{counted(len(matching.renamed), 'case')} {_have(len(matching.renamed))} another id in the candidate, and "
+            f"{are(len(matching.renamed))} compared all the same, the content being equal: {listed(shown)}."
+        )
+
+
+def _of_unscored(diff: RunDiff) -> Iterator[str]:
+    headline = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
+    if headline is not None and headline.unscored:
+        number = headline.unscored
+        yield (
+            f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
+            f"least one of them, and {are(number)} in no difference of it."
+        )
+
+
+def _of_settings(baseline: RunRecords, candidate: RunRecords) -> Iterator[str]:
+    timed = is_timed(set(baseline.metrics) & set(candidate.metrics))
+    found = settings_differ(baseline.settings, candidate.settings, timed=timed)
+    if found:
+        yield (
+            "The runs were judged with other settings, so that equal answers may score differently: "
+            f"{'; '.join(found)}."
+        )
+
+
+def is_timed(metrics: Iterable[str]) -> bool:
+    """Whether one of the metrics scores times."""
+    return not _TIMED_METRICS.isdisjoint(metrics)
+
+
+def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
+    """What differs of all that decides about verdicts, or about times where these are scored."""
+    sides: list[tuple[str, object, object]] = [
+        (name, getattr(old, name), getattr(new, name))
+        for name in ("columns", "relative_tolerance", "absolute_tolerance")
+    ]
+    sides += [
+        (name, getattr(old.limits, name), getattr(new.limits, name))
+        for name in ("timeout_s", "max_rows", "max_result_bytes", "max_memory_bytes")
+    ]
+    sides.append(("leniency", old.leniency.said or "none", new.leniency.said or "none"))
+    if timed:
+        sides.append(("timing_iterations", old.timing_iterations, new.timing_iterations))
+    if old.selection is not None and new.selection is not None:
+        sides += [
+            (name, getattr(old.selection, name), getattr(new.selection, name))
+            for name in ("match_on", "count_hierarchy", "language")
+        ]
+    return [f"{name} was {was!r}, now {now!r}" for name, was, now in sides if was != now]
+
+
+def versions_note(runs: Sequence[RunRecords]) -> Iterator[str]:
+    """A sentence where other versions of Assay or of a database engine made the runs."""
+    found: list[str] = []
+    told = [{"Assay": run.provenance.assay_version, **_by_name(run.provenance.engine_versions)} for run in runs]
+    for name in dict.fromkeys(name for one in told for name in one):
+        versions = list(dict.fromkeys(one[name] for one in told if name in one))
+        if len(versions) > 1:
+            found.append(f"{name} {' and '.join(versions)}")
+    if found:
+        yield f"The runs were not made with the same versions: {'; '.join(found)}."
+
+
+def _by_name(fingerprints: Iterable[Fingerprint]) -> dict[str, str]:
+    return {one.name: one.digest for one in fingerprints}
+
+
+def _of_metrics(diff: RunDiff) -> Iterator[str]:
+    for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
+        if metrics:
+            of_them = "that" if len(metrics) == 1 else "these"
+            yield f"The {which} alone has {', '.join(metrics)}: of {of_them} nothing is said."
+
+
+def _of_clusters(diff: RunDiff) -> Iterator[str]:
+    """Where the test, which is about these cases, and the interval, which allows for others, say different things."""
+    for one in diff.metrics:
+        if one.metric != diff.headline_metric or one.clusters is None:
+            continue
+        significant = is_significant(one.p_value, diff.settings.alpha)
+        if significant and one.low is not None and one.low <= 0.0 <= (one.high or 0.0):
+            yield (
+                f"The difference in {one.metric} varies much between the {one.clusters} databases: on these very cases "
+                "it is hardly an accident, yet its interval, which allows for other databases, includes 0."
+            )
+
+
+def listed(names: Collection[str]) -> str:
+    """The first few names."""
+    shown = list(names)[:_SHOWN]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 case``, ``1,034 cases``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def are(number: int) -> str:
+    """The verb for so many."""
+    return "is" if number == 1 else "are"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

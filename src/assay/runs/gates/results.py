@@ -1,0 +1,275 @@
+"""Whether a run reaches what is demanded of it. Pure: numbers in, results out.
+
+A mean is compared at full precision, give or take 1e-9 for what sums of floats lose: 4 of 5 reach 0.8, and 0.7999 of
+a large run does not, whatever it would be rounded to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+from assay.errors import UsageError
+from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
+from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
+from assay.stats import holm, is_significant, least_p_value
+
+_SLACK = 1e-9
+_MOST_PLACES = 6
+_REASON_LENGTH = 80
+
+
+def evaluate_gates(
+    gates: Gates, run: Run, *, diff: RunDiff | None = None, baseline: Run | None = None
+) -> tuple[GateResult, ...]:
+    """One result for each demand: minima, drops, regressions, cases that must pass, each in the order given.
+
+    ``diff`` is the comparison of the run with its baseline, which `Gates.needs_baseline` needs; ``baseline`` is only
+    for the names of cases that got worse. Raises UsageError or InputError, as `check_gates`, `check_metrics` and
+    `check_cases` do, for gates that do not fit the run, and UsageError for a ``diff`` that is wanted and absent.
+    """
+    check_gates(gates)
+    check_metrics(gates, run.settings.metrics)
+    check_cases(gates, [item.case for item in run.evidence])
+    gates = resolved(gates, run.settings.metrics)
+    if gates.needs_baseline and diff is None:
+        raise UsageError("max_drop and fail_on_regression compare with a baseline: name the finished run to be beaten")
+    results = [_minimum(run, metric, least) for metric, least in gates.minimum]
+    if diff is not None:
+        compared = _Compared(run, diff, baseline)
+        results += [_max_drop(compared, metric, most) for metric, most in gates.max_drop]
+        results += _regressions(compared, gates)
+    results += [_must_pass(run, selector) for selector in gates.must_pass]
+    return tuple(results)
+
+
+def _minimum(run: Run, metric: str, least: float) -> GateResult:
+    rate = run.aggregates.overall.rate(metric)
+    gate, wanted = f"min {metric}={least:g}", f"at least {_exact(metric, least)}"
+    if rate is None or rate.value is None:
+        unscored = len(run.evidence) if rate is None else rate.unscored
+        found = f"no scored case, {unscored:,} unscored"
+        return GateResult(gate=gate, passed=False, wanted=wanted, found=found)
+    if rate.value >= least - _SLACK:
+        return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate, run))
+    values = _case_values(run, metric)
+    missing = _size(metric, least - rate.value)
+    if set(values.values()) <= {0.0, 1.0, None}:
+        cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
+        missing += f" ({_cases(cases)} short)"
+    return GateResult(
+        gate=gate,
+        passed=False,
+        wanted=wanted,
+        found=_reading(metric, rate, run, apart_from=least),
+        missed_by=missing,
+        case_ids=tuple(case_id for case_id, value in values.items() if value is not None and value < least - _SLACK),
+    )
+
+
+class _Compared:
+    """A run beside its baseline."""
+
+    def __init__(self, run: Run, diff: RunDiff, baseline: Run | None) -> None:
+        self.run = run
+        self.diff = diff
+        self.baseline = baseline
+
+    def metric(self, name: str) -> MetricDiff | None:
+        """The comparison of that metric; None where the baseline does not have it, or no case is scored on both."""
+        found = next((one for one in self.diff.metrics if one.metric == name), None)
+        return None if found is None or found.n == 0 or found.difference is None else found
+
+    def nothing(self, name: str) -> str:
+        """Why there is no comparison of that metric."""
+        if name not in (one.metric for one in self.diff.metrics):
+            return f"the baseline has no {name}"
+        paired = self.diff.matching.paired
+        if paired == 0:
+            return "no case that both runs have unchanged"
+        return f"none of {_cases(paired)} in common is scored on both sides"
+
+    def lost(self, name: str) -> tuple[str, ...]:
+        """The cases whose value fell, in the run's order."""
+        if self.baseline is None:
+            if name != self.diff.headline_metric:
+                return ()
+            return tuple(one.candidate.case_id for one in self.diff.changes if one.kind in ("broken", "worse"))
+        now, before = _case_values(self.run, name), _case_values(self.baseline, name)
+        pairs = ((one.candidate.case_id, one.baseline.case_id) for one in self.diff.changes)
+        values = ((case_id, now.get(case_id), before.get(other)) for case_id, other in pairs)
+        return tuple(
+            case_id for case_id, new, old in values if new is not None and old is not None and new < old - _SLACK
+        )
+
+
+def _max_drop(compared: _Compared, metric: str, most: float) -> GateResult:
+    gate = f"max-drop {metric}={most:g}"
+    wanted = f"at most {_size(metric, most, exact=True)} below the baseline"
+    found = compared.metric(metric)
+    if found is None or found.difference is None:
+        return GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
+    passed = found.difference >= -most - _SLACK
+    return GateResult(
+        gate=gate,
+        passed=passed,
+        wanted=wanted,
+        found=_change(found, apart_from=None if passed else -most),
+        missed_by=None if passed else _size(metric, -most - found.difference),
+        case_ids=() if passed else compared.lost(metric),
+    )
+
+
+def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
+    """Each metric that must not be significantly worse.
+
+    The diff's two-sided tests at ``gates.alpha``, their p-values corrected over just these metrics (`holm`).
+    """
+    found = [compared.metric(metric) for metric in gates.fail_on_regression]
+    known = [None if one is None else one.p_value for one in found]
+    for metric, one, adjusted in zip(gates.fail_on_regression, found, holm(known), strict=True):
+        gate = f"fail-on-regression {metric}"
+        wanted = f"not significantly below the baseline (at {gates.alpha:g})"
+        if one is None or one.difference is None:
+            yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
+            continue
+        passed = not (one.difference < 0.0 and is_significant(adjusted, gates.alpha))
+        tested = _change(one)
+        if one.p_value is not None and adjusted is not None:
+            corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
+            tested += f"; p {_p_value(one.p_value, sign=True)}{corrected}"
+        if one.test == "sign_flip_databases" and one.clusters is not None:
+            tested += " by database"
+            if (least := least_p_value(one.clusters)) > gates.alpha:
+                tested += f", and {one.clusters} databases give none below {least:.2g}: no drop can be significant"
+        if passed and one.detectable is not None:
+            tested += f"; so many cases show differences from {_size(metric, one.detectable)} up"
+        yield GateResult(
+            gate=gate,
+            passed=passed,
+            wanted=wanted,
+            found=tested,
+            missed_by=None if passed else _size(metric, -one.difference),
+            case_ids=() if passed else compared.lost(metric),
+        )
+
+
+def _must_pass(run: Run, selector: str) -> GateResult:
+    """Every case that fits has a scored answer, and all of its scored answers are right."""
+    answers: dict[str, list[Evidence]] = {}
+    for item in run.evidence:
+        if fits(selector, item.case):
+            answers.setdefault(item.case.id, []).append(item)
+    wrong, unscored, case_ids = 0, [], []
+    for case_id, items in answers.items():
+        outcomes = {item.outcome for item in items}
+        if "incorrect" in outcomes:
+            wrong += 1
+        elif "correct" in outcomes:
+            continue
+        else:
+            unscored.append(items[0])
+        case_ids.append(case_id)
+    right = len(answers) - len(case_ids)
+    parts = [f"{right:,} of {_cases(len(answers))} right"]
+    parts += [f"{wrong:,} wrong"] if wrong else []
+    parts += [f"{len(unscored):,} unscored ({_why(unscored)})"] if unscored else []
+    return GateResult(
+        gate=f"must-pass {selector}",
+        passed=not case_ids,
+        wanted="every case right" if len(answers) > 1 else "the case right",
+        found=", ".join(parts),
+        missed_by=f"{len(case_ids):,} of {_cases(len(answers))}" if case_ids else None,
+        case_ids=tuple(case_ids),
+    )
+
+
+def _why(unscored: Sequence[Evidence]) -> str:
+    """What most of the unscored cases have in common, or why the only one is."""
+    reasons = Counter(" ".join(item.verdict.reason.split()) for item in unscored)
+    reason, count = reasons.most_common(1)[0]
+    said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
+    return said if count == len(unscored) else f"such as: {said}"
+
+
+def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
+    """Per case the mean of its scored answers, in the run's order; None where none is scored."""
+    values: dict[str, list[float]] = {}
+    for item in run.evidence:
+        found = values.setdefault(item.case.id, [])
+        score = item.score(metric)
+        if score is not None and score.value is not None:
+            found.append(score.value)
+    return {case_id: math.fsum(found) / len(found) if found else None for case_id, found in values.items()}
+
+
+def _reading(metric: str, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
+    """``76.2 % [73.5, 78.7], 788 of 1,034, 3 unscored``. ``apart_from``: a value that it must not look equal to."""
+    value = rate.value or 0.0
+    text = _number(metric, value, places=_places(metric, value, apart_from)) + (" %" if is_share(metric) else "")
+    between = (
+        "" if rate.low is None or rate.high is None else f" [{_number(metric, rate.low)}, {_number(metric, rate.high)}]"
+    )
+    # The means of several answers to each question may add up to a whole number, which then counts nothing.
+    whole = float(rate.numerator).is_integer() and is_share(metric) and run.settings.repeats == 1
+    over = f"{rate.numerator:,.0f} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
+    return f"{text}{between}, {over}" + (f", {rate.unscored:,} unscored" if rate.unscored else "")
+
+
+def _change(found: MetricDiff, *, apart_from: float | None = None) -> str:
+    """``74.7 % after 76.2 %: -1.5 points [-3.1, +0.1], 1,030 cases, 4 gained, 19 lost``."""
+    metric, difference = found.metric, found.difference or 0.0
+    unit = " %" if is_share(metric) else ""
+    places = _places(metric, difference, apart_from)
+    text = f"{_number(metric, found.candidate or 0.0)}{unit} after {_number(metric, found.baseline or 0.0)}{unit}: "
+    text += f"{_number(metric, difference, places=places, sign=True)}" + (" points" if unit else "")
+    if found.low is not None and found.high is not None:
+        text += f" [{_number(metric, found.low, sign=True)}, {_number(metric, found.high, sign=True)}]"
+        text += f" by {found.clusters:,} databases" if found.clusters else ""
+    text += f", {_cases(found.n)}, {found.gained:,} gained, {found.lost:,} lost"
+    return text + (f", {found.unscored:,} unscored" if found.unscored else "")
+
+
+def _places(metric: str, value: float, other: float | None) -> int:
+    """As many decimals as tell the two values apart; one where there is nothing to tell apart."""
+    if other is None:
+        return 1
+    told = (n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n) != _number(metric, other, places=n))
+    return next(told, _MOST_PLACES)
+
+
+def _number(metric: str, value: float, *, places: int = 1, sign: bool = False) -> str:
+    """A value without its unit, a share times 100. Halves go up; only a full 1 reads 100.0, as in all reports."""
+    shown = Decimal(f"{value * (100 if is_share(metric) else 1):.12g}")
+    text = str(shown.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+    if is_share(metric) and places == 1 and text == "100.0" and value < 1.0:
+        text = "99.9"
+    if not text.strip("-0."):
+        text = text.lstrip("-")
+    return f"+{text}" if sign and value > 0 and text.strip("0.") else text
+
+
+def _exact(metric: str, value: float) -> str:
+    """What was asked for, with all of its digits: ``80.0 %``, ``81.25 %``."""
+    share = is_share(metric)
+    text = format(Decimal(f"{value * (100 if share else 1):.10g}"), "f")
+    return (text if "." in text else f"{text}.0") + (" %" if share else "")
+
+
+def _size(metric: str, value: float, *, exact: bool = False) -> str:
+    """A distance: ``3.8 points`` between percentages, as many digits as it takes to be none but 0."""
+    places = next((n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n).strip("0.")), 1)
+    text = _exact(metric, value).removesuffix(" %") if exact else _number(metric, value, places=places)
+    return f"{text} points" if is_share(metric) else text
+
+
+def _p_value(value: float, *, sign: bool = False) -> str:
+    if value < 0.0001:
+        return "< 0.0001"
+    return ("= " if sign else "") + f"{value:.2g}"
+
+
+def _cases(count: int) -> str:
+    return f"{count:,} case{'' if count == 1 else 's'}"

@@ -1,0 +1,365 @@
+"""A run on disk: run.json, the journal and results.parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from assay.errors import InputError, RunError
+from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
+from assay.runs.plan import Work, digest_of
+from assay.runs.store import journal
+from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
+
+_Kept = TypeVar("_Kept")
+
+FORMAT = 1
+"""Raised whenever an older Assay could not read what this one writes."""
+RUN_FILE = "run.json"
+_PARQUET_FILE = "results.parquet"
+RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
+"""What a run writes into its folder, run.json first."""
+LOCK = ".lock"
+"""What says that a process writes the folder; there while it does."""
+MAY_DIFFER = ("workers", "name", "tags")
+"""Settings that change nothing in the evidence."""
+_LABELS = ("name", "tags")
+RESULT_COLUMNS = {
+    "case_id": "VARCHAR",
+    "question": "VARCHAR",
+    "db_id": "VARCHAR",
+    "difficulty": "VARCHAR",
+    "predicted_sql": "VARCHAR",
+    "gold_sql": "VARCHAR",
+    "outcome": "VARCHAR",
+    "reason": "VARCHAR",
+    "flags": "VARCHAR[]",
+    "cause": "VARCHAR",
+}
+"""The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+MOST_CHARACTERS = 500_000
+"""Of a text in results.parquet: what is longer is cut there, and says so. The journal has all of it."""
+_MOST_ROW_BYTES = 128 * 1024 * 1024
+"""Of a row as JSON, with room to spare: all its texts at their longest, each character written as ``\\u....``."""
+REPEAT_COLUMN = "repeat"
+"""Which of several answers to its question a row is, from 1: only where the run asked more than once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFile:
+    """What run.json holds. ``aggregates`` and ``order`` are there once the run is finished."""
+
+    format: int
+    status: Literal["running", "finished"]
+    settings: RunSettings
+    provenance: Provenance
+    order: tuple[str, ...] = ()
+    """Digests of the cases' journal lines, in the question set's order."""
+    aggregates: Aggregates | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRunFile:
+    """What run.json holds of a run that is finished."""
+
+    settings: RunSettings
+    provenance: Provenance
+    order: tuple[str, ...]
+    aggregates: Aggregates
+
+
+def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
+    """See that the run can be written there, and read what it has of itself already. Writes nothing.
+
+    Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
+    """
+    if (folder / RUN_FILE).exists():
+        if overwrite:
+            return None
+        stored = read_run_file(folder)
+        _check_same(folder, stored.settings, settings)
+        return stored
+    check_place(folder)
+    return None
+
+
+def check_place(folder: Path) -> None:
+    """See that a run may be written there: a folder of a run, an empty one, or none. Raises RunError."""
+    if (folder / RUN_FILE).exists():
+        return
+    if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
+        raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
+
+
+def _is_first_trace(path: Path) -> bool:
+    """What a run leaves that was killed in its first moment."""
+    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK, *map(aside, RUN_FILES)):
+        return True
+    return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
+
+
+def aside(name: str) -> str:
+    """What a file of an earlier run is called while it is not sure that the next run comes to anything."""
+    return f".before-{name}"
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run. Raises RunError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> RunError:
+    """What to say of a folder that takes no run."""
+    return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another -o")
+
+
+def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
+    """Say in the folder what run it is for, and that it is not finished."""
+    _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
+    (folder / _PARQUET_FILE).unlink(missing_ok=True)
+
+
+def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
+    neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
+    if replace(stored, **neutral) == wanted:
+        return
+    shown = "; ".join(_differences(stored, wanted))
+    raise RunError(f"{folder} holds a run with other settings ({shown}): choose another -o, or add --overwrite")
+
+
+def _differences(stored: object, wanted: object) -> Iterator[str]:
+    for field in fields(stored):  # type: ignore[arg-type]
+        was, now = getattr(stored, field.name), getattr(wanted, field.name)
+        if was == now or field.name in MAY_DIFFER:
+            continue
+        if isinstance(was, Limits):
+            yield from _differences(was, now)
+        else:
+            yield f"{field.name} was {_shown(was)}, now {_shown(now)}"
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)
+
+
+def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
+    """Write what a finished run has beside its journal. ``digests`` are those of its cases, in order."""
+    write_parquet(folder / _PARQUET_FILE, run)
+    _write(folder / RUN_FILE, _finished(run, digests))
+
+
+def _finished(run: Run, digests: Sequence[str] = ()) -> RunFile:
+    return RunFile(
+        format=FORMAT,
+        status="finished",
+        settings=run.settings,
+        provenance=run.provenance,
+        order=tuple(digests),
+        aggregates=run.aggregates,
+    )
+
+
+def finished_file(run: Run) -> bytes:
+    """What run.json says of a finished run, without the order of its journal: its settings, provenance and numbers."""
+    import msgspec
+
+    return msgspec.json.format(encode_value(_finished(run)), indent=2)
+
+
+def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
+    """Give a finished run the name and tags of ``settings``; when it was made, and how, stays as it is."""
+    labels = {name: getattr(settings, name) for name in _LABELS}
+    labelled = replace(stored.settings, **labels)
+    if labelled != stored.settings:
+        _write(folder / RUN_FILE, replace(stored, settings=labelled))
+
+
+def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
+    """Whether what is stored is finished, and is just what would be made again, but for its name and tags."""
+    neutral = {name: getattr(settings, name) for name in MAY_DIFFER}
+    now = replace(provenance, started_at=stored.provenance.started_at, wall_time_s=stored.provenance.wall_time_s)
+    return (
+        stored.status == "finished"
+        and stored.aggregates is not None
+        and stored.order == tuple(digests)
+        and replace(stored.settings, **neutral) == settings
+        and stored.provenance == now
+    )
+
+
+def save_run(run: Run, folder: Path) -> None:
+    """Write a run that was made in memory. Raises RunError where the folder holds something already."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise RunError(f"{folder} is no empty folder: choose another")
+    make_folder(folder)
+    digests = [digest_of(_work_of(index, evidence), "saved") for index, evidence in enumerate(run.evidence)]
+    begin_folder(folder, run.settings, run.provenance)
+    with (folder / journal.NAME).open("wb") as file:
+        for digest, evidence in zip(digests, run.evidence, strict=True):
+            file.write(journal.line_of(digest, encode_evidence(evidence)))
+    finish_folder(folder, run, digests)
+
+
+def _work_of(index: int, evidence: Evidence) -> Work:
+    url = DatabaseUrl(text=f"saved:{evidence.case.database}")
+    return Work(index=index, case=evidence.case, prediction=evidence.prediction, url=url)
+
+
+def load_run(folder: Path) -> Run:
+    """Read a finished run. Raises RunError where it is none, is unfinished or is damaged, and says where."""
+    stored = read_finished(folder)
+    return Run(
+        settings=stored.settings,
+        provenance=stored.provenance,
+        evidence=tuple(read_evidence(folder, stored, decode_evidence)),
+        aggregates=stored.aggregates,
+    )
+
+
+def read_finished(folder: Path) -> FinishedRunFile:
+    """Read run.json of a finished run. Raises as `load_run` does, and reads no case."""
+    stored = read_run_file(folder)
+    if stored.status != "finished" or stored.aggregates is None:
+        raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
+    return FinishedRunFile(
+        settings=stored.settings, provenance=stored.provenance, order=stored.order, aggregates=stored.aggregates
+    )
+
+
+def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes], _Kept]) -> list[_Kept]:
+    """What ``decode`` makes of each answer's evidence, in the run's order; the lines themselves are not kept.
+
+    ``decode`` raises RunError for what it cannot read. Raises RunError where the journal is absent or damaged.
+    """
+    path = folder / journal.NAME
+    if not path.exists():
+        raise RunError(
+            f"{path} is absent: the run is damaged; run the command that made it again, which judges its cases anew"
+        )
+    # The cases may have lines of earlier predictions, too.
+    wanted = set(stored.order)
+    kept: dict[str, _Kept] = {}
+    for line in journal.read_lines(path):
+        if line.digest not in wanted:
+            continue
+        try:
+            kept[line.digest] = decode(line.content)
+        except RunError as error:
+            raise journal.damaged(path, line.number) from error
+    missing = sum(digest not in kept for digest in stored.order)
+    if missing:
+        raise RunError(
+            f"{path}: {missing} of {len(stored.order)} cases of the run are absent; "
+            "run the command that made it again, which judges them anew"
+        )
+    return [kept[digest] for digest in stored.order]
+
+
+def read_run_file(folder: Path) -> RunFile:
+    """Read run.json. Raises InputError where there is no run, RunError where it is damaged."""
+    path = folder / RUN_FILE
+    if not path.exists():
+        raise InputError(f"{folder} is no run: there is no {RUN_FILE} in it")
+    try:
+        stored = decode_value(path.read_bytes(), RunFile)
+    except RunError as error:
+        raise RunError(f"{path} is damaged ({error}): run the command again with --overwrite") from error
+    if stored.format > FORMAT:
+        raise RunError(f"{path} was written by a newer Assay (format {stored.format}): update this one to read it")
+    return stored
+
+
+def _write(path: Path, content: RunFile) -> None:
+    """Write a file whole or not at all. Raises RunError where the disk does not take it."""
+    import msgspec
+
+    temporary = _temporary(path)
+    try:
+        with _taking(path):
+            temporary.write_bytes(msgspec.json.format(encode_value(content), indent=2))
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_suffix(".tmp")
+
+
+@contextmanager
+def _taking(path: Path) -> Iterator[None]:
+    """Say of a file that the disk does not take what that means for the run."""
+    try:
+        yield
+    except OSError as error:
+        if not path.parent.exists():
+            raise journal.gone(path.parent) from error
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror}); what was finished before is kept: "
+            "make room and run the same command again"
+        ) from error
+
+
+def write_parquet(path: Path, run: Run) -> None:
+    """Write a row an answer, in the question set's order, with a column for each metric (NULL: unscored).
+
+    Raises RunError where the disk does not take it.
+    """
+    import duckdb
+
+    metrics = run.settings.metrics
+    repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
+    columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
+    lines = path.with_suffix(".lines.tmp")
+    temporary = _temporary(path)
+    try:
+        with _taking(path):
+            with lines.open("wb") as file:
+                for evidence in run.evidence:
+                    file.write(encode_value(_parquet_row(evidence, metrics, numbered=bool(repeat))) + b"\n")
+            with duckdb.connect(":memory:") as connection:
+                source = connection.read_json(
+                    str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
+                )
+                try:
+                    source.write_parquet(str(temporary))
+                except duckdb.IOException as error:  # its own, not an OSError
+                    raise OSError(0, str(error).partition("\n")[0]) from error
+            os.replace(temporary, path)
+    finally:
+        lines.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+def _parquet_row(evidence: Evidence, metrics: Sequence[str], *, numbered: bool) -> dict[str, object]:
+    case = evidence.case
+    values = {score.metric: score.value for score in evidence.scores}
+    row = {
+        "case_id": case.id,
+        "question": case.question,
+        "db_id": case.database,
+        "difficulty": case.difficulty,
+        "predicted_sql": evidence.prediction.query,
+        "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
+        "outcome": evidence.verdict.outcome,
+        "reason": evidence.verdict.reason,
+        "flags": sorted(evidence.verdict.flags),
+        "cause": evidence.cause,
+        **({REPEAT_COLUMN: evidence.prediction.repeat + 1} if numbered else {}),
+        **{metric: values.get(metric) for metric in metrics},
+    }
+    return {name: _parquet_text(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _parquet_text(text: str) -> str:
+    """A text as results.parquet has it."""
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
+    return text.replace("\0", "\ufffd")  # DuckDB's reader of JSON takes no character zero

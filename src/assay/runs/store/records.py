@@ -1,0 +1,256 @@
+"""What a comparison needs of each case of a run, and no more: a journal is read in a fraction of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from assay.errors import InputError
+from assay.model import Aggregates, Case, CaseOptions, Evidence, Provenance, Run, RunSettings, TurnAnswer
+from assay.runs.headline import common_headline
+from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
+from assay.runs.store.record_lines import SlimCase, SlimEvidence, SlimTurnAnswer
+
+Answer: TypeAlias = Evidence | SlimEvidence
+Way: TypeAlias = tuple[object, ...]
+"""How an answer is wrong: two wrong answers with equal ways are wrong alike."""
+
+_OPTIONS: Callable[[CaseOptions], tuple[Any, ...]] = attrgetter(*(field.name for field in fields(CaseOptions)))
+
+
+class Content(NamedTuple):
+    """What makes a case the case it is. A plain tuple, since hundreds of thousands are hashed and compared."""
+
+    question: str
+    golds: tuple[str, ...]
+    """The gold queries; for SDMX a hash of each question's targets."""
+    database: str | None
+    context: str | None
+    options: tuple[Any, ...]
+
+
+class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One case and what became of its answers, which are several where the system was asked repeatedly.
+
+    A Struct, since hundreds of thousands are made: that takes a tenth of the time that a frozen dataclass takes.
+    """
+
+    case_id: str
+    content: Content
+    difficulty: str | None
+    tags: tuple[str, ...]
+    right: int
+    wrong: int
+    unscored: int
+    values: tuple[float | None, ...]
+    """For each metric of the run, in its order, the mean over the scored answers; None: there is none."""
+    query: str | None
+    """Of the first answer that is not right, else of the first."""
+    reason: str
+    """Of the same answer."""
+    failing: tuple[tuple[str | None, Way], ...]
+    """The query and the way of every wrong answer."""
+
+    @property
+    def share(self) -> float | None:
+        """The share of right answers among the scored ones; None where none is."""
+        scored = self.right + self.wrong
+        return self.right / scored if scored else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecords:
+    """A run as comparisons read it."""
+
+    folder: str | None
+    settings: RunSettings
+    provenance: Provenance
+    aggregates: Aggregates
+    headline_metric: str
+    """What decided ``right`` and ``wrong``."""
+    repeats: int
+    """The most answers that a case has; 1 for an empty run."""
+    graded: frozenset[str]
+    """Metrics that gave some answer another value than 0 and 1."""
+    cases: tuple[CaseRecord, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names, in the order of `CaseRecord.values`."""
+        return self.settings.metrics
+
+    def values(self, metric: str) -> list[float | None]:
+        """One metric's value for each case."""
+        place = self.metrics.index(metric)
+        return [case.values[place] for case in self.cases]
+
+
+def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> list[RunRecords]:
+    """Runs in memory or in folders, to be compared. ``metric`` decides what is right; None: `common_headline` does.
+
+    Raises InputError where there is no run, where runs over selections meet runs over queries, or where a run
+    lacks the metric; RunError where a run is unfinished or damaged, and says where.
+    """
+    opened = [(run, run if isinstance(run, Run) else read_finished(run)) for run in runs]
+    settings = [head.settings for _, head in opened]
+    if len({one.selection is None for one in settings}) > 1:
+        raise InputError(
+            "one of the runs judged selections of SDMX data and another one queries: compare runs of one kind"
+        )
+    for one in settings if metric is not None else ():
+        if metric not in one.metrics:
+            raise InputError(
+                f"the run {one.name or one.predictions!r} has no metric {metric!r}: it has {', '.join(one.metrics)}"
+            )
+    headline = metric or common_headline(settings)
+    return [_records(run, head, headline) for run, head in opened]
+
+
+def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> RunRecords:
+    reader = _Reader(head.settings.metrics, headline)
+    if isinstance(head, Run):
+        answers = [reader.record(evidence) for evidence in head.evidence]
+    else:
+        assert isinstance(run, Path)
+        answers = read_evidence(run, head, lambda line: reader.record(decode_value(line, SlimEvidence)))
+    cases = tuple(_merged(answers) if reader.repeated else answers)
+    return RunRecords(
+        folder=str(run) if isinstance(run, Path) else None,
+        settings=head.settings,
+        provenance=head.provenance,
+        aggregates=head.aggregates,
+        headline_metric=headline,
+        repeats=max((case.right + case.wrong + case.unscored for case in cases), default=1),
+        graded=frozenset(reader.graded),
+        cases=cases,
+    )
+
+
+def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
+    """One record a case from those of its answers, which follow one another."""
+    for _, group in groupby(answers, key=lambda answer: answer.case_id):
+        several = list(group)
+        shown = next((one for one in several if not one.right), several[0])
+        yield msgspec.structs.replace(
+            shown,
+            right=sum(one.right for one in several),
+            wrong=sum(one.wrong for one in several),
+            unscored=sum(one.unscored for one in several),
+            values=tuple(map(_mean, zip(*(one.values for one in several), strict=True))),
+            failing=tuple(way for one in several for way in one.failing),
+        )
+
+
+class _Reader:
+    """Makes a record of each answer of one run, and notes what they have in common."""
+
+    def __init__(self, metrics: Sequence[str], headline: str) -> None:
+        self.metrics = tuple(metrics)
+        self.place = self.metrics.index(headline)
+        self.graded: set[str] = set()
+        self.repeated = False
+        """Whether some case has several answers."""
+
+    def record(self, answer: Answer) -> CaseRecord:
+        """Of one answer."""
+        case, values, query = answer.case, self.values(answer), _query(answer)
+        value = values[self.place]
+        wrong = value is not None and value < 1.0
+        if answer.prediction.repeat:
+            self.repeated = True
+        return CaseRecord(
+            case_id=case.id,
+            content=content_of(case),
+            difficulty=case.difficulty,
+            tags=case.tags,
+            right=int(value is not None and not wrong),
+            wrong=int(wrong),
+            unscored=int(value is None),
+            values=values,
+            query=query,
+            reason=answer.verdict.reason,
+            failing=((query, _way(answer)),) if wrong else (),
+        )
+
+    def values(self, answer: Answer) -> tuple[float | None, ...]:
+        """In the metrics' order; None where the answer has no such score."""
+        names = tuple([score.metric for score in answer.scores])
+        values = tuple([score.value for score in answer.scores])
+        if names != self.metrics:
+            known = dict(zip(names, values, strict=True))
+            values = tuple(known.get(metric) for metric in self.metrics)
+        if not _YES_NO.issuperset(values):
+            self.graded.update(name for name, value in zip(self.metrics, values, strict=True) if value not in _YES_NO)
+        return values
+
+
+_YES_NO = frozenset({None, 0.0, 1.0})
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def content_of(case: Case | SlimCase) -> Content:
+    """What makes the case the case it is, whatever it is called."""
+    golds = case.golds
+    if case.turns:
+        # A hash, since targets may name hundreds of terms.
+        golds = (*golds, *(blake2b(encode_value(turn.targets), digest_size=12).hexdigest() for turn in case.turns))
+    return Content(case.question, golds, case.database, case.context, _OPTIONS(case.options))
+
+
+def _query(answer: Answer) -> str | None:
+    """The answer's text; of selections that of every question, a line each."""
+    prediction = answer.prediction
+    if not prediction.turns:
+        return prediction.query
+    texts = [text for turn in prediction.turns if (text := _selected(turn)) is not None]
+    return "\n".join(texts) if texts else None
+
+
+def _selected(turn: TurnAnswer | SlimTurnAnswer) -> str | None:
+    if turn.raw is not None:
+        return turn.raw
+    return None if turn.selection is None else msgspec.json.encode(turn.selection).decode("utf-8", "replace")
+
+
+def _way(answer: Answer) -> Way:
+    """How an answer is wrong: why it failed, or how close its result comes to gold's."""
+    executed, compared = answer.predicted_execution, answer.comparison
+    failure = answer.verdict.failure or answer.prediction.failure or (executed.failure if executed else None)
+    way: Way = (failure.kind if failure else None, answer.cause)
+    if compared is not None:
+        near = tuple(sorted([miss.kind for miss in compared.near_misses]))
+        columns = len(executed.columns) if executed else None
+        way += (near, compared.gold_row_count, compared.predicted_row_count, compared.matched_rows, columns)
+    if answer.turns:
+        way += tuple(_turn_ways(answer))
+    return way
+
+
+def _turn_ways(answer: Answer) -> Iterator[Way]:
+    """Of each question: which terms are too many or missing, in which datasets, and what became of time."""
+    for turn in answer.turns:
+        kind = turn.failure.kind if turn.failure else None
+        score = turn.score
+        if score is None:
+            yield (kind,)
+            continue
+        wrong = frozenset(
+            (one.dimension, side, term.dataset, term.id)
+            for one in score.dimensions
+            for side, terms in enumerate((one.false_positives, one.false_negatives))
+            for term in terms
+        )
+        time = tuple((one.dataset, one.state) for one in score.time)
+        yield kind, score.extra_datasets, score.missing_datasets, time, wrong

@@ -1,0 +1,1 @@
+"""Judge queries by executing them."""

@@ -1,0 +1,115 @@
+"""What a gold query says the answer is: its rows, their order, its ties. Worked out once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from assay.comparison import Answer, compare, compare_leniently
+from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
+from assay.scoring.queries.inner_ties import different, inner_choices
+from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.scoring.queries.watching import QueryExecutor, ThriftyExecutor, WatchedExecutor
+from assay.sql import may_be_cut, read_shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldAnswer:
+    """What one gold query says the answer is."""
+
+    answer: Answer
+    others: tuple[Answer, ...] = ()
+    """As right as ``answer``: what gold gives where it chooses other rows that tie inside of it."""
+    strict_order: bool = False
+    ambiguity: Ambiguity | None = None
+
+    def compare(self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None) -> Comparison:
+        """The comparison with the answer that the prediction matches, else with the one that gold itself gave.
+
+        After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for.
+        """
+        comparison = compare_leniently(predicted, self.answer, options, strictly=partial(_compared, deadline=deadline))
+        briefly = replace(options, near_misses=False)
+        for other in self.others:
+            if comparison.equal:
+                break
+            found = compare_leniently(predicted, other, briefly, strictly=partial(compare, deadline=deadline))
+            comparison = found if found.equal else comparison
+        return replace(comparison, ambiguous=True) if self.ambiguity is not None else comparison
+
+
+def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, deadline: float | None) -> Comparison:
+    """As `compare`, but no answer gets out of the rate by rows on which the search for an order of columns ends.
+
+    Gold's own rows with their columns in reverse are as hard to find as any right answer. Where they are found, a
+    right answer would have been; where they are not, gold is what cannot be decided by.
+    """
+    comparison = compare(predicted, answer, options, deadline=deadline)
+    if comparison.decided:
+        return comparison
+    gold = answer.result
+    mirrored = gold
+    if options.columns == "any":
+        mirrored = Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
+    briefly = replace(options, near_misses=False, sample_rows=0)
+    if not compare(mirrored, answer, briefly, deadline=deadline).decided:
+        return comparison
+    reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
+    return replace(comparison, decided=True, provoked=True, reason=reason)
+
+
+class GoldAnswers:
+    """The answers of gold queries on one executor, each worked out once and kept as long as there is room."""
+
+    def __init__(self, executor: WatchedExecutor) -> None:
+        self._executor = executor
+
+    def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
+        """The answer of a gold query that gave this result."""
+        known = self._executor.recall("answer", url.text, execution.query)
+        if isinstance(known, GoldAnswer):
+            return known
+        thrifty = ThriftyExecutor(self._executor, execution.wall_time_s)
+        answer = self._work_out(thrifty, url, execution.query, gold)
+        if self._executor.trouble is None:  # else the next case may see more
+            self._executor.keep(answer, "answer", url.text, execution.query)
+        return answer
+
+    def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
+        """How far gold is open is a fact of the case, also where the answer could not be compared."""
+        cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
+        found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
+        return next((ambiguity for ambiguity in found if ambiguity is not None), None)
+
+    def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        own = self._outermost(executor, url, query, gold)
+        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
+        if inner is None:
+            return own
+        answers = [own.answer]
+        for text in inner.queries:
+            result = executor.execute(url, text).result
+            if result is None:
+                inner = replace(inner, complete=False)
+                continue
+            answers.append(self._outermost(executor, url, text, result).answer)
+        answers += [Answer.bag(result) for result in inner.results]
+        others = tuple(different(answers))[1:]
+        if not others and (inner.complete or not inner.tied):
+            return own
+        ambiguity = own.ambiguity or inner.ambiguity(len(others) + 1)
+        return replace(own, others=others, ambiguity=ambiguity)
+
+    def _outermost(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        """The answer as far as the outermost query leaves it open."""
+        shape = read_shape(query, executor.dialect(url))
+        if not shape.ordered and not shape.limited:
+            return GoldAnswer(answer=Answer.bag(gold))
+        if shape.parsed and not (shape.limited and not gold.rows):
+            answer = answer_with_ties(executor, url, query, gold, limited=shape.limited)
+            if answer is not None:
+                return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)
+        if not shape.ordered:
+            return GoldAnswer(answer=Answer.bag(gold))
+        return GoldAnswer(answer=Answer.strict(gold), strict_order=len(gold.rows) > 1)

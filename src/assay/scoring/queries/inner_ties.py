@@ -1,0 +1,249 @@
+"""What gold's answer may be where gold chooses rows that tie inside of itself: in a subquery, a CTE, by ROW_NUMBER.
+
+Its other choices are executed, as far as they are few. Each is a right answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, product
+
+from assay.comparison import Answer
+from assay.model import Ambiguity, DatabaseUrl, Result, Row
+from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.scoring.queries.watching import QueryExecutor
+from assay.sql import InnerLimit, TieBreak, chooses_by_number, inner_limits, row_numbers, tie_breaks
+
+_MOST_CHOICES = 40
+"""So many other choices of gold's are executed."""
+_MOST_COMBINATIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InnerChoices:
+    """The answers that gold's inner choices lead to."""
+
+    queries: tuple[str, ...] = ()
+    """Gold with another choice each: what it returns is right as well."""
+    results: tuple[Result, ...] = ()
+    """Other right answers, already at hand."""
+    taken: int = 0
+    tied: int = 0
+    complete: bool = True
+    """There are no more."""
+
+    def ambiguity(self, choices: int) -> Ambiguity:
+        """The same in counts, where so many different answers came of it."""
+        return Ambiguity(
+            taken_rows=self.taken,
+            tied_rows=self.tied,
+            choices=choices if self.complete else None,
+            inside=True,
+            complete=self.complete,
+        )
+
+
+def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
+    """The other choices that gold may make inside of itself; None where it makes none, or none can be seen."""
+    dialect = executor.dialect(url)
+    found = [_Site.see(executor, url, limit) for limit in inner_limits(query, dialect)]
+    sites = [site for site in found if site is not None]
+    by_number = _numbered(executor, url, query, result) if chooses_by_number(query) else None
+    if not sites:
+        return by_number
+    choices = _limited(sites)
+    if by_number is None:
+        return choices
+    return replace(
+        choices,
+        queries=(*choices.queries, *by_number.queries),
+        results=by_number.results,
+        taken=choices.taken + by_number.taken,
+        tied=choices.tied + by_number.tied,
+        complete=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Site:
+    """One inner LIMIT that cuts a tie."""
+
+    queries: tuple[str, ...]
+    taken: int
+    tied: int
+    complete: bool
+
+    @classmethod
+    def see(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _Site | None:
+        """None where no tie is cut."""
+        alone = executor.execute(url, limit.alone).result
+        if alone is not None:
+            answer = answer_with_ties(executor, url, limit.alone, alone, limited=True)
+            if answer is not None:
+                return cls._of_answer(answer, limit, alone)
+        width = limit.width if alone is None else alone.column_count
+        if width is None:
+            return None
+        # Correlated: it chooses anew for each row round it. The two utmost choices show whether that matters.
+        ways = tuple(limit.put(limit.sorted_rows(width, downwards=down) + " " + limit.cut) for down in (False, True))
+        return cls(queries=ways, taken=0, tied=0, complete=False)
+
+    @classmethod
+    def _of_answer(cls, answer: Answer, limit: InnerLimit, alone: Result) -> _Site | None:
+        ambiguity = answer.ambiguity
+        if ambiguity is None:
+            return None
+        width = alone.column_count
+        kept: list[int] = []
+        open_places: list[tuple[range, int]] = []
+        for segment in answer.segments:
+            places = range(segment.start, segment.start + len(segment.rows))
+            if segment.take == len(segment.rows):
+                kept += places
+            else:
+                open_places.append((places, segment.take))
+        ways = product(*(combinations(places, take) for places, take in open_places))
+        first = list(islice(ways, _MOST_CHOICES + 1))
+        queries = tuple(
+            limit.taking(sorted([*kept, *(place for part in way for place in part)]), width)
+            for way in first[:_MOST_CHOICES]
+        )
+        return cls(
+            queries=queries,
+            taken=ambiguity.taken_rows,
+            tied=ambiguity.tied_rows,
+            complete=len(first) <= _MOST_CHOICES,
+        )
+
+
+def _limited(sites: Sequence[_Site]) -> InnerChoices:
+    # Several cuts are tried one at a time: all their combinations would be too many, and are not claimed.
+    queries = tuple(islice((query for site in sites for query in site.queries), _MOST_CHOICES))
+    return InnerChoices(
+        queries=queries,
+        taken=sum(site.taken for site in sites),
+        tied=sum(site.tied for site in sites),
+        complete=len(sites) == 1 and sites[0].complete,
+    )
+
+
+def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
+    """What ROW_NUMBER or DISTINCT ON may choose else; None where nothing comes of it.
+
+    RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties; an aggregate
+    over them may be the same all the same. Where the choices cannot be listed, some are made by breaking the ties.
+    """
+    dialect = executor.dialect(url)
+    numbers = row_numbers(query, dialect)
+    possible = executor.execute(url, numbers.ranked).result if numbers is not None else None
+    if numbers is not None and possible is not None and numbers.apart is not None:
+        if _same(possible, result):
+            return None
+        apart = [
+            executor.execute(url, one).result
+            for one in (numbers.apart.numbered, numbers.apart.ranked, numbers.apart.counted)
+        ]
+        chosen = _chosen([found.rows for found in apart if found is not None])
+        if chosen is not None and any(_same(replace(result, rows=way), result) for way in chosen.ways):
+            return InnerChoices(
+                results=tuple(replace(result, rows=way) for way in chosen.ways), taken=chosen.taken, tied=chosen.tied
+            )
+    ways = [way for one in tie_breaks(query, dialect) for way in _broken(executor, url, one)]
+    if not ways and (possible is None or _same(possible, result)):
+        return None
+    others = tuple(way for way, found in ways if not _same(found, result))
+    if ways and not others:
+        return None
+    counted = possible is not None and len(possible.rows) > len(result.rows)
+    return InnerChoices(
+        queries=others,
+        taken=len(result.rows) if counted else 0,
+        tied=len(possible.rows) if counted and possible is not None else 0,
+        complete=False,
+    )
+
+
+def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[tuple[str, Result]]:
+    """The ways to break the ties of one place, with what comes of each. None where one cannot be executed."""
+    columns: tuple[str, ...] = ()
+    if place.columns_of is not None:
+        found = executor.execute(url, place.columns_of).result
+        if found is None or not found.columns:
+            return []
+        columns = found.columns
+    ways: list[tuple[str, Result]] = []
+    for way in place.ways(columns):
+        result = executor.execute(url, way).result
+        if result is None:
+            return []
+        ways.append((way, result))
+    return ways
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    ways: Sequence[tuple[Row, ...]]
+    taken: int
+    tied: int
+
+
+def _chosen(found: Sequence[Sequence[Row]]) -> _Chosen | None:
+    """All ways to choose as many rows of each partition as are, from those that may be, with those that must be."""
+    if len(found) != 3:
+        return None
+    there, possible, sure = (_by_part(rows) for rows in found)
+    choices: list[list[tuple[Row, ...]]] = []
+    number, taken, tied = 1, 0, 0
+    for part, rows in there.items():
+        ways = _ways(sure.get(part, []), possible.get(part, []), len(rows))
+        if ways is None:
+            return None
+        if len(ways) > 1:
+            taken += len(rows) - len(sure.get(part, []))
+            tied += len(possible[part]) - len(sure.get(part, []))
+        number *= len(ways)
+        if number > _MOST_COMBINATIONS:
+            return None
+        choices.append(ways)
+    return _Chosen([tuple(row for part in way for row in part) for way in product(*choices)], taken, tied)
+
+
+def _by_part(rows: Sequence[Row]) -> dict[object, list[Row]]:
+    parts: dict[object, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row[-1], []).append(row[:-1])
+    return parts
+
+
+def _ways(sure: Sequence[Row], possible: Sequence[Row], count: int) -> list[tuple[Row, ...]] | None:
+    """All ways to fill the sure rows up from the possible ones; None where they are too many, or make no sense."""
+    rest = {place: repr(row) for place, row in enumerate(possible)}
+    for row in map(repr, sure):
+        place = next((place for place, text in rest.items() if text == row), None)
+        if place is None:
+            return None
+        del rest[place]
+    missing = count - len(sure)
+    if missing < 0 or missing > len(rest):
+        return None
+    ways = list(islice(combinations(rest, missing), _MOST_COMBINATIONS + 1))
+    if len(ways) > _MOST_COMBINATIONS:
+        return None
+    return [(*sure, *(possible[place] for place in way)) for way in ways]
+
+
+def _same(first: Result, second: Result) -> bool:
+    return sorted(map(repr, first.rows)) == sorted(map(repr, second.rows))
+
+
+def different(answers: Sequence[Answer]) -> Iterator[Answer]:
+    """The answers without those whose rows another has."""
+    told: set[tuple[str, ...]] = set()
+    for answer in answers:
+        rows = tuple(map(repr, answer.result.rows))
+        if not answer.ordered:
+            rows = tuple(sorted(rows))
+        if rows not in told:
+            told.add(rows)
+            yield answer

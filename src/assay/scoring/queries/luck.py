@@ -1,0 +1,110 @@
+"""Was a right answer right by luck? Its own query leaves open what gold asks for, and it came out right this time.
+
+Luck is a flag beside the verdict and changes nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.comparison import Answer
+from assay.model import Comparison, DatabaseUrl, Flag, Result, Row
+from assay.scoring.queries.gold_answers import GoldAnswer
+from assay.scoring.queries.tie_seeing import answer_with_ties
+from assay.scoring.queries.watching import QueryExecutor
+from assay.sql import QueryShape, read_shape, same_text, visible_keys
+
+
+class Luck:
+    """Looks for luck in answers that match. Executes a prediction's probe only where its shape leaves luck room."""
+
+    def __init__(self, executor: QueryExecutor, url: DatabaseUrl) -> None:
+        self._executor = executor
+        self._url = url
+        self._dialect = executor.dialect(url)
+
+    def leaves_room(self, gold: str, prediction: str, rows: int) -> bool:
+        """Whether the texts alone leave luck any room. What is gold's own text has none."""
+        shape = read_shape(prediction, self._dialect)
+        if not shape.limited and not (rows > 1 and read_shape(gold, self._dialect).ordered):
+            return False  # asked first: it rarely takes parsing
+        return not same_text(gold, prediction, self._dialect)
+
+    def flags(self, known: GoldAnswer, comparison: Comparison, prediction: str, result: Result) -> frozenset[Flag]:
+        """``order_by_chance`` and ``tie_by_chance``, where they hold of a prediction that matches ``known``."""
+        if known.others or known.strict_order or not result.rows:
+            return frozenset()
+        shape = read_shape(prediction, self._dialect)
+        if not shape.parsed:
+            return frozenset()
+        gold = known.answer
+        needs_order = gold.ordered and sum(segment.take > 0 for segment in gold.segments) > 1
+        cut = shape.limited and (shape.most_rows is None or shape.most_rows <= len(result.rows))
+        if not cut and not needs_order:
+            return frozenset()
+        blocks, own = self._blocks(prediction, result, shape, cut=cut)
+        found: set[Flag] = set()
+        if needs_order and blocks is not None and _reaches_over(blocks, gold, result.rows):
+            found.add("order_by_chance")
+        if cut and own is not None and own.ambiguous and not _all_right(own, gold, comparison):
+            found.add("tie_by_chance")
+        return frozenset(found)
+
+    def _blocks(
+        self, prediction: str, result: Result, shape: QueryShape, *, cut: bool
+    ) -> tuple[list[int] | None, Answer | None]:
+        """How many rows stand in each tie of the prediction's, in order, and what its own text allows if it was asked.
+
+        None where that cannot be seen.
+        """
+        if shape.written:
+            return None, None
+        if not cut and not shape.ordered:
+            return [len(result.rows)], None
+        keys = None if cut else visible_keys(prediction, self._dialect)
+        if keys is not None:
+            return _runs(tuple(row[key] for key in keys) for row in result.rows), None
+        own = answer_with_ties(self._executor, self._url, prediction, result, limited=cut)
+        if own is None:
+            return None, None
+        return [segment.take for segment in own.segments], own
+
+
+def _runs(keys: Iterable[object]) -> list[int]:
+    """How many equal keys follow one another."""
+    runs: list[int] = []
+    before: object = None
+    for key in keys:
+        if runs and key == before:
+            runs[-1] += 1
+        else:
+            runs.append(1)
+        before = key
+    return runs
+
+
+def _reaches_over(blocks: Sequence[int], gold: Answer, rows: Sequence[Row]) -> bool:
+    """Whether rows that the prediction leaves tied stand in different places of gold's order."""
+    segment_of = [number for number, segment in enumerate(gold.segments) for _ in range(segment.take)]
+    start = 0
+    for size in blocks:
+        tied = rows[start : start + size]
+        if size > 1 and segment_of[start] != segment_of[start + size - 1] and any(row != tied[0] for row in tied):
+            return True
+        start += size
+    return False
+
+
+def _all_right(own: Answer, gold: Answer, comparison: Comparison) -> bool:
+    """Whether gold allows every row that the prediction's LIMIT might have taken instead."""
+    allowed = {
+        repr(_plain(row)) for segment in gold.segments if segment.take < len(segment.rows) for row in segment.rows
+    }
+    offered = (row for segment in own.segments if segment.take < len(segment.rows) for row in segment.rows)
+    mapping = [column for column in comparison.column_mapping if column is not None]
+    return all(repr(_plain([row[column] for column in mapping])) in allowed for row in offered)
+
+
+def _plain(row: Iterable[object]) -> list[object]:
+    """Whole numbers of any type look the same."""
+    return [float(cell) if isinstance(cell, int) and abs(cell) < 2**53 else cell for cell in row]

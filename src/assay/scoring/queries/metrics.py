@@ -1,0 +1,74 @@
+"""Score one case by each metric, each held to its time: what befalls one metric costs that one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from assay.model import Case, Comparison, DatabaseUrl, Failure, Prediction, Score, Verdict
+from assay.model.blame import befalls
+from assay.ports import Executions, Metric, QueryRequest
+from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Asks metrics about one case. An exception, and a time that runs out, become a score without a value."""
+
+    keeper: Timekeeper
+    case: Case
+    prediction: Prediction
+    url: DatabaseUrl
+    _failed: dict[str, Failure] = field(default_factory=dict)
+    _requests: dict[str, tuple[QueryRequest, ...]] = field(default_factory=dict)
+
+    def requests(self, metrics: Iterable[Metric]) -> tuple[QueryRequest, ...]:
+        """What they need executed."""
+        found: list[QueryRequest] = []
+        for metric in metrics:
+            found += self._of(metric, "when asked what to execute", partial(self._asked, metric)) or ()
+        return tuple(found)
+
+    def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
+        """A metric's score. What left the case unscored leaves it so in every metric, the caller's own among them."""
+        failure = _unscored_by(verdict) or _lost_request(self._requests.get(metric.name, ()), executions)
+        if failure is not None:
+            return Score(metric=metric.name, value=None, failure=failure)
+        if metric.name not in self._failed:
+            score = self._of(metric, "", lambda: metric.score(self.case, self.prediction, executions, comparison))
+            if score is not None:
+                return score
+        return Score(metric=metric.name, value=None, failure=self._failed.get(metric.name))
+
+    def _asked(self, metric: Metric) -> tuple[QueryRequest, ...]:
+        found = self._requests[metric.name] = tuple(metric.requests(self.case, self.prediction))
+        return found
+
+    def _of(self, metric: Metric, when: str, action: Callable[[], _T]) -> _T | None:
+        what = ("score", metric.name, when, self.url.text, self.case.id, self.case.golds, self.prediction.query)
+        said = f" {when}" if when else ""
+        try:
+            return self.keeper.hold(what, action)
+        except OutOfTimeError as error:
+            message = f"the metric {metric.name!r} {error}{said}"
+            self._failed[metric.name] = Failure(stage="score", kind="timeout", blame="judge", message=message)
+        except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
+            message = f"the metric {metric.name!r} failed with {type(error).__name__}{said}: {error}"
+            self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="judge", message=message)
+        return None
+
+
+def _unscored_by(verdict: Verdict) -> Failure | None:
+    """What kept the queries from being compared at all. Where the comparison is undecided, other metrics may know."""
+    failure = verdict.failure
+    return failure if verdict.outcome == "unscored" and failure is not None and failure.stage != "compare" else None
+
+
+def _lost_request(requests: Iterable[QueryRequest], executions: Executions) -> Failure | None:
+    """What kept a query of the metric's own from running."""
+    found = (execution for one in requests for execution in executions.requested.get(one, ()))
+    return next((each.failure for each in found if befalls(each.failure)), None)

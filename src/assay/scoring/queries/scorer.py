@@ -1,0 +1,291 @@
+"""Judge one case: execute, compare, score. Runs in a worker, where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.comparison import Answer
+from assay.model import (
+    Case,
+    ColumnRule,
+    Comparison,
+    ComparisonOptions,
+    DatabaseUrl,
+    Evidence,
+    Execution,
+    Flag,
+    Leniency,
+    Limits,
+    Prediction,
+    Result,
+    Verdict,
+)
+from assay.ports import Executions, Metric, QueryRequest
+from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
+from assay.scoring.queries.luck import Luck
+from assay.scoring.queries.metrics import Scorer
+from assay.scoring.queries.vacuous import see_vacuity
+from assay.scoring.queries.verdicts import Finding, blame, is_no_query
+from assay.scoring.queries.watching import CachingExecutor, ThriftyExecutor, WatchedExecutor
+from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.sql import is_nondeterministic, may_be_cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judged case, with the rows that its evidence no longer carries."""
+
+    evidence: Evidence
+    executions: Executions
+
+
+class CaseJudge:
+    """Judges cases on one executor, in whose cache it keeps what more than one case may need.
+
+    Comparing, and each metric's score, may take ``timeout_s`` seconds.
+    """
+
+    def __init__(
+        self,
+        executor: CachingExecutor,
+        metrics: Sequence[Metric],
+        options: ComparisonOptions,
+        *,
+        timeout_s: float = Limits().judge_timeout_s,
+    ) -> None:
+        self._keeper = Timekeeper(timeout_s)
+        self._executor = WatchedExecutor(executor, self._keeper)
+        self._metrics = tuple(metrics)
+        self._options = options
+        self._answers = GoldAnswers(self._executor)
+        self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
+        self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
+        """As `judge`, without the rows. Cases that pair the same queries on one database are judged once.
+
+        Question sets often ask one thing in several wordings, and systems are asked repeatedly.
+        """
+        if not self._repeatable or prediction.query is None:
+            return self.judge(case, prediction, url).evidence
+        key = ("verdict", url.text, case.golds, prediction.query, case.options)
+        known = self._executor.recall(*key)
+        if not isinstance(known, Evidence):
+            evidence = self.judge(case, prediction, url).evidence
+            self._executor.keep(evidence, *key)
+            return evidence
+        return Evidence(
+            case=case,
+            prediction=prediction,
+            verdict=known.verdict,
+            scores=known.scores,
+            comparison=known.comparison,
+            gold_executions=known.gold_executions,
+            predicted_execution=known.predicted_execution,
+        )
+
+    def judge(
+        self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
+    ) -> Judged:
+        """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
+        golds = tuple(blame(self._executor.execute(url, gold), "gold") for gold in case.golds)
+        predicted = None
+        if prediction.query is not None:
+            predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+        self._executor.look_out()
+        comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
+        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
+        scorer = Scorer(self._keeper, case, prediction, url)
+        asked = (*scorer.requests(self._metrics), *requests) if any(gold.succeeded for gold in golds) else ()
+        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked))
+        evidence = Evidence(
+            case=case,
+            prediction=prediction,
+            verdict=verdict,
+            scores=tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics),
+            comparison=comparison,
+            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
+            predicted_execution=predicted.without_rows(head=head) if predicted else None,
+        )
+        return Judged(evidence=evidence, executions=executions)
+
+    def _held_verdict(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+    ) -> tuple[Comparison | None, Verdict]:
+        """The comparison and the verdict, or that they took too long; metrics that need neither go on from there."""
+        what = ("verdict", url.text, case.golds, prediction.query, case.options)
+        try:
+            return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
+        except OutOfTimeError as error:
+            comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
+            if error.kind != "crashed" and self._compares_itself(case, url, golds):
+                reason = f"{comparison.reason}; gold beside itself is compared within its limits"
+                comparison = replace(comparison, decided=True, provoked=True, reason=reason)
+            finding = Finding(prediction, golds, predicted, comparison, None, frozenset(), None, self._executor.trouble)
+            return comparison, finding.verdict()
+
+    def _compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
+        """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
+
+        Where they can, it is the answer's own doing that it could not: it does not get out of the rate by that.
+        """
+        gold = next((gold for gold in golds if gold.succeeded and gold.result is not None), None)
+        if gold is None or gold.result is None:
+            return False
+        options = replace(self._options_for(case, url), near_misses=False, sample_rows=0)
+        own = gold.result
+        mirrored = own
+        if options.columns == "any":
+            mirrored = Result(columns=own.columns[::-1], rows=tuple([row[::-1] for row in own.rows]))
+        what = ("gold beside itself", url.text, gold.query, case.options)
+        try:
+            return self._keeper.hold(what, lambda: self._answers.of(url, gold, own).compare(mirrored, options).decided)
+        except OutOfTimeError:
+            return False
+
+    def _verdict(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+    ) -> tuple[Comparison | None, Verdict]:
+        if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
+            comparison, index, known = None, None, None
+        else:
+            comparison, index, known = self._compare(case, url, golds, predicted)
+        if comparison is not None and index is not None and predicted is not None:
+            comparison = see_vacuity(self._executor, url, golds[index], predicted, comparison)
+        ambiguity = known.ambiguity if known is not None else self._answers.ambiguity(url, golds)
+        flags = self._flags(url, golds, predicted, comparison)
+        if ambiguity is not None:
+            flags |= {"ambiguous_gold"}
+        if known is not None and known.strict_order:
+            flags |= {"strict_order"}
+        strictly_equal = comparison is not None and comparison.equal and not comparison.lenient
+        if comparison is not None and strictly_equal and case.options.ordered is None:
+            flags |= self._luck(url, golds, index, predicted, comparison)
+        trouble = self._executor.trouble
+        finding = Finding(prediction, golds, predicted, comparison, index, flags, ambiguity, trouble)
+        return comparison, finding.verdict()
+
+    def _compare(
+        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+    ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
+        """The comparison with the gold that fits best, its index, and what that gold says the answer is."""
+        best: tuple[Comparison, int, GoldAnswer] | None = None
+        if predicted is None or predicted.result is None:
+            return None, None, None
+        for index, execution in enumerate(golds):
+            if not execution.succeeded or execution.result is None:
+                continue
+            if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
+                continue  # what was cut off might have matched
+            comparison, known = self._compare_one(case, url, execution, predicted.result)
+            if predicted.status == "truncated" and comparison.equal:
+                comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
+            if best is None or _closeness(comparison) > _closeness(best[0]):
+                best = (comparison, index, known)
+        return best or (None, None, None)
+
+    def _compare_one(
+        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result
+    ) -> tuple[Comparison, GoldAnswer]:
+        gold = execution.result
+        if gold is None:
+            raise ValueError("only an execution with a result can be compared with")
+        options = self._options_for(case, url)
+        if case.options.ordered is not None:
+            known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
+        elif not may_be_cut(execution.query) and predicted.rows == gold.rows:
+            # The same rows in the same order, and all of them: whether order counts does not matter.
+            known = GoldAnswer(answer=Answer.bag(gold))
+        else:
+            known = self._answers.of(url, execution, gold)
+        return known.compare(predicted, options, deadline=self._keeper.soon()), known
+
+    def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
+        columns = case.options.columns or self._options.columns
+        leniency = case.options.leniency.over(self._options.leniency)
+        key = (columns, not self._executor.has_boolean_type(url), leniency)
+        known = self._variants.get(key)
+        if known is None:
+            known = self._variants[key] = replace(
+                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency
+            )
+        return known
+
+    def _siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        known = self._executor.recall("siblings", url.text)
+        if isinstance(known, tuple):
+            return known
+        found = self._executor.siblings(url)
+        self._executor.keep(found, "siblings", url.text)
+        return found
+
+    def _luck(
+        self,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        index: int | None,
+        predicted: Execution | None,
+        comparison: Comparison,
+    ) -> frozenset[Flag]:
+        """The flags that say that a right answer is right by luck."""
+        gold = golds[index].result if index is not None else None
+        if index is None or gold is None or predicted is None or predicted.result is None:
+            return frozenset()
+        luck = Luck(ThriftyExecutor(self._executor, predicted.wall_time_s), url)
+        if not luck.leaves_room(golds[index].query, predicted.query, len(gold.rows)):
+            return frozenset()
+        known = self._answers.of(url, golds[index], gold)
+        return luck.flags(known, comparison, predicted.query, predicted.result)
+
+    def _flags(
+        self,
+        url: DatabaseUrl,
+        golds: Sequence[Execution],
+        predicted: Execution | None,
+        comparison: Comparison | None,
+    ) -> frozenset[Flag]:
+        flags: set[Flag] = set()
+        if comparison is not None and comparison.vacuous:
+            flags.add("vacuous")
+        if comparison is not None and comparison.lenient:
+            flags.add("lenient")
+        dialect = self._executor.dialect(url)
+        executions = [*golds, *([predicted] if predicted else [])]
+        if any(is_nondeterministic(execution.query, dialect) for execution in executions):
+            flags.add("nondeterministic")
+        if any(execution.status == "truncated" for execution in executions):
+            flags.add("truncated")
+        if any(execution.status == "timeout" for execution in executions):
+            flags.add("timeout")
+        return frozenset(flags)
+
+    def _requested(
+        self, url: DatabaseUrl, requests: Sequence[QueryRequest]
+    ) -> dict[QueryRequest, tuple[Execution, ...]]:
+        found: dict[QueryRequest, tuple[Execution, ...]] = {}
+        for request in requests:
+            if request not in found:
+                urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
+                # Whose query it was, the metric knows; here it matters only what kept it from running.
+                found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
+        return found
+
+
+_HEAD_ROWS = 5
+"""Of each result, where a reader will want to see what came back."""
+
+
+def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
+    in_place = comparison.column_mapping == tuple(range(len(comparison.column_mapping)))
+    return (comparison.equal, comparison.equal and in_place, len(comparison.near_misses), comparison.matched_rows)

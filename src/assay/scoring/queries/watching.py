@@ -1,0 +1,129 @@
+"""What judging needs of the worker's executor, watched for what keeps a query from running."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from typing import Protocol
+
+from assay.engines.pool.cache import ByteCache
+from assay.model import DatabaseUrl, Execution, Failure
+from assay.model.blame import blamed, is_final
+from assay.scoring.timekeeping import Timekeeper
+
+
+class QueryExecutor(Protocol):
+    """What judging needs of the worker's executor."""
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query."""
+        ...
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """The databases of the same schema beside this one."""
+        ...
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """False where True is 1 and False is 0 in results from there."""
+        ...
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        ...
+
+
+class CachingExecutor(QueryExecutor, Protocol):
+    """An executor with room to keep what is made of its results."""
+
+    cache: ByteCache
+
+
+class WatchedExecutor:
+    """An executor that notes the first query, after `look_out`, that something kept from running.
+
+    A query that shows which of gold's rows tie, say, gives less where it fails; where it fails because a server
+    went away, what follows from the rest would be a wrong verdict. Executing has a limit of its own: meanwhile the
+    clock that judging is held by stands still.
+    """
+
+    def __init__(self, executor: CachingExecutor, keeper: Timekeeper) -> None:
+        self._executor = executor
+        self._keeper = keeper
+        self.trouble: Failure | None = None
+        """What kept a query from running since `look_out`."""
+
+    def look_out(self) -> None:
+        """Forget what was noted."""
+        self.trouble = None
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """As the executor's."""
+        with self._keeper.paused():
+            execution = self._executor.execute(url, query)
+        if execution.failure is not None:
+            failure = blamed(execution.failure, "gold")
+            if self.trouble is None and not is_final(failure):
+                self.trouble = failure
+        return execution
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """As the executor's."""
+        with self._keeper.paused():
+            return self._executor.siblings(url)
+
+    def recall(self, *key: Hashable) -> object | None:
+        """What was kept under this key, if there was room for it."""
+        with self._keeper.paused():
+            return self._executor.cache.get(key)
+
+    def keep(self, value: object, *key: Hashable) -> None:
+        """Keep something beside the results of queries, as long as there is room."""
+        with self._keeper.paused():
+            self._executor.cache.put(key, value)
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """As the executor's."""
+        return self._executor.has_boolean_type(url)
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """As the executor's."""
+        return self._executor.dialect(url)
+
+
+class ThriftyExecutor:
+    """An executor for queries that only show what another leaves open: they take not much longer than it did.
+
+    Once its time is spent it executes nothing more. What is not seen is said to be unknown, as where a query fails.
+    """
+
+    def __init__(self, executor: QueryExecutor, took_s: float | None) -> None:
+        self._executor = executor
+        self._left_s = max(_LEAST_S, _TIMES * (took_s or 0.0))
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """As the executor's, as long as there is time."""
+        if self._left_s <= 0:
+            failure = Failure(stage="execute", kind="timeout", blame="judge", message="no more time to look for ties")
+            return Execution(query=query, status="timeout", failure=failure)
+        began = time.monotonic()
+        try:
+            return self._executor.execute(url, query)
+        finally:
+            self._left_s -= time.monotonic() - began
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """As the executor's."""
+        return self._executor.siblings(url)
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """As the executor's."""
+        return self._executor.has_boolean_type(url)
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """As the executor's."""
+        return self._executor.dialect(url)
+
+
+_LEAST_S = 3.0
+_TIMES = 4
+"""What all queries that look for ties may take: so long, or so many times as long as the one they look at."""

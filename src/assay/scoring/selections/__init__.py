@@ -1,0 +1,1 @@
+"""Judge selections of SDMX data, term by term. Nothing is executed."""

@@ -1,0 +1,225 @@
+"""Judge what an assistant selected: each question of a conversation beside its target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from assay.model import (
+    Case,
+    DatasetSelection,
+    Evidence,
+    Failure,
+    Prediction,
+    Score,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    Turn,
+    TurnAnswer,
+    TurnScore,
+    Verdict,
+)
+from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.matching import pair_datasets
+from assay.sdmx.scoring import score_selection
+from assay.sdmx.structures.known import Structures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionMetric:
+    """A number of a judged selection. Per case it is the mean over the scored questions that have it."""
+
+    name: str
+    binary: bool
+    value: Callable[[SelectionScore], float | None]
+    absent: str
+    """Why a case may have none."""
+
+
+_NOTHING_WANTED = "the target selects nothing, so there is nothing to be found"
+_NO_DENOMINATOR = "there is nothing to divide by"
+SELECTION_METRICS = (
+    SelectionMetric(name="exact_match", binary=True, value=lambda one: float(one.exact), absent=_NO_DENOMINATOR),
+    SelectionMetric(
+        name="macro_precision", binary=False, value=lambda one: one.macro_precision, absent=_NO_DENOMINATOR
+    ),
+    SelectionMetric(name="macro_recall", binary=False, value=lambda one: one.macro_recall, absent=_NOTHING_WANTED),
+    SelectionMetric(name="macro_f1", binary=False, value=lambda one: one.macro_f1, absent=_NO_DENOMINATOR),
+    SelectionMetric(
+        name="micro_precision", binary=False, value=lambda one: one.micro_precision, absent=_NO_DENOMINATOR
+    ),
+    SelectionMetric(name="micro_recall", binary=False, value=lambda one: one.micro_recall, absent=_NOTHING_WANTED),
+    SelectionMetric(name="micro_f1", binary=False, value=lambda one: one.micro_f1, absent=_NO_DENOMINATOR),
+    SelectionMetric(
+        name="dataset_precision", binary=False, value=lambda one: one.dataset_precision, absent=_NO_DENOMINATOR
+    ),
+    SelectionMetric(name="dataset_recall", binary=False, value=lambda one: one.dataset_recall, absent=_NOTHING_WANTED),
+    SelectionMetric(
+        name="time_range", binary=False, value=lambda one: one.time_range, absent="the target says nothing of time"
+    ),
+)
+"""In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
+
+
+def judge_case(
+    case: Case, prediction: Prediction, *, structures: Structures | None, settings: SelectionSettings
+) -> Evidence:
+    """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
+    answers = [_read(one, turn, structures) for one, turn in zip(_aligned(case, prediction), case.turns, strict=True)]
+    turns = tuple(
+        _turn_score(number, turn, answer, structures, settings)
+        for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
+    )
+    failure = next((answer.failure for answer in answers if answer.failure is not None), None)
+    return Evidence(
+        case=case,
+        prediction=replace(prediction, turns=tuple(answers)),
+        verdict=_verdict(turns, failure),
+        scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
+        turns=turns,
+    )
+
+
+def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
+    """One answer for each question. Files may answer only the questions that have a target."""
+    given = list(prediction.turns)
+    wanted = [bool(turn.targets) for turn in case.turns]
+    if len(given) == len(wanted):
+        return given
+    if len(given) == sum(wanted):
+        rest = iter(given)
+        return [next(rest) if scored else TurnAnswer() for scored in wanted]
+    if len(given) > len(wanted):
+        message = (
+            f"{prediction.origin or 'the prediction'} holds {len(given)} answers, and the case {len(wanted)} "
+            f"question{'s' * (len(wanted) != 1)}: which answers which cannot be told"
+        )
+        unknown = Failure(stage="read", kind="unreadable_answer", blame="setup", message=message)
+        return [TurnAnswer(failure=unknown) for _ in wanted]
+    failure = prediction.failure or Failure(
+        stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this question"
+    )
+    return given + [TurnAnswer(failure=failure) for _ in wanted[len(given) :]]
+
+
+def _read(answer: TurnAnswer, turn: Turn, structures: Structures | None) -> TurnAnswer:
+    if answer.selection is not None or answer.failure is not None:
+        return answer
+    if answer.raw is None:
+        return replace(answer, selection=Selection())
+    read = read_answer(answer.raw, structures)
+    if isinstance(read, Failure):
+        wrong = _wrong_datasets(answer.raw, turn, structures) if read.kind == "unknown_structure" else None
+        return replace(answer, failure=read) if wrong is None else replace(answer, selection=wrong)
+    # In the targets' own shape the selection says all that the text says.
+    own_shape = '"dimension_name"' in answer.raw and '"filters"' not in answer.raw
+    return replace(answer, selection=read, raw=None if own_shape else answer.raw)
+
+
+def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Selection | None:
+    """What can be said of an answer whose key cannot be read: that its datasets are not the target's.
+
+    None where one of them is: then only the structures can tell what was selected of it.
+    """
+    named = datasets_named(raw, structures)
+    unread = tuple(DatasetSelection(dataset=name) for name in named)
+    wanted = [pair for target in turn.targets for pair in pair_datasets(target, Selection(datasets=unread), None)]
+    if not unread or any(pair.target is not None and pair.selected is not None for pair in wanted):
+        return None
+    return Selection(datasets=unread)
+
+
+def _turn_score(
+    number: int, turn: Turn, answer: TurnAnswer, structures: Structures | None, settings: SelectionSettings
+) -> TurnScore:
+    if not turn.targets:
+        return TurnScore(number=number)
+    if answer.failure is not None and answer.failure.blame != "system":
+        return TurnScore(number=number, failure=answer.failure)
+    # What the system failed to say, or to say readably, selects nothing.
+    selection = answer.selection if answer.selection is not None else Selection()
+    score = score_selection(selection, turn.targets, structures=structures, settings=settings)
+    if answer.failure is not None:
+        score = _earning_nothing(score)
+    return TurnScore(number=number, score=score, failure=answer.failure)
+
+
+def _earning_nothing(score: SelectionScore) -> SelectionScore:
+    """What wants nothing selected, a whole target or a dimension of it, is not met by an answer that failed."""
+    return replace(
+        score,
+        exact=False,
+        dimensions=tuple(replace(one, precision=0.0, recall=0.0, f1=0.0) for one in score.dimensions),
+        macro_precision=0.0,
+        macro_recall=0.0,
+        macro_f1=0.0,
+        micro_precision=0.0,
+        micro_recall=0.0,
+        micro_f1=0.0,
+        dataset_precision=0.0,
+        dataset_recall=0.0,
+    )
+
+
+def _score(metric: SelectionMetric, turns: Sequence[TurnScore]) -> Score:
+    unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
+    if unscored is not None:
+        return Score(metric=metric.name, value=None, failure=unscored)
+    values = [value for turn in turns if turn.score is not None and (value := metric.value(turn.score)) is not None]
+    if not values:
+        failure = Failure(stage="score", kind="unscorable", blame="judge", message=metric.absent)
+        return Score(metric=metric.name, value=None, failure=failure)
+    return Score(metric=metric.name, value=min(values) if metric.binary else fmean(values))
+
+
+def _verdict(turns: Sequence[TurnScore], failure: Failure | None) -> Verdict:
+    unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
+    if unscored is not None:
+        return Verdict(outcome="unscored", reason=unscored.message, failure=unscored)
+    scored = [(turn.number, turn.score) for turn in turns if turn.score is not None]
+    if not scored:
+        nothing = Failure(
+            stage="load", kind="no_gold", blame="gold", message="no question of the conversation has a target"
+        )
+        return Verdict(outcome="unscored", reason=nothing.message, failure=nothing)
+    if failure is not None:
+        return Verdict(outcome="incorrect", reason=failure.message, failure=failure)
+    wrong = [(number, score) for number, score in scored if not score.exact]
+    if not wrong:
+        return Verdict(outcome="correct", reason="the selection is the target's, term by term")
+    several = len(turns) > 1
+    reasons = [f"{f'question {number}: ' if several else ''}{_reason(score)}" for number, score in wrong]
+    return Verdict(outcome="incorrect", reason="; ".join(reasons))
+
+
+def _reason(score: SelectionScore) -> str:
+    """What is wrong, in a few words: ``INDICATOR: 1 too many (GDP_CONST); COUNTRY: 2 missing (MEX, USA)``."""
+    parts = [f"dataset {_named(score.missing_datasets)} was not selected"] if score.missing_datasets else []
+    parts += [f"dataset {_named(score.extra_datasets)} is not in the target"] if score.extra_datasets else []
+    for dimension in score.dimensions:
+        _, extra, missing = dimension.counts
+        told = []
+        if missing:
+            told.append(f"{missing:,} missing ({_named([term.id for term in dimension.false_negatives])})")
+        if extra:
+            told.append(f"{extra:,} too many ({_named([term.id for term in dimension.false_positives])})")
+        if told:
+            parts.append(f"{dimension.dimension}: {', '.join(told)}")
+    parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
+    return "; ".join(parts)
+
+
+_TIME = {
+    "overlap": "overlaps with the target's",
+    "disjoint": "has nothing of the target's",
+    "missing": "not selected",
+    "unexpected": "selected, where the target wants all of time",
+}
+_SHOWN = 3
+
+
+def _named(ids: Sequence[str]) -> str:
+    shown = ", ".join(one if len(one) <= 40 else one[:39] + "…" for one in ids[:_SHOWN])
+    return shown if len(ids) <= _SHOWN else f"{shown}, …"

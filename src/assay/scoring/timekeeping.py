@@ -1,0 +1,138 @@
+"""Hold judging to a time limit, as queries are held: a comparison, a metric that never looks at a clock.
+
+Two things end what takes too long. A timer raises in the midst of Python code. Where that code is within one call
+that never returns, the pool ends the worker, and the worker that does the case again leaves out what cost the first
+one its life (`assay.engines.pool.heartbeat`). Outside a worker only the timer works, and only in the main thread.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from types import FrameType
+from typing import TypeVar
+
+from assay.engines.pool import heartbeat
+
+_T = TypeVar("_T")
+_AGAIN_S = 0.25
+"""How soon the timer goes off again, where code has caught what it raised."""
+_GRACE_S = 2.0
+"""How much later than the timer the pool may end the worker."""
+
+
+class OutOfTimeError(Exception):
+    """What was held did not come to its end. The message is a clause such as ``took longer than 60 s``."""
+
+    def __init__(self, message: str, *, kind: heartbeat.LossKind = "timeout") -> None:
+        self.kind: heartbeat.LossKind = kind
+        super().__init__(message)
+
+
+class _Alarm(BaseException):
+    """Raised by the timer, in the midst of anything: no ``except Exception`` may take it for its own."""
+
+
+class Timekeeper:
+    """Holds one thing at a time to ``limit_s`` seconds. While `paused`, the clock stands."""
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self._label: bytes | None = None
+        self._deadline = 0.0
+
+    def hold(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
+        """What ``action`` returns. ``what`` names it, the same each time that it is done.
+
+        Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
+        """
+        label = _label_of(what)
+        loss = heartbeat.lost(label)
+        if loss is not None and loss.kind == "timeout":
+            raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
+        if loss is not None:
+            raise OutOfTimeError(f"brought its process down, which {loss.message}", kind=loss.kind)
+        if self._label is not None:
+            return action()  # within something that is held already
+        try:
+            self._label, self._deadline = label, time.monotonic() + self.limit_s
+            self._start()
+            try:
+                return action()
+            finally:
+                self._stop()
+        except _Alarm:
+            self._stop()  # the alarm may have come just before the other one
+            raise OutOfTimeError(f"took longer than {self.limit_s:g} s") from None
+        except MemoryError:
+            raise OutOfTimeError("needed more memory than its process may have", kind="out_of_memory") from None
+        finally:
+            self._label = None
+
+    def soon(self) -> float | None:
+        """The moment by which what is held should come to an end by itself: a little before its limit."""
+        return None if self._label is None else self._deadline - self.limit_s / 4
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """While something is done that has a limit of its own."""
+        if self._label is None:
+            yield
+            return
+        self._stop()
+        left = self._deadline - time.monotonic()
+        try:
+            yield
+        finally:
+            self._deadline = time.monotonic() + left
+            self._start()
+
+    def _start(self) -> None:
+        left = max(self._deadline - time.monotonic(), 0.001)
+        heartbeat.begin(self._label or b"\0" * heartbeat.LABEL_BYTES, left + _GRACE_S)
+        _timer.start(left)
+
+    def _stop(self) -> None:
+        _timer.stop()
+        heartbeat.end()
+
+
+class _Timer:
+    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never."""
+
+    def __init__(self) -> None:
+        self._armed = False
+
+    def start(self, seconds: float) -> None:
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            return
+        handler = signal.getsignal(signal.SIGALRM)
+        if handler == signal.SIG_DFL:
+            signal.signal(signal.SIGALRM, self._raise)
+        elif handler != self._raise:
+            return
+        self._armed = True
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+
+    def stop(self) -> None:
+        if not self._armed:
+            return
+        self._armed = False  # first: an alarm that is on its way comes to nothing
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+    def _raise(self, _number: int, _frame: FrameType | None) -> None:
+        if self._armed:
+            raise _Alarm
+
+
+_timer = _Timer()
+
+
+def _label_of(what: tuple[object, ...]) -> bytes:
+    text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=heartbeat.LABEL_BYTES, person=b"judging").digest()

@@ -1,0 +1,102 @@
+"""Gather a selection piece by piece: what comes twice is joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.errors import InputError
+from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
+
+_ALL_TIME = TimeRange()
+WILDCARD = "*"
+
+
+class DatasetDraft:
+    """One dataset's selection in the making."""
+
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        self._terms: dict[str, dict[str, Term]] = {}
+        self._everything: set[str] = set()
+        self._time: tuple[TimeRange, ...] | None = None
+
+    def add(self, dimension: str, terms: Iterable[Term] = (), *, everything: bool = False) -> None:
+        """Add terms to a dimension, joined with what it has. A term ``*`` is a wildcard, which takes in all others.
+
+        A term's id can be a code's URN; of two with the same code the first name given stays.
+        """
+        known = self._terms.setdefault(dimension, {})
+        if everything:
+            self._everything.add(dimension)
+        for given in terms:
+            if given.id == WILDCARD:
+                self._everything.add(dimension)
+                continue
+            term = Term(id=code_of(given.id), name=given.name) if ":" in given.id else given
+            before = known.get(term.id)
+            if before is None or (before.name is None and term.name is not None):
+                known[term.id] = term
+
+    def add_codes(self, dimension: str, codes: Iterable[str] | None) -> None:
+        """Add codes to a dimension. None: every code."""
+        if codes is None:
+            self.add(dimension, everything=True)
+        else:
+            self.add(dimension, (Term(id=code) for code in codes))
+
+    def add_time(self, ranges: tuple[TimeRange, ...] | None) -> None:
+        """Join periods with those it has. None says nothing of time; ``()`` is all of it, and takes in all others."""
+        if ranges is None:
+            return
+        if not ranges or self._time == () or _ALL_TIME in ranges:
+            self._time = ()
+        else:
+            self._time = tuple(dict.fromkeys((*(self._time or ()), *ranges)))
+
+    def add_selection(self, selection: DatasetSelection) -> None:
+        """Join another selection of the same dataset."""
+        for one in selection.dimensions:
+            self.add(one.dimension, one.terms, everything=one.everything)
+        self.add_time(selection.time)
+
+    def finish(self) -> DatasetSelection:
+        """What was gathered, dimensions and terms in the order in which they first came."""
+        dimensions = tuple(
+            DimensionSelection(dimension=dimension, everything=True)
+            if dimension in self._everything
+            else DimensionSelection(dimension=dimension, terms=tuple(terms.values()))
+            for dimension, terms in self._terms.items()
+        )
+        return DatasetSelection(dataset=self.dataset, dimensions=dimensions, time=self._time)
+
+
+class SelectionDraft:
+    """A whole selection in the making. Datasets are one where their names say the same (``A:B`` and ``A,B``)."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[ArtefactId | str, DatasetDraft] = {}
+
+    def dataset(self, dataset: str) -> DatasetDraft:
+        """The draft of that dataset, a new one where there is none yet. It keeps the name that came first."""
+        key = dataset_key(dataset)
+        if key not in self._drafts:
+            self._drafts[key] = DatasetDraft(dataset)
+        return self._drafts[key]
+
+    def add(self, selection: Selection) -> None:
+        """Join a whole selection."""
+        for one in selection.datasets:
+            self.dataset(one.dataset).add_selection(one)
+
+    def finish(self) -> Selection:
+        """What was gathered, datasets in the order in which they first came."""
+        return Selection(datasets=tuple(draft.finish() for draft in self._drafts.values()))
+
+
+def dataset_key(dataset: str) -> ArtefactId | str:
+    """What two datasets have in common where they are the same: the parsed name, else the text."""
+    try:
+        return parse_artefact(dataset)
+    except InputError:
+        return dataset

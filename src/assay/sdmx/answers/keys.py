@@ -1,0 +1,100 @@
+"""Series keys: values by the position of their dimension, ``MEX.LP+NGDPD.A``.
+
+A dot ends a position and ``+`` joins values; an empty position and ``*`` are wildcards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from assay.sdmx.answers.draft import WILDCARD
+from assay.sdmx.structures.identifiers import code_of
+from assay.sdmx.structures.known import DatasetStructure, Structures
+from assay.sdmx.trouble import SelectionError, excerpt, unknown_structure
+
+Codes = tuple[str, ...] | None
+"""The values of one dimension, none twice; None: every code."""
+
+
+def selects_everything(key: str) -> bool:
+    """Whether a key has wildcards only: ``""``, ``all``, ``*``, ``..``, ``*.*``."""
+    return key == "all" or not key.strip(".*+")
+
+
+def structure_for(dataset: str, structures: Structures | None, *, why: str) -> DatasetStructure:
+    """The structure of a dataset. Raises SelectionError with blame ``setup`` where it is not at hand."""
+    if structures is None:
+        raise unknown_structure(
+            f"{why}: the data structure definition of {dataset!r} is needed: give --structures with a file, "
+            "a folder or the URL of a service that has it"
+        )
+    found = structures.dataset(dataset)
+    if found is None:
+        where = f" ({', '.join(structures.sources)})" if structures.sources else ""
+        raise unknown_structure(
+            f"{why}: the data structure definition of {dataset!r} is needed, and the structures that were given{where} "
+            "have no such dataset: give --structures that do"
+        )
+    return found
+
+
+def read_key(key: str, structure: DatasetStructure, *, dataset: str, whole: bool = False) -> dict[str, Codes]:
+    """The codes of each dimension of one key, in the key's order.
+
+    Positions missing at the end are wildcards, unless ``whole`` says that all must be there.
+    Raises SelectionError where the key has more positions than the dataset has dimensions.
+    """
+    names = [dimension.id for dimension in structure.dimensions]
+    positions = [] if selects_everything(key) and key.count(".") < len(names) else key.split(".")
+    if len(positions) > len(names) or (whole and positions and len(positions) < len(names)):
+        raise SelectionError(
+            f"the key {excerpt(key)} has {len(positions)} positions, and the dataset {dataset!r} has {len(names)} "
+            f"dimensions, in this order: {'.'.join(names)}"
+        )
+    read = {name: position_codes(text) for name, text in zip(names, positions, strict=False)}
+    return {name: read.get(name) for name in names}
+
+
+def position_codes(text: str) -> Codes:
+    """The values that one position of a key joins."""
+    # Only what is short is remembered: hostile answers must not fill the memory.
+    return _remembered_codes(text) if len(text) <= 64 else _split_codes(text)
+
+
+def _split_codes(text: str) -> Codes:
+    parts = [part.strip() for part in text.split("+")]
+    if WILDCARD in parts or not any(parts):
+        return None
+    return tuple(dict.fromkeys(code_of(part) for part in parts if part))
+
+
+_remembered_codes = lru_cache(maxsize=65536)(_split_codes)
+
+
+def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
+    """The codes that any of the keys has, dimension by dimension, each in the order in which it first came."""
+    gathered: dict[str, dict[str, None]] = {}
+    everything: set[str] = set()
+    for key in keys:
+        for dimension, codes in key.items():
+            known = gathered.setdefault(dimension, {})
+            if codes is None:
+                everything.add(dimension)
+            else:
+                for code in codes:
+                    known[code] = None
+    return {name: None if name in everything else tuple(known) for name, known in gathered.items()}
+
+
+def join(several: Iterable[Codes]) -> Codes:
+    """The codes that any of them has, each in the order in which it first came."""
+    return union({"": codes} for codes in several).get("", ())
+
+
+def meet(one: Codes, other: Codes) -> Codes:
+    """The codes that both have, in the order of the first."""
+    if one is None or other is None:
+        return other if one is None else one
+    kept = frozenset(other)
+    return tuple(code for code in one if code in kept)

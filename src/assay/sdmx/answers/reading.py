@@ -1,0 +1,248 @@
+"""Read what a system answered, in whichever form it came, into a selection."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+
+from assay.model.failure import Failure
+from assay.model.selection import Selection
+from assay.sdmx.answers.draft import SelectionDraft
+from assay.sdmx.answers.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
+from assay.sdmx.answers.rest import is_data_url, read_url
+from assay.sdmx.answers.series import SERIES_KEYS, read_series
+from assay.sdmx.answers.statgpt import DATASET_NAMES, read_query
+from assay.sdmx.structures.known import DatasetStructure, Structures
+from assay.sdmx.trouble import SelectionError, described, excerpt, suggestion
+
+_EXPECTED = (
+    'expected JSON with "indicator_selection", a StatGPT query ("urn" and "filters"), '
+    'series keys ("dataset_id" and "series_keys") or an SDMX REST data URL'
+)
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'`|]+", re.IGNORECASE)
+_KEY_IN_URL = re.compile(r"/data/[^/?]+[/?].")
+"""In prose, a link to ``…/data/page`` need not be a query."""
+_JSON_START = re.compile(r"[{\[]")
+_KNOWN_KEYS = tuple(dict.fromkeys((*TOP_KEYS, *DATASET_KEYS, *SERIES_KEYS, *DATASET_NAMES, "filters")))
+_QUERY_START = re.compile(rf'[{{\[\s]+"(?:{"|".join(_KNOWN_KEYS)})"\s*:')
+_METHOD = re.compile(r"GET\s+", re.IGNORECASE)
+_MOST_STARTS = 64
+"""How many brackets of a text are tried as the beginning of JSON: each may cost a look at all of the rest."""
+
+
+def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
+    """The selection that an answer says, in any of the known forms; a Failure where it cannot be read.
+
+    The forms: the targets' own JSON (`assay.sdmx.answers.plain`), StatGPT's query (`statgpt`), SDMX REST data URLs,
+    one a line or a JSON list of them (`rest`), and lists of series keys (`series`). JSON can stand in a code
+    fence or within prose; several queries, also of several forms, are joined. ``structures`` give the order
+    of dimensions that positional keys are read by. Never raises.
+    """
+    fast = read_fast(raw)
+    if fast is not None:
+        return fast
+    try:
+        # Half a surrogate pair is no text: no file, database or report takes it.
+        selection = _read(raw.encode("utf-8", "replace").decode(), structures)
+        msgspec.json.encode(selection)
+    except SelectionError as error:
+        failure = error.failure()
+        return replace(failure, message=failure.message.encode("utf-8", "backslashreplace").decode())
+    except UnicodeEncodeError as error:
+        found = error.object[error.start : error.start + 1]
+        return SelectionError(f"the answer has {found!a} in a name, half a character: {_EXPECTED}").failure()
+    return selection
+
+
+def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str, ...]:
+    """The datasets that an answer names, also where it can only be read with their structures: the first such one then.
+
+    What ``structures`` know already is read by them.
+    """
+    lookup = _Lookup(structures)
+    read = read_answer(raw, lookup)
+    named = [dataset.dataset for dataset in read.datasets] if isinstance(read, Selection) else lookup.missed
+    return tuple(dict.fromkeys(named))
+
+
+class _Lookup(Structures):
+    """Structures that note what they are asked for and do not have."""
+
+    def __init__(self, structures: Structures | None) -> None:
+        super().__init__(())
+        self._known = structures
+        self.missed: list[str] = []
+
+    def dataset(self, reference: str) -> DatasetStructure | None:
+        found = self._known.dataset(reference) if self._known is not None else None
+        if found is None:
+            self.missed.append(reference)
+        return found
+
+
+def _read(raw: str, structures: Structures | None) -> Selection:
+    text = raw.strip().lstrip("\ufeff").lstrip()
+    if not text:
+        raise SelectionError(f"the answer is blank: {_EXPECTED}")
+    urls = _urls(text)
+    if urls:
+        return _joined(read_url(url, structures) for url in urls)
+    try:
+        return _read_value(_parse(text), structures)
+    except _NotJson as error:
+        found = _embedded(text, structures)
+        if found is not None:
+            return found
+        if text[0] in "{[":
+            raise _broken(text, str(error)) from error
+    raise SelectionError(f"the answer {excerpt(text)} cannot be read as a selection: {_EXPECTED}")
+
+
+def _urls(text: str) -> list[str]:
+    """The URLs of a text that is nothing else, one a line; none where a line is something else."""
+    lines = [_METHOD.sub("", line.strip().strip("`<>"), count=1) for line in text.splitlines()]
+    lines = [line for line in lines if line]
+    return lines if lines and all(is_data_url(line) for line in lines) else []
+
+
+class _NotJson(Exception):
+    """A text is no JSON. Stays in this module; the message says where."""
+
+
+def _parse(text: str) -> object:
+    """Numbers stay the text that they were written as: a code 1.10 is not 1.1."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _NotJson(_place(error)) from error
+    except RecursionError as error:
+        raise _NotJson("it is nested too deep") from error
+
+
+def _place(error: json.JSONDecodeError) -> str:
+    return f"{error.msg} in line {error.lineno}, column {error.colno}"
+
+
+def _broken(text: str, trouble: str) -> SelectionError:
+    return SelectionError(f"the answer {excerpt(text)} is no JSON: {trouble}; {_EXPECTED}")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise SelectionError(f'an object has the key "{key[:60]}" more than once')
+    return values
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str, parse_constant=str, strict=False)
+
+
+def _read_value(value: object, structures: Structures | None) -> Selection:
+    if isinstance(value, dict):
+        return _read_object(value, structures)
+    if isinstance(value, str):
+        return _read_text(value, structures)
+    if not isinstance(value, list):
+        raise SelectionError(f"the answer holds {described(value)}: {_EXPECTED}")
+    draft = SelectionDraft()
+    for place, one in enumerate(value):
+        try:
+            if isinstance(one, dict):
+                draft.add(_read_object(one, structures))
+            elif isinstance(one, str):
+                draft.add(_read_text(one, structures))
+            else:
+                raise SelectionError(f"holds {described(one)}: {_EXPECTED}")
+        except SelectionError as error:
+            raise error.below(place) from error
+    return draft.finish()
+
+
+def _read_text(text: str, structures: Structures | None) -> Selection:
+    """A string within JSON: URLs, or one query more as JSON, of which attachments consist."""
+    urls = _urls(text)
+    if urls:
+        return _joined(read_url(url, structures) for url in urls)
+    try:
+        inner = _parse(text)
+    except _NotJson:
+        inner = None
+    if not isinstance(inner, dict):
+        raise SelectionError(f"holds {described(text)}: {_EXPECTED}")
+    return _read_object(inner, structures)
+
+
+def _read_object(value: dict[str, object], structures: Structures | None) -> Selection:
+    if "filters" in value or any(name in value for name in DATASET_NAMES[:3]):
+        return read_query(value, structures)
+    if "series_keys" in value:
+        return read_series(value, structures)
+    if any(key in value for key in (*TOP_KEYS, *DATASET_KEYS)):
+        return selection_of(value)
+    hints = [(key, suggestion(key, _KNOWN_KEYS)) for key in value]
+    key, hint = next(((key, hint) for key, hint in hints if hint), (next(iter(value), None), ""))
+    named = "an empty object" if key is None else f'an object with the key "{key[:60]}"{hint}'
+    raise SelectionError(f"holds {named}: {_EXPECTED}")
+
+
+def _joined(selections: Iterator[Selection]) -> Selection:
+    draft = SelectionDraft()
+    for selection in selections:
+        draft.add(selection)
+    return draft.finish()
+
+
+def _embedded(text: str, structures: Structures | None) -> Selection | None:
+    """What the queries say that stand in code fences or within prose; None where there are none.
+
+    Raises the trouble of the first one that is a query's and cannot be read.
+    """
+    pieces = [match[1].strip() for match in _FENCE.finditer(text)]
+    found: list[Selection] = []
+    for piece in pieces:
+        found += [read_url(url, structures) for url in _urls(piece)] or _within(piece, structures)
+    found = found or _within(text, structures)
+    if not found:
+        links = (match[0] for match in _URL_IN_TEXT.finditer(text))
+        # A sentence may end, or a bracket close, behind a link.
+        ends = (link.rstrip(".,;:!)") if "?" in link else link.rstrip(",;:!)") for link in links)
+        found = [read_url(link, structures) for link in ends if _KEY_IN_URL.search(link) and is_data_url(link)]
+    return _joined(iter(found)) if found else None
+
+
+def _within(text: str, structures: Structures | None) -> list[Selection]:
+    found: list[Selection] = []
+    position = 0
+    for _ in range(_MOST_STARTS):
+        start = _JSON_START.search(text, position)
+        if start is None:
+            break
+        try:
+            value, position = _DECODER.raw_decode(text, start.start())
+        except json.JSONDecodeError as error:
+            if _QUERY_START.match(text, start.start()):
+                # Reading what is whole within a query that is cut off would judge a part for all of it.
+                raise _broken(text, _place(error)) from error
+            position = start.end()
+            continue
+        except RecursionError:
+            position = start.end()
+            continue
+        if _is_query(value):
+            found.append(_read_value(value, structures))
+    return found
+
+
+def _is_query(value: object) -> bool:
+    """Whether a piece of JSON in prose means to be a query: a footnote ``[1]`` does not."""
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, str):
+        return is_data_url(first)
+    return isinstance(first, dict) and any(key in first for key in _KNOWN_KEYS)

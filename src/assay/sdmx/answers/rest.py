@@ -1,0 +1,238 @@
+"""SDMX REST data URLs, 2.1 and 3.0.
+
+    2.1:  …/data/FLOW/KEY[/PROVIDER]?startPeriod=…&endPeriod=…
+    3.0:  …/data/CONTEXT/AGENCY/ID/VERSION/KEY?c[DIM]=…
+
+Both are read by one grammar: a query string of either may follow a path of either. ``updatedAfter``,
+``lastNObservations`` and what else shapes the answer without naming a code or a period have no effect.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from assay.model.selection import Selection, TimeRange
+from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
+from assay.sdmx.answers.keys import (
+    Codes,
+    join,
+    meet,
+    position_codes,
+    read_key,
+    selects_everything,
+    structure_for,
+    union,
+)
+from assay.sdmx.answers.statgpt import bounded
+from assay.sdmx.periods import intersection, ranges_of
+from assay.sdmx.structures.identifiers import code_of
+from assay.sdmx.structures.known import Structures
+from assay.sdmx.trouble import SelectionError, excerpt, suggestion, unknown_structure
+
+_CONTEXTS = frozenset({"dataflow", "datastructure", "provisionagreement", WILDCARD})
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_COMPONENT = re.compile(r"c\[([^\]]*)\]")
+_COMPARISON = re.compile(r"(eq|ne|lt|le|gt|ge|co|nc|sw|ew):(.*)", re.DOTALL)
+_ORDERED = frozenset({"lt", "le", "gt", "ge"})
+_TIME = "TIME_PERIOD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataUrl:
+    """A data URL in its parts, percent-decoded. Without keys all series are meant."""
+
+    dataset: str
+    keys: tuple[str, ...] = ()
+    start: str | None = None
+    end: str | None = None
+    filters: tuple[tuple[str, str], ...] = field(default=())
+    """Component and condition of each ``c[…]``, in the URL's order."""
+
+
+def is_data_url(text: str) -> bool:
+    """Whether a text looks like the URL of a data query, absolute or from the service's root."""
+    if any(letter.isspace() for letter in text):
+        return False
+    if _SCHEME.match(text) is None and not text.startswith(("/", "data/")):
+        return False
+    return _below_data(text) is not None
+
+
+def read_url(url: str, structures: Structures | None) -> Selection:
+    """The selection of a data URL. Raises SelectionError.
+
+    Of several keys, as of several values, each dimension takes the union: keys that are no cross product
+    select the smallest one that has them. Positions missing at a key's end are wildcards. Conditions on
+    a dimension that also has values in the key leave what both have.
+    """
+    parts = split_url(url)
+    structure = structures.dataset(parts.dataset) if structures else None
+    time_names = {_TIME, structure.time_dimension if structure and structure.time_dimension else _TIME}
+    codes = _key_codes(parts, structures)
+    spans: tuple[TimeRange, ...] | None = None
+    if parts.start is not None or parts.end is not None:
+        spans = (TimeRange(start=parts.start, end=parts.end),)
+    for component, condition in parts.filters:
+        if component in time_names:
+            found = _periods(condition)
+            spans = found if spans is None else intersection(spans, found)
+        else:
+            codes[component] = meet(
+                codes.get(component), _Condition(parts.dataset, component, structures).read(condition)
+            )
+    draft = SelectionDraft()
+    dataset = draft.dataset(parts.dataset)
+    for dimension, selected in codes.items():
+        dataset.add_codes(dimension, selected)
+    dataset.add_time(spans)
+    return draft.finish()
+
+
+def _key_codes(parts: DataUrl, structures: Structures | None) -> dict[str, Codes]:
+    if all(selects_everything(key) for key in parts.keys):
+        known = structures.dataset(parts.dataset) if structures else None
+        if known is None:
+            return {}
+        keys = parts.keys or ("all",)
+    else:
+        keys = parts.keys
+        known = structure_for(
+            parts.dataset, structures, why=f"the key {excerpt(','.join(keys))} lists values by position"
+        )
+    return union(read_key(key, known, dataset=parts.dataset) for key in keys)
+
+
+def split_url(url: str) -> DataUrl:
+    """Take a data URL apart. Raises SelectionError where it names no dataset."""
+    path, _, query = url.partition("#")[0].partition("?")
+    segments = _below_data(path)
+    if segments is None:
+        raise SelectionError(
+            f"{excerpt(path)} is no data URL: …/data/FLOW/KEY or …/data/dataflow/AGENCY/ID/VERSION/KEY"
+        )
+    if segments[0].lower() in _CONTEXTS:
+        dataset, key = _version_3(segments, path)
+    else:
+        dataset, key = segments[0], segments[1] if len(segments) > 1 else ""
+    start = end = None
+    filters: list[tuple[str, str]] = []
+    for pair in query.split("&"):
+        name, _, text = pair.partition("=")
+        # A "+" joins here: it must not become a space, as forms have it.
+        name, value = unquote(name).strip(), unquote(text).strip()
+        component = _COMPONENT.fullmatch(name)
+        if component is not None:
+            filters.append((component[1].strip(), value))
+        elif name == "startPeriod":
+            start = value or None
+        elif name == "endPeriod":
+            end = value or None
+    keys = tuple(dict.fromkeys(one.strip() for one in key.split(",")))
+    return DataUrl(dataset=dataset, keys=keys, start=start, end=end, filters=tuple(filters))
+
+
+def _version_3(segments: list[str], path: str) -> tuple[str, str]:
+    """Dataset and key of the segments context, agency, id, version, key; what is missing is a wildcard."""
+    _, agency, id, version, key, *_ = (*segments, "", "", "", "", "")
+    if id in ("", WILDCARD) or "," in id:
+        raise SelectionError(
+            f"{excerpt(path)} names {'several datasets' if ',' in id else 'no dataset'}: "
+            "…/data/dataflow/AGENCY/ID/VERSION/KEY is expected, one URL a dataset"
+        )
+    owner = "" if agency in ("", WILDCARD) else f"{agency}:"
+    edition = "" if version in ("", WILDCARD, "+", "~", "latest") else f"({version})"
+    return f"{owner}{id}{edition}", key
+
+
+def _below_data(url: str) -> list[str] | None:
+    """The decoded segments after the last segment ``data`` that has any; None without."""
+    path = url.partition("#")[0].partition("?")[0]
+    if _SCHEME.match(path):
+        path = path.partition("://")[2].partition("/")[2]
+    segments = path.split("/")
+    for place in range(len(segments) - 2, -1, -1):
+        if segments[place] == "data" and segments[place + 1].strip():
+            return [unquote(segment).strip() for segment in segments[place + 1 :]]
+    return None
+
+
+def _periods(condition: str) -> tuple[TimeRange, ...]:
+    """The ranges of a condition on time: alternatives between commas, bounds that hold together between ``+``."""
+    listed: list[str] = []
+    found: list[TimeRange] = []
+    for alternative in condition.split(","):
+        spans: tuple[TimeRange, ...] = (TimeRange(),)
+        parts = [_comparison(part) for part in alternative.split("+") if part.strip()]
+        if len(parts) == 1 and parts[0][0] == "eq" and parts[0][1] != WILDCARD:
+            listed.append(parts[0][1])
+            continue
+        for operator, period in parts:
+            if operator == "eq":
+                one = TimeRange() if period == WILDCARD else TimeRange(start=period, end=period)
+            elif operator in _ORDERED:
+                one = bounded(operator, period)
+            else:
+                raise SelectionError(f"c[{_TIME}]={excerpt(condition)}: {operator!r} cannot be understood of time")
+            spans = intersection(spans, (one,))
+        found += spans
+    return tuple(dict.fromkeys((*found, *ranges_of(listed))))
+
+
+def _comparison(text: str) -> tuple[str, str]:
+    found = _COMPARISON.fullmatch(text.strip())
+    return (found[1], found[2].strip()) if found else ("eq", text.strip())
+
+
+class _Condition:
+    """Reads conditions on one coded dimension."""
+
+    def __init__(self, dataset: str, dimension: str, structures: Structures | None) -> None:
+        self._dataset = dataset
+        self._dimension = dimension
+        self._structures = structures
+
+    def read(self, condition: str) -> Codes:
+        """The codes: of alternatives between commas all, of what ``+`` joins those that fulfil each part.
+
+        Plain values between ``+``, as 2.1 writes them, are alternatives. Raises SelectionError.
+        """
+        return join(self._alternative(one) for one in condition.split(","))
+
+    def _alternative(self, text: str) -> Codes:
+        parts = text.split("+")
+        if not any(_COMPARISON.fullmatch(part.strip()) for part in parts):
+            return position_codes(text)
+        codes: Codes = None
+        for part in parts:
+            codes = meet(codes, self._compared(*_comparison(part)))
+        return codes
+
+    def _compared(self, operator: str, value: str) -> Codes:
+        if operator == "eq":
+            return position_codes(value)
+        where = f"c[{self._dimension}]={operator}:{excerpt(value, most=40)}"
+        if operator in _ORDERED:
+            raise SelectionError(f"{where}: codes have no order, so that {operator!r} cannot be understood; list them")
+        value = code_of(value)
+        known = self._codes(where)
+        if operator == "ne":
+            return tuple(code for code in known if code != value)
+        if operator in ("co", "nc"):
+            return tuple(code for code in known if (value in code) is (operator == "co"))
+        return tuple(code for code in known if (code.startswith(value) if operator == "sw" else code.endswith(value)))
+
+    def _codes(self, where: str) -> tuple[str, ...]:
+        structure = structure_for(self._dataset, self._structures, why=f"{where} stands for codes of a list")
+        dimension = structure.dimension(self._dimension)
+        if dimension is None:
+            names = [one.id for one in structure.dimensions]
+            raise SelectionError(
+                f"{where}: the dataset {self._dataset!r} has no such dimension"
+                f"{suggestion(self._dimension, names)} (it has {', '.join(names)})"
+            )
+        codes = dimension.all_codes
+        if codes is None:
+            raise unknown_structure(f"{where} stands for codes of a list, and that of the dimension is not at hand")
+        return codes

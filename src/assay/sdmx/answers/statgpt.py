@@ -1,0 +1,147 @@
+"""StatGPT's data query: ``{"urn": …, "filters": [{"component_code": …, "operator": …, "values": […]}]}``.
+
+Names come in snake or camel case; in the older form ``values`` is one comma-joined string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.model.selection import Selection, TimeRange
+from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
+from assay.sdmx.answers.keys import Codes, union
+from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of
+from assay.sdmx.structures.known import Structures
+from assay.sdmx.trouble import SelectionError, described, suggestion
+
+DATASET_NAMES = ("urn", "dataset_urn", "datasetUrn", "dataset_id", "datasetId")
+_COMPONENT_NAMES = ("component_code", "componentCode", "component_id", "componentId")
+_OPERATORS = ("in", "eq", "between", "ge", "le", "gt", "lt")
+_TIME = "TIME_PERIOD"
+
+
+def read_query(value: Mapping[Any, object], structures: Structures | None) -> Selection:
+    """The selection of one query. Raises SelectionError.
+
+    Filters with the same dimension: the codes of all of them are selected. On time, ranges and lists of
+    periods are joined, and then bounded by all of ``ge``, ``gt``, ``le`` and ``lt``. A filter without
+    values selects nothing in its dimension, and all of time.
+    """
+    dataset = _first(value, DATASET_NAMES, 'the name of its dataset, "urn",')
+    draft = SelectionDraft()
+    one = draft.dataset(dataset)
+    known = structures.dataset(dataset) if structures else None
+    time_names = {_TIME, known.time_dimension if known and known.time_dimension else _TIME}
+    spans = _TimeFilters()
+    codes: list[dict[str, Codes]] = []
+    filters = value.get("filters")
+    if not isinstance(filters, list | None):
+        raise SelectionError(f"holds {described(filters)}: a list of filters is expected", path=("filters",))
+    for place, given in enumerate(filters or ()):
+        try:
+            component, operator, values = _filter(given)
+            if component in time_names:
+                spans.add(operator, values)
+            else:
+                codes.append({component: _coded(component, operator, values)})
+        except SelectionError as error:
+            raise error.below("filters", place) from error
+    for component, selected in union(codes).items():
+        one.add_codes(component, selected)
+    one.add_time(spans.finish())
+    return draft.finish()
+
+
+def _filter(given: object) -> tuple[str, str, list[str]]:
+    if not isinstance(given, dict):
+        raise SelectionError(f'holds {described(given)}: an object with "component_code" and "values" is expected')
+    component = _first(given, _COMPONENT_NAMES, 'the name of its dimension, "component_code",')
+    operator = given.get("operator", "in")
+    if not isinstance(operator, str) or operator.strip().lower() not in _OPERATORS:
+        hint = suggestion(operator, _OPERATORS) if isinstance(operator, str) else ""
+        raise SelectionError(
+            f"holds {described(operator)}{hint}: one of {', '.join(_OPERATORS)} is expected", path=("operator",)
+        )
+    return component, operator.strip().lower(), _texts(given.get("values"))
+
+
+def _texts(values: object) -> list[str]:
+    if values is None:
+        return []
+    if isinstance(values, str):  # the older form
+        return [part.strip() for part in values.split(",") if part.strip()]
+    if not isinstance(values, list):
+        raise SelectionError(f"holds {described(values)}: a list of codes is expected", path=("values",))
+    for place, value in enumerate(values):
+        if not isinstance(value, str) or not value.strip():
+            raise SelectionError(f"holds {described(value)}: a code is expected", path=("values", place))
+    return [value.strip() for value in values]
+
+
+def _first(value: Mapping[Any, object], names: tuple[str, ...], what: str) -> str:
+    for name in names:
+        if name in value:
+            text = value[name]
+            if isinstance(text, str) and text.strip():
+                return text.strip()
+            raise SelectionError(f"holds {described(text)}: text is expected", path=(name,))
+    raise SelectionError(f"{what} is missing")
+
+
+def _coded(component: str, operator: str, values: list[str]) -> Codes:
+    if operator not in ("in", "eq"):
+        raise SelectionError(
+            f"the operator {operator!r} needs values in an order, as those of {_TIME} are; "
+            f"the codes of {component!r} have none: write them out with the operator 'in'"
+        )
+    return None if WILDCARD in values else tuple(values)
+
+
+class _TimeFilters:
+    """What all filters on time say together."""
+
+    def __init__(self) -> None:
+        self._ranges: list[TimeRange] = []
+        self._periods: list[str] = []
+        self._bounds: list[TimeRange] = []
+        self._everything = False
+        self._said = False
+
+    def add(self, operator: str, values: list[str]) -> None:
+        """One more filter. Raises SelectionError where its values do not fit its operator."""
+        self._said = True
+        if operator in ("in", "eq"):
+            self._everything = self._everything or not values or WILDCARD in values
+            self._periods += values
+            return
+        wanted = 2 if operator == "between" else 1
+        if len(values) != wanted:
+            count = "two periods" if wanted == 2 else "one period"
+            raise SelectionError(f"the operator {operator!r} takes {count}, and got {len(values)}", path=("values",))
+        if operator == "between":
+            self._ranges.append(TimeRange(start=values[0], end=values[1]))
+        else:
+            self._bounds.append(bounded(operator, values[0]))
+
+    def finish(self) -> tuple[TimeRange, ...] | None:
+        """The ranges; None where no filter was on time, ``()`` where they leave all of it."""
+        if not self._said:
+            return None
+        listed = () if self._everything else (*self._ranges, *ranges_of(self._periods))
+        found = listed or (TimeRange(),)
+        for bound in self._bounds:
+            found = intersection(found, (bound,))
+        return () if TimeRange() in found else tuple(dict.fromkeys(found))
+
+
+def bounded(operator: str, period: str) -> TimeRange:
+    """The range that ``ge``, ``le``, ``gt`` or ``lt`` leaves open at one end; the last two leave their period out.
+
+    Raises SelectionError where a neighbour is needed of what is no period.
+    """
+    if operator == "ge":
+        return TimeRange(start=period)
+    if operator == "le":
+        return TimeRange(end=period)
+    return TimeRange(start=next_period(period)) if operator == "gt" else TimeRange(end=previous_period(period))

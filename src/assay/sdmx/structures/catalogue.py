@@ -1,0 +1,142 @@
+"""What SDMX documents say, taken out of them and merged: references are names still, not yet followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.known import version_key
+
+ItemReference = tuple[ArtefactId, str]
+"""A code of a code list, or a concept of a concept scheme."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concept:
+    """A concept's name, and the list that its core representation takes codes from (None: it has none)."""
+
+    name: str | None
+    code_list: ArtefactId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """A dimension as its data structure writes it; ``code_list`` is that of its local representation."""
+
+    id: str
+    concept: ItemReference | None
+    code_list: ArtefactId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataStructure:
+    """Dimensions in the order of the key, and the time dimension's id."""
+
+    name: str | None
+    dimensions: tuple[Component, ...]
+    time_dimension: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataflow:
+    """``structure`` names its data structure; None: the dataflow names none."""
+
+    name: str | None
+    structure: ArtefactId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyValues:
+    """The values of one dimension in a region; ``cascading`` ones mean the codes below them, too."""
+
+    values: frozenset[str]
+    cascading: frozenset[str] = frozenset()
+    included: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A cube region of a constraint: values by dimension."""
+
+    included: bool
+    members: Mapping[str, KeyValues]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """Which data there is of the dataflows and data structures that it is attached to."""
+
+    id: ArtefactId
+    dataflows: tuple[ArtefactId, ...]
+    structures: tuple[ArtefactId, ...]
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchy:
+    """One hierarchy over code lists: children by parent, in order. A parent that recurs has them all."""
+
+    children: Mapping[ItemReference, tuple[ItemReference, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The codes that a list (SDMX 3.0) takes from another, in front of its own, each with a prefix.
+
+    ``values`` are those taken or, with ``excluded``, those left out, ``%`` standing for any text; None: all are taken.
+    """
+
+    code_list: ArtefactId
+    prefix: str = ""
+    values: tuple[str, ...] | None = None
+    excluded: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Codes:
+    """A code list under construction: it may come in several parts."""
+
+    names: dict[str, str | None] = field(default_factory=dict)
+    children: dict[str, list[str]] = field(default_factory=dict)
+    extensions: list[Extension] = field(default_factory=list)
+
+    def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]]) -> None:
+        """Merge one part: codes keep the place, and the name, that they had first."""
+        for code, name in names.items():
+            if self.names.get(code) is None:
+                self.names[code] = name
+        for parent, below in children.items():
+            known = self.children.setdefault(parent, [])
+            present = set(known)
+            known.extend(code for code in below if code not in present)
+
+
+@dataclass(slots=True, kw_only=True)
+class Catalogue:
+    """All that the documents say. What two of them say of one artefact is merged."""
+
+    code_lists: dict[ArtefactId, Codes] = field(default_factory=dict)
+    concepts: dict[ArtefactId, dict[str, Concept]] = field(default_factory=dict)
+    structures: dict[ArtefactId, DataStructure] = field(default_factory=dict)
+    dataflows: dict[ArtefactId, Dataflow] = field(default_factory=dict)
+    constraints: list[Constraint] = field(default_factory=list)
+    hierarchies: dict[ArtefactId, list[Hierarchy]] = field(default_factory=dict)
+
+
+class Index:
+    """Finds artefacts by references that may leave agency or version open."""
+
+    def __init__(self, known: Iterable[ArtefactId]) -> None:
+        self._by_id: dict[str, list[ArtefactId]] = {}
+        for id_ in known:
+            self._by_id.setdefault(id_.id, []).append(id_)
+        for same in self._by_id.values():
+            same.sort(key=lambda one: version_key(one.version), reverse=True)
+
+    def find(self, wanted: ArtefactId | None) -> ArtefactId | None:
+        """The artefact that is named exactly so, else the newest of those that match; None: there is none."""
+        if wanted is None:
+            return None
+        same = self._by_id.get(wanted.id, ())
+        return wanted if wanted in same else next((one for one in same if wanted.matches(one)), None)

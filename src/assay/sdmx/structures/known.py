@@ -1,0 +1,123 @@
+"""What is known of datasets: their dimensions in order, their code lists, which codes have data.
+
+A `Structures` is built once (`assay.sdmx.structures.load`), and every look-up in it takes constant time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.errors import InputError
+from assay.model import DatabaseUrl
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeList:
+    """Codes with their names and their places in hierarchies."""
+
+    id: ArtefactId
+    names: Mapping[str, str | None]
+    """Name by code, in the list's order; None where a code has none."""
+    children: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    """Per parent code its children, once for each hierarchy that has it: the list's own, and those over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionStructure:
+    """One dimension of a dataset. ``codes`` is None where its values are not coded, or the list is not at hand."""
+
+    id: str
+    name: str | None = None
+    codes: CodeList | None = None
+    available: frozenset[str] | None = None
+    """The codes that have data, by the dataset's constraint. None: no constraint speaks of it."""
+    _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What the properties worked out: they are asked at each selection, and a list may have 100,000 codes."""
+
+    @property
+    def all_codes(self) -> tuple[str, ...] | None:
+        """What a wildcard takes, in the list's order: codes that have data, else the whole list. None: not known."""
+        if "all" not in self._found:
+            self._found["all"] = self._find_all_codes()
+        found: tuple[str, ...] | None = self._found["all"]
+        return found
+
+    def _find_all_codes(self) -> tuple[str, ...] | None:
+        if self.codes is None:
+            return None if self.available is None else tuple(sorted(self.available))
+        if self.available is None:
+            return tuple(self.codes.names)
+        return tuple(code for code in self.codes.names if code in self.available)
+
+    @property
+    def every_code(self) -> frozenset[str]:
+        """`all_codes`, to look one up; empty where they are not known."""
+        if "every" not in self._found:
+            self._found["every"] = frozenset(self.all_codes or ())
+        found: frozenset[str] = self._found["every"]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetStructure:
+    """A dataflow with its data structure definition."""
+
+    id: ArtefactId
+    name: str | None = None
+    dimensions: tuple[DimensionStructure, ...] = ()
+    """In the order of the key, the time dimension not among them."""
+    time_dimension: str | None = None
+    """The id of the time dimension, ``TIME_PERIOD`` as a rule; None where it has none."""
+
+    def dimension(self, id: str) -> DimensionStructure | None:
+        """The dimension of that id, None where there is none."""
+        return next((one for one in self.dimensions if one.id == id), None)
+
+
+class Structures:
+    """All datasets that are known, by name."""
+
+    def __init__(self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = ()) -> None:
+        self.sources = tuple(map(shown_source, sources))
+        """Where they came from, as the user named it, without credentials."""
+        self._by_id: dict[str, list[DatasetStructure]] = {}
+        for dataset in datasets:
+            self._by_id.setdefault(dataset.id.id, []).append(dataset)
+        for known in self._by_id.values():
+            known.sort(key=lambda one: version_key(one.id.version), reverse=True)
+        self._found: dict[str, DatasetStructure | None] = {}
+
+    @property
+    def datasets(self) -> tuple[DatasetStructure, ...]:
+        """Every dataset, by id, the newest version first."""
+        return tuple(dataset for _, known in sorted(self._by_id.items()) for dataset in known)
+
+    def dataset(self, reference: str) -> DatasetStructure | None:
+        """The dataset that an id names: the newest of those that match it; None where none does.
+
+        An id that cannot be read names none.
+        """
+        if reference not in self._found:
+            self._found[reference] = self._find(reference)
+        return self._found[reference]
+
+    def _find(self, reference: str) -> DatasetStructure | None:
+        try:
+            wanted = parse_artefact(reference)
+        except InputError:
+            return None
+        return next((one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id)), None)
+
+
+def version_key(version: str | None) -> tuple[int, ...]:
+    """A key that puts versions in order, those that are no numbers and absent ones first."""
+    parts = (version or "").split(".")
+    return tuple(int(part) if part.isdigit() else -1 for part in parts)
+
+
+def shown_source(source: str) -> str:
+    """The name of a source as messages and runs may have it: the address of a service without its credentials."""
+    return str(DatabaseUrl(text=source)) if source.lower().startswith(("http://", "https://")) else source

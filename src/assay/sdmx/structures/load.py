@@ -1,0 +1,236 @@
+"""Load what is known of datasets: SDMX files, folders of them, or an SDMX REST service."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from assay.errors import InputError, UsageError
+from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Index, KeyValues
+from assay.sdmx.structures.documents import add_document, quietly, require_sdmx1
+from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+
+__all__ = ["load_structures"]
+
+
+def load_structures(
+    sources: Sequence[str | os.PathLike[str]],
+    *,
+    language: str = "en",
+    datasets: Sequence[str] = (),
+    optional: Sequence[str] = (),
+) -> Structures:
+    """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and put them together.
+
+    A source is a file of SDMX-ML 2.1 or 3.0, a folder (each ``.xml`` file in it and below) or the address of an SDMX
+    REST service (``http``, ``https``), of which the datasets in ``datasets`` and ``optional`` are fetched; one that the
+    service does not have is absent from the result. What several sources say is merged, the first one's word going
+    first. Names are in ``language`` where there is one, else in English, else in any language.
+
+    A data structure that no dataflow uses is a dataset under its own id. A code list, a concept or a data structure
+    that no source has leaves its dimension without codes, or its dataset without dimensions.
+
+    Raises MissingDependency without sdmx1, InputError for a source that is absent, empty, unreachable or no SDMX
+    structure message (in a folder, too) or a service that has none of ``datasets`` (all of ``optional`` may be absent:
+    an assistant may have invented them), and UsageError where a service is given without either.
+    """
+    if isinstance(sources, str | os.PathLike):
+        raise UsageError(f"sources is a list of files, folders and addresses; this is one: {os.fspath(sources)!r}")
+    require_sdmx1()
+    catalogue = Catalogue()
+    with quietly():
+        for source in sources:
+            name = os.fspath(source)
+            if name.lower().startswith(("http://", "https://")):
+                from assay.sdmx.structures.service import add_service
+
+                add_service(catalogue, name, datasets, optional, language=language)
+                continue
+            for path in _files(Path(source)):
+                add_document(catalogue, _content(path), where=f'"{path}"', language=language)
+    return Structures(_Builder(catalogue).datasets(), sources=tuple(os.fspath(source) for source in sources))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """The files of a source. Raises InputError where it is not there, or a folder without any."""
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise InputError(f'"{path}" does not exist: there is no folder "{folder}"')
+        near = get_close_matches(path.name, sorted(entry.name for entry in folder.iterdir()), n=1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise InputError(f'"{path}" does not exist in the folder "{folder}"{hint}')
+    if not path.is_dir():
+        yield path
+        return
+    found = sorted(one for one in path.rglob("*") if one.suffix.lower() in (".xml", ".json") and one.is_file())
+    files = [one for one in found if one.suffix.lower() == ".xml" or _is_json_structure(one)]
+    if not files:
+        raise InputError(f'the folder "{path}" has no SDMX structures: not one .xml file is in it or below it')
+    yield from files
+
+
+def _is_json_structure(path: Path) -> bool:
+    """Whether a JSON file says that it is of SDMX: others (cases, predictions) may lie beside structures."""
+    with path.open("rb") as file:
+        return b"sdmx" in file.read(4096).lower()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f'"{path}" cannot be read: {error.strerror or error}') from error
+    if content.lstrip()[:1] in (b"{", b"["):
+        raise InputError(
+            f'"{path}" is JSON: sdmx1 reads data, but no structures, from SDMX-JSON. Save them as SDMX-ML (2.1 or 3.0)'
+        )
+    return content
+
+
+class _Builder:
+    """Follows the references of a catalogue. A code list is built once and shared by all who use it."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._code_lists = Index(catalogue.code_lists)
+        self._schemes = Index(catalogue.concepts)
+        self._structures = Index(catalogue.structures)
+        self._built: dict[ArtefactId, CodeList] = {}
+        self._over: dict[ArtefactId, list[dict[str, list[str]]]] = {}
+        self._users: dict[ArtefactId, list[ArtefactId]] = {}
+        """The dataflows of each data structure."""
+        for dataflow, said in catalogue.dataflows.items():
+            found = self._structures.find(said.structure)
+            if found is not None:
+                self._users.setdefault(found, []).append(dataflow)
+        self._spread_hierarchies()
+
+    def datasets(self) -> Iterator[DatasetStructure]:
+        """Every dataflow, then every data structure without one."""
+        for dataflow, said in self._catalogue.dataflows.items():
+            yield self._dataset(dataflow, self._structures.find(said.structure), said.name)
+        for structure in self._catalogue.structures:
+            if structure not in self._users:
+                yield self._dataset(structure, structure, None)
+
+    def _dataset(self, id_: ArtefactId, structure: ArtefactId | None, name: str | None) -> DatasetStructure:
+        if structure is None:
+            return DatasetStructure(id=id_, name=name)
+        known = self._catalogue.structures[structure]
+        constraints = [one for one in self._catalogue.constraints if self._applies(one, id_, structure)]
+        return DatasetStructure(
+            id=id_,
+            name=name or known.name,
+            dimensions=tuple(self._dimension(component, constraints) for component in known.dimensions),
+            time_dimension=known.time_dimension,
+        )
+
+    def _applies(self, constraint: Constraint, dataflow: ArtefactId, structure: ArtefactId) -> bool:
+        if any(one.matches(dataflow) for one in constraint.dataflows):
+            return True
+        if not any(one.matches(structure) for one in constraint.structures):
+            return False
+        # A service answers for one dataflow with its data structure as the attachment, and the dataflow's id
+        meant = [one for one in self._users.get(structure, ()) if one.matches(constraint.id)]
+        return not meant or dataflow in meant
+
+    def _dimension(self, component: Component, constraints: Iterable[Constraint]) -> DimensionStructure:
+        concept = None
+        if component.concept is not None:
+            scheme = self._schemes.find(component.concept[0])
+            concept = None if scheme is None else self._catalogue.concepts[scheme].get(component.concept[1])
+        wanted = component.code_list or (None if concept is None else concept.code_list)
+        codes = self._code_list(self._code_lists.find(wanted))
+        available: frozenset[str] | None = None
+        for constraint in constraints:
+            allowed = _allowed(constraint, component.id, codes)
+            if allowed is not None:
+                available = allowed if available is None else available & allowed
+        return DimensionStructure(
+            id=component.id, name=None if concept is None else concept.name, codes=codes, available=available
+        )
+
+    def _code_list(self, id_: ArtefactId | None) -> CodeList | None:
+        if id_ is None:
+            return None
+        if id_ not in self._built:
+            said = self._catalogue.code_lists[id_]
+            names = self._all_names(id_, frozenset())
+            children: dict[str, tuple[tuple[str, ...], ...]] = {}
+            for hierarchy in (said.children, *self._over.get(id_, ())):
+                for parent, below in hierarchy.items():
+                    if tuple(below) not in children.get(parent, ()):
+                        children[parent] = (*children.get(parent, ()), tuple(below))
+            self._built[id_] = CodeList(id=id_, names=names, children=children)
+        return self._built[id_]
+
+    def _all_names(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> dict[str, str | None]:
+        """The names of a list's codes, those first that it takes from others; never its own through one of them."""
+        said = self._catalogue.code_lists[id_]
+        if not said.extensions:
+            return said.names
+        names: dict[str, str | None] = {}
+        for extension in said.extensions:
+            other = self._code_lists.find(extension.code_list)
+            if other is None or other in within or other == id_:
+                continue
+            for code, name in self._all_names(other, within | {id_}).items():
+                values = extension.values
+                if values is None or extension.excluded != any(_is_like(code, value) for value in values):
+                    names[extension.prefix + code] = name
+        return names | said.names
+
+    def _spread_hierarchies(self) -> None:
+        """Give each code list the part of each hierarchy that lies within it: parent and children of one list."""
+        for hierarchies in self._catalogue.hierarchies.values():
+            for hierarchy in hierarchies:
+                own: dict[ArtefactId, dict[str, list[str]]] = {}
+                for (parents_list, parent), children in hierarchy.children.items():
+                    list_ = self._code_lists.find(parents_list)
+                    below = [code for childs_list, code in children if self._code_lists.find(childs_list) == list_]
+                    if list_ is not None and below:
+                        own.setdefault(list_, {})[parent] = below
+                for list_, part in own.items():
+                    self._over.setdefault(list_, []).append(part)
+
+
+def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> frozenset[str] | None:
+    """The codes of a dimension that a constraint leaves; None: it leaves all, or says nothing that can be known."""
+    everything = None if codes is None else frozenset(codes.names)
+    allowed: frozenset[str] | None = None
+    including = [region for region in constraint.regions if region.included]
+    if including and all(dimension in region.members for region in including):
+        parts = [_members(region.members[dimension], codes, everything) for region in including]
+        known = [part for part in parts if part is not None]
+        allowed = frozenset().union(*known) if len(known) == len(parts) else None
+    for region in constraint.regions:
+        # What is excluded with other dimensions is excluded in combination only: the code itself may have data
+        if region.included or set(region.members) != {dimension}:
+            continue
+        excluded = _members(region.members[dimension], codes, everything)
+        start = everything if allowed is None else allowed
+        allowed = allowed if start is None or excluded is None else start - excluded
+    return allowed
+
+
+def _is_like(code: str, pattern: str) -> bool:
+    """Whether a code is the value, in which ``%`` stands for any text."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("%"))), code) is not None
+
+
+def _members(member: KeyValues, codes: CodeList | None, everything: frozenset[str] | None) -> frozenset[str] | None:
+    values, below = set(member.values), set(member.cascading)
+    pending = list(below)
+    while pending and codes is not None:
+        for children in codes.children.get(pending.pop(), ()):
+            pending.extend(code for code in children if code not in below)
+            below.update(children)
+    values |= below
+    if member.included:
+        return frozenset(values)
+    return None if everything is None else everything - values

@@ -1,0 +1,139 @@
+"""What an endpoint turns out not to take: the same request without it, remembered for the next one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from assay.systems.http.complaint import complaint_of
+
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+# Parameters that change how an answer is found, never what is asked: leaving one out is better than no answer.
+_DROPPABLE = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "stream_options")
+_NOT_TAKEN = re.compile(
+    r"unsupported|not support|n't support|unrecogni[sz]ed|unknown|not permitted|unexpected|deprecated|not allowed"
+    r"|extra (?:fields?|inputs?)|only the default|invalid (?:argument|parameter|field)|instead",
+    re.IGNORECASE,
+)
+_FORMAT = re.compile(r"response[_ ]format|json[_ ](?:schema|object)|structured[_ ]output|guided[_ ]", re.IGNORECASE)
+_FORMATS = ("json_schema", "json_object", None)
+
+
+class Adaptations:
+    """What one endpoint was found not to take. Used by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._format = 0
+        self._renamed: dict[str, str] = {}
+        self._dropped: list[str] = []
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is asked otherwise than it was wanted, a sentence each."""
+        with self._lock:
+            notes = [
+                f"the endpoint takes no {name}: sent as {other}"
+                for name, other in self._renamed.items()
+                if other not in self._dropped
+            ]
+            notes += [f"the endpoint takes no {name}: left out" for name in self._dropped]
+            if self._format:
+                instead = _FORMATS[self._format] or "words alone"
+                notes.append(f"the endpoint takes no response_format json_schema: asked for by {instead}")
+            return tuple(notes)
+
+    def body(
+        self, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], schema: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """The request's body in the form that the endpoint is known to take so far."""
+        with self._lock:
+            renamed, dropped, form = dict(self._renamed), set(self._dropped), _FORMATS[self._format]
+        body: dict[str, Any] = {"messages": list(messages)}
+        for name, value in fields.items():
+            sent = renamed.get(name, name)
+            if sent not in dropped:
+                body[sent] = value
+        if schema is None:
+            return body
+        if form == "json_schema":
+            body["response_format"] = {"type": "json_schema", "json_schema": _described(schema)}
+            return body
+        body.pop("response_format", None)
+        if form == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        body["messages"] = _with_schema(messages, schema)
+        return body
+
+    def learn(self, sent: Mapping[str, Any], refusal: bytes, *, with_schema: bool) -> bool:
+        """Whether another request is worth sending after the one ``sent`` was answered 400 or 422 with ``refusal``."""
+        said = complaint_of(refusal)
+        blamed = _blamed(refusal)
+        text = f"{blamed} {said}"
+        with self._lock:
+            if with_schema and "response_format" in sent and _FORMAT.search(text):
+                form = _FORMATS.index(sent["response_format"]["type"])
+                self._format = max(self._format, form + 1)
+                return True
+            if not _NOT_TAKEN.search(text):
+                return False
+            named = [name for name in _DROPPABLE if name in sent and re.search(rf"\b{name}\b", text)]
+            if not named:
+                return False
+            name = named[0] if blamed not in named else blamed
+            self._leave_out(name)
+            return True
+
+    def _leave_out(self, name: str) -> None:
+        if name in _RENAMED:
+            self._renamed[name] = _RENAMED[name]  # perhaps again: another thread's request met the same refusal
+        elif name not in self._dropped:
+            self._dropped.append(name)
+
+
+def _blamed(refusal: bytes) -> str:
+    """The parameter that the error names as its ``param``; empty where it names none."""
+    try:
+        error = json.loads(refusal).get("error")
+        return str(error.get("param") or "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+
+
+def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "answer"))[:64]
+    described: dict[str, Any] = {"name": name, "schema": dict(schema)}
+    # Servers refuse a strict schema that leaves room for more; any other is a hint to them.
+    if _is_closed(schema):
+        described["strict"] = True
+    return described
+
+
+def _is_closed(schema: Any) -> bool:
+    """Whether every object of the schema has all of its properties required, and no others."""
+    if isinstance(schema, list):
+        return all(map(_is_closed, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        required = schema.get("required")
+        if schema.get("additionalProperties") is not False or not isinstance(required, list):
+            return False
+        return set(required) == set(properties) and all(map(_is_closed, properties.values()))
+    return all(_is_closed(value) for value in schema.values())
+
+
+def _with_schema(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages with the schema in words, in the system message: where no field takes it."""
+    words = (
+        "Answer with one JSON object that fits this JSON schema, and with nothing else:\n"
+        f"{json.dumps(schema, ensure_ascii=False)}"
+    )
+    first = messages[0] if messages else None
+    if first is not None and first.get("role") == "system":
+        return [{**first, "content": f"{first['content']}\n\n{words}"}, *messages[1:]]
+    return [{"role": "system", "content": words}, *messages]

@@ -1,0 +1,256 @@
+"""A model behind an OpenAI-compatible endpoint, or a deployment of DIAL or Azure."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Failure, Secret
+from assay.ports import ChatMessage, Completion
+from assay.systems.address import MASK, is_secret_name
+from assay.systems.chat.adapting import Adaptations
+from assay.systems.chat.address import SCHEME, ChatAddress, chat_address
+from assay.systems.chat.stream import parse_answer
+from assay.systems.http.answer import parameter_value, text_of, token_usage
+from assay.systems.http.complaint import complaint_of
+from assay.systems.http.exchange import Conventions, Exchange, Reply, RequestRefused
+from assay.systems.options import SystemOptions
+from assay.systems.predictions import QuestionFailed, ask_failure
+
+_PASSING = Conventions().passing | {409}
+_OF_THE_ENDPOINT = re.compile(
+    r"model|deployment|endpoint|region|country|organi[sz]ation|project|account|billing|permission|access|subscription"
+    r"|resource|unknown (?:path|url|request)|invalid url",
+    re.IGNORECASE,
+)
+"""What endpoints say where no question would do: of the model, or of what the key's owner may use."""
+_MOST_TRIES = 8  # of one request, each without one more thing that the endpoint does not take
+_NO_SUCH_MODEL = re.compile(
+    r"not a valid model|model\W.*\b(?:not (?:found|exist)|does not exist|is unknown)", re.IGNORECASE
+)
+
+
+class HttpChatModel:
+    """Keeps to `assay.ports.ChatModel` over HTTP.
+
+    ``options.parameters`` become fields of every request's body; what one call gives counts in
+    their place. ``api-version`` among them goes into the query string.
+    """
+
+    def __init__(self, place: ChatAddress, options: SystemOptions, *, name: str, fields: Mapping[str, Any]) -> None:
+        self.name = name
+        self._place = place
+        self._fields = dict(fields)
+        self._adaptations = Adaptations()
+        key = "DIAL_API_KEY" if place.is_deployment else "OPENAI_API_KEY"
+        conventions = Conventions(
+            token_header="Api-Key" if place.is_deployment else "Authorization",
+            passing=_PASSING,
+            of_all_questions=_OF_THE_ENDPOINT,
+            not_found="check the model's name and the path, which ends in /v1 at most servers",
+            credentials=f"a token (ASSAY_TOKEN, or {key})",
+        )
+        self._exchange = Exchange(place.address, options, conventions)
+
+    @classmethod
+    def open(cls, url: str, options: SystemOptions) -> HttpChatModel:
+        """``chat:MODEL``, ``chat:http://host/v1`` with a parameter ``model``, or ``chat:`` and a deployment's URL.
+
+        Reads ``OPENAI_BASE_URL`` where no address is given, and ``OPENAI_API_KEY`` (for a deployment
+        ``DIAL_API_KEY``) where no credentials are. Raises InputError. Nothing is sent yet.
+        """
+        fields = {name: parameter_value(value) for name, value in options.parameters}
+        version = fields.pop("api-version", None)
+        place = chat_address(
+            url, os.environ, api_version=None if version is None else dict(options.parameters)["api-version"]
+        )
+        if "messages" in fields:
+            raise InputError("the parameter 'messages' cannot be given: the messages are what is asked")
+        name = place.model
+        if not place.is_deployment:
+            given = fields.pop("model", None)
+            if given is not None and name is not None and given != name:
+                raise InputError(f"two models are named, {name!r} and {given!r}: leave one of them out")
+            name = name if given is None else str(given)
+            if not name:
+                raise InputError(
+                    f"{place.address.shown} needs the name of a model: give the parameter model=NAME "
+                    "(on the command line --param model=NAME)"
+                )
+            fields = {"model": name, **fields}
+        if fields.get("stream") is True:
+            fields.setdefault("stream_options", {"include_usage": True})
+        return cls(place, _with_key(options, place), name=str(name), fields=fields)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the endpoint was found not to take of what it is to be asked with. No part of `describe`."""
+        return self._adaptations.notes
+
+    def describe(self) -> str:
+        """Endpoint, model and parameters, free of secrets."""
+        fields = (f"{name}={_shown(name, value)}" for name, value in self._fields.items() if name != "stream_options")
+        return " ".join([f"{SCHEME}:{self._place.address.shown}", *fields])
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        temperature: float | None = None,
+        json_schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+    ) -> Completion | Failure:
+        """Ask once. Where the endpoint does not take structured output, the schema is put into the system message.
+
+        A prompt that a content filter refused is a Completion with ``finish_reason``
+        ``content_filter``. Raises SystemUnusable.
+        """
+        fields = dict(self._fields)
+        if max_tokens is not None:
+            fields.pop("max_completion_tokens", None)
+        own = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+        fields.update((name, value) for name, value in own.items() if value is not None)
+        try:
+            return self._scrubbed(self._ask([_sent(message) for message in messages], fields, json_schema))
+        except QuestionFailed as error:
+            return ask_failure(self.scrub(str(error)), reached=error.reached)
+
+    def fetch(self, url: str) -> bytes | None:
+        """The file that an attachment's URL names; None where another server has it, which is not asked.
+
+        Raises QuestionFailed, its message scrubbed.
+        """
+        whole = self._place.file_url(url)
+        if whole is None:
+            return None
+        try:
+            return self._exchange.fetch(whole)
+        except QuestionFailed as error:
+            raise QuestionFailed(
+                self.scrub(f"the attachment {url.partition('?')[0]!r} cannot be fetched: {error}")
+            ) from None
+
+    def scrub(self, text: str) -> str:
+        """The text with each of our secrets masked."""
+        return self._exchange.scrub(text)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._exchange.close()
+
+    def _ask(
+        self, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], schema: Mapping[str, Any] | None
+    ) -> Completion:
+        accept = "text/event-stream, application/json" if fields.get("stream") is True else "application/json"
+        tries = 0
+        while True:
+            tries += 1
+            body = self._adaptations.body(messages, fields, schema)
+            try:
+                return _completion(self._exchange.post(body, parse=parse_answer, accept=accept))
+            except RequestRefused as refused:
+                if refused.status not in (400, 422):
+                    raise
+                if (filtered := _filtered(refused)) is not None:
+                    return filtered
+                if not (
+                    tries < _MOST_TRIES
+                    and self._adaptations.learn(body, refused.content, with_schema=schema is not None)
+                ):
+                    self._raise_if_no_such_model(refused)
+                    raise
+
+    def _raise_if_no_such_model(self, refused: RequestRefused) -> None:
+        if self._exchange.has_answered:
+            return  # the name is right, whatever this is about
+        if b'"model_not_found"' in refused.content or _NO_SUCH_MODEL.search(complaint_of(refused.content)):
+            raise SystemUnusable(
+                f"{self._place.address.shown}: {self.scrub(str(refused))}: check the model's name"
+            ) from None
+
+    def _scrubbed(self, completion: Completion) -> Completion:
+        message = completion.message
+        refusal = completion.refusal
+        return replace(
+            completion,
+            message=replace(message, content=self.scrub(message.content)),
+            refusal=None if refusal is None else self.scrub(refusal),
+        )
+
+
+def _with_key(options: SystemOptions, place: ChatAddress) -> SystemOptions:
+    """The options with the key of the environment, where neither they nor the URL hold credentials."""
+    if options.token is not None or options.user is not None or place.address.user is not None:
+        return options
+    key = (os.environ.get("DIAL_API_KEY" if place.is_deployment else "OPENAI_API_KEY") or "").strip()
+    return replace(options, token=Secret(key)) if key else options
+
+
+def _shown(name: str, value: Any) -> str:
+    if is_secret_name(name):
+        return MASK
+    return value if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: MASK if is_secret_name(name) else _masked(item) for name, item in value.items()}
+    return [_masked(item) for item in value] if isinstance(value, list) else value
+
+
+def _sent(message: ChatMessage) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.custom_content is not None:
+        sent["custom_content"] = message.custom_content
+    return sent
+
+
+def _filtered(refused: RequestRefused) -> Completion | None:
+    """Azure's way of saying that its content filter refused the prompt."""
+    try:
+        error = json.loads(refused.content)["error"]
+        if error["code"] != "content_filter":
+            return None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    said = complaint_of(refused.content) or "the content filter refused the prompt"
+    message = ChatMessage(role="assistant", content="")
+    return Completion(message=message, finish_reason="content_filter", refusal=said)
+
+
+def _completion(reply: Reply) -> Completion:
+    choices = reply.said.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        names = ", ".join(map(repr, list(reply.said)[:10])) or "none"
+        raise QuestionFailed(f"the answer has no choice with a message: its fields are {names}")
+    content, refused = _text(message.get("content"))
+    custom = message.get("custom_content")
+    return Completion(
+        message=ChatMessage(
+            role="assistant", content=content, custom_content=custom if isinstance(custom, dict) else None
+        ),
+        model=text_of(reply.said.get("model")),
+        finish_reason=text_of(choice.get("finish_reason")),
+        refusal=text_of(message.get("refusal")) or text_of(refused),
+        tokens=token_usage(reply.said.get("usage")),
+        latency_s=reply.latency_s,
+    )
+
+
+def _text(content: Any) -> tuple[str, str]:
+    """The text of a content, which may be a list of parts, and what its parts refuse."""
+    if isinstance(content, str):
+        return content, ""
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    text, refused = (
+        "".join(part[name] for part in parts if isinstance(part.get(name), str)) for name in ("text", "refusal")
+    )
+    return text, refused

@@ -1,0 +1,172 @@
+"""The prompt that asks a chat model for SQL: a template, filled with a case and its database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from hashlib import blake2b
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.model import Case, DatabaseSchema, TableSchema, quoted
+from assay.systems.chat.templates import DEFAULT_TEMPLATE, TEMPLATES
+from assay.systems.placeholders import check_placeholders, fill
+
+OF_THE_DATABASE = ("schema", "values", "tables", "dialect")
+PLACEHOLDERS = ("question", "context", "database", "id", *OF_THE_DATABASE)
+MOST_CHARACTERS = 60_000
+"""For the tables in one placeholder. About 15,000 tokens; what goes beyond is left out table by table, and said."""
+
+_DIALECTS = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_PARAGRAPH_END = re.compile(r"(\n[ \t]*\n\s*)")
+_WORD = re.compile(r"[\w-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What is sent for one case."""
+
+    text: str
+    note: str | None = None
+    """What of the database was left out of it; None where nothing was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptTemplate:
+    """A template by its name and text. Equal texts have equal digests."""
+
+    name: str
+    text: str
+
+    @classmethod
+    def named(cls, name: str | None) -> PromptTemplate:
+        """The built-in one of that name, or the file of that path; None: the default. Raises InputError."""
+        name = name or DEFAULT_TEMPLATE
+        if name in TEMPLATES:
+            return cls(name=name, text=TEMPLATES[name])
+        path = Path(name)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            close = get_close_matches(name, TEMPLATES, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise InputError(
+                f"{name!r} is no prompt{hint}: name one of {', '.join(TEMPLATES)}, or a file that is there"
+            ) from None
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            raise InputError(f"the prompt {name!r} cannot be read: {error}") from None
+        if "question" not in check_placeholders([text], what=f"the prompt {name!r}", known=PLACEHOLDERS):
+            raise InputError(f"the prompt {name!r} holds no {{question}}: write it where the question is to stand")
+        return cls(name=path.name, text=text)
+
+    @property
+    def digest(self) -> str:
+        """A short hash of the text."""
+        return blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+    @property
+    def needs_schema(self) -> bool:
+        """Whether it shows anything of the database."""
+        return not check_placeholders([self.text], what="the prompt", known=PLACEHOLDERS).isdisjoint(OF_THE_DATABASE)
+
+    def filled(self, case: Case, schema: DatabaseSchema | None) -> Prompt:
+        """The prompt for one case. ``schema`` None: what the database holds is left empty."""
+        shown = _Shown(case, schema)
+        wanted = check_placeholders([self.text], what="the prompt", known=PLACEHOLDERS)
+        values = {name: _VALUES[name](shown) if name in wanted else "" for name in PLACEHOLDERS}
+        parts = _PARAGRAPH_END.split(self.text.strip("\n"))
+        text = "".join(_paragraphs(parts, values)).strip("\n")
+        return Prompt(text=text, note=shown.note)
+
+
+def _paragraphs(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
+    """The paragraphs with the blank lines behind them, filled, without those whose placeholders are all empty."""
+    for place in range(0, len(parts), 2):
+        names = check_placeholders([parts[place]], what="the prompt", known=PLACEHOLDERS)
+        if names and not any(values[name].strip() for name in names):
+            continue
+        yield fill(parts[place], values)
+        yield from parts[place + 1 : place + 2]
+
+
+class _Shown:
+    """What a prompt shows of a case and of its database, and what it had to leave out."""
+
+    def __init__(self, case: Case, schema: DatabaseSchema | None) -> None:
+        self.case = case
+        self.dialect = "" if schema is None else _DIALECTS.get(schema.dialect, schema.dialect)
+        self.note: str | None = None
+        self._every = () if schema is None else schema.tables
+
+    def listed(self, draw: Callable[[TableSchema], str], between: str = "\n\n") -> str:
+        """The tables drawn one after the other: all of them, else those that the case names, as far as they fit."""
+        chosen, texts = self._every, [draw(table) for table in self._every]
+        if _length(texts, between) > MOST_CHARACTERS and (named := self._named()):
+            chosen, texts = named, [draw(table) for table in named]
+        kept: list[str] = []
+        room = MOST_CHARACTERS
+        for text in texts:
+            room -= len(text) + len(between)
+            if room < 0:
+                break
+            kept.append(text)
+        if len(kept) < len(self._every):
+            left = len(self._every) - len(kept)
+            why = "the case names others" if len(kept) == len(chosen) else f"more than {MOST_CHARACTERS:,} characters"
+            note = f"{left:,} of the database's {len(self._every):,} tables are not listed ({why})"
+            kept.append(f"-- {note}")
+            self.note = self.note or note
+        return between.join(text for text in kept if text)
+
+    def _named(self) -> tuple[TableSchema, ...]:
+        """The tables that the case's context, or else its question, names in full."""
+        for text in (self.case.context, self.case.database, self.case.question):
+            words = set(_WORD.findall((text or "").casefold()))
+            named = tuple(table for table in self._every if table.name.casefold() in words)
+            if named:
+                return named
+        return ()
+
+
+def _length(texts: list[str], between: str) -> int:
+    return sum(len(text) + len(between) for text in texts)
+
+
+def _ddl(table: TableSchema) -> str:
+    """The statement, which says the keys, too."""
+    return f"{table.ddl};"
+
+
+def _values(table: TableSchema) -> str:
+    return "\n".join(
+        f"{table.quoted_name}.{quoted(column.name)}: {', '.join(column.values)}"
+        for column in table.columns
+        if column.values
+    )
+
+
+def _as_llmsql(table: TableSchema) -> str:
+    columns = ", ".join(f"{column.name} ({column.type})" if column.type else column.name for column in table.columns)
+    lines = [f"Table: {table.quoted_name}", f"Columns: {columns}"]
+    if table.primary_key:
+        lines.append(f"Primary key: {', '.join(table.primary_key)}")
+    for key in table.foreign_keys:
+        referenced = f" ({', '.join(key.referenced)})" if key.referenced else ""
+        lines.append(f"Foreign key: {', '.join(key.columns)} refers to {quoted(key.table)}{referenced}")
+    if table.first_row:
+        lines.append(f"First row: {', '.join(table.first_row)}")
+    return "\n".join(lines)
+
+
+_VALUES: Mapping[str, Callable[[_Shown], str]] = {
+    "question": lambda shown: shown.case.question,
+    "context": lambda shown: (shown.case.context or "").strip(),
+    "database": lambda shown: shown.case.database or "",
+    "id": lambda shown: shown.case.id,
+    "dialect": lambda shown: shown.dialect,
+    "schema": lambda shown: shown.listed(_ddl),
+    "values": lambda shown: shown.listed(_values, "\n"),
+    "tables": lambda shown: shown.listed(_as_llmsql),
+}

@@ -1,0 +1,353 @@
+"""Send questions to an HTTP server: time limits, retries with back-off, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import ssl
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from assay.errors import SystemLost, SystemUnusable
+from assay.model import Case, Prediction, Secret
+from assay.systems.address import MASK, Address, is_secret_name
+from assay.systems.http.complaint import complaint_of, retry_after_s
+from assay.systems.options import SystemOptions
+from assay.systems.predictions import QuestionFailed, failed, first_line
+from assay.systems.retrying import TryAgain, with_retries
+
+if TYPE_CHECKING:
+    import httpx
+
+_MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_MOST_CONNECT_S = 10.0
+_OWN_FAILURE = 500
+"""The service itself failed at the question: the limit of its model, say. It may pass, and is the service's own."""
+_PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
+"""Too much, too slow or away: of the service, or of gateways before it, which have numbers of their own from 520."""
+_NOT_OF_A_QUESTION = re.compile(
+    r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
+    r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
+    re.IGNORECASE,
+)
+"""What servers say of an address or of credentials, whatever is asked."""
+_SHORTEST_SECRET = 3  # shorter ones would black out every other word of a message
+
+
+class RequestRefused(QuestionFailed):
+    """The server answered with a status that no retry would change. Stays in this room."""
+
+    def __init__(self, message: str, *, status: int, content: bytes) -> None:
+        self.status = status
+        self.content = content
+        """The response's body as it came: not scrubbed."""
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conventions:
+    """What one protocol does in its own way."""
+
+    token_header: str = "Authorization"
+    """Where a token goes: behind ``Bearer`` in this one, as it is in any other."""
+    passing: frozenset[int] = _PASSING
+    """The statuses after which the request is sent again."""
+    not_found: str = "nothing takes questions there; check the path"
+    """What to do about a first answer of 404 or 405."""
+    credentials: str = "a user and password, or a token"
+    """What to give to a server that asks for credentials."""
+    of_all_questions: re.Pattern[str] | None = None
+    """Further words of a 401, 403 or 404 that a server that has answered nothing yet says of every question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A server's answer."""
+
+    said: dict[str, Any]
+    latency_s: float
+    """From the request to the answer's last byte, of the one attempt that was answered."""
+
+
+Parse = Callable[[bytes, str], Any]
+"""The value of a response by its body and its content type. Raises QuestionFailed, or TryAgain."""
+
+
+class Exchange:
+    """A connection pool to one address, used by any number of threads."""
+
+    def __init__(self, address: Address, options: SystemOptions, conventions: Conventions | None = None) -> None:
+        import httpx
+
+        self.address = address
+        self._options = options
+        self._conventions = conventions or Conventions()
+        user = options.user if options.user is not None else address.user
+        password = options.password or (address.password if options.user is None else None) or Secret("")
+        token = options.token
+        if token is not None:
+            user = None
+        self._authenticates = user is not None or token is not None
+        self._secrets = _secrets(user, password, token, address, options)
+        self.has_answered = False
+        """Whether the server has answered a question: its address and the credentials are right."""
+        # httpx logs whole addresses; one with a secret in its query string must not get into the user's log.
+        self._log_filter = _Masking(self.scrub) if address.query_secrets else None
+        if self._log_filter is not None:
+            logging.getLogger("httpx").addFilter(self._log_filter)
+        self._client = httpx.Client(
+            auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
+            headers=_token_headers(token, self._conventions.token_header),
+            verify=options.verify_ssl,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            # A proxy of the environment is for hosts out there; no proxy could reach this machine's own loopback.
+            trust_env=not address.is_loopback,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+        if self._log_filter is not None:
+            logging.getLogger("httpx").removeFilter(self._log_filter)
+
+    def ask(self, case: Case, body: object, read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
+        """Post ``body`` for a case and ``read`` the answer's JSON object.
+
+        Trouble of the question comes back as a Failure. Nothing that comes back holds a secret of
+        ours outside of the query. Raises SystemUnusable.
+        """
+        try:
+            prediction = read(self.post(body).said)
+        except QuestionFailed as error:
+            return failed(case, self.scrub(str(error)), reached=error.reached)
+        failure = prediction.failure
+        return replace(
+            prediction,
+            raw=None if prediction.raw is None else self.scrub(prediction.raw),
+            explanation=None if prediction.explanation is None else self.scrub(prediction.explanation),
+            failure=None if failure is None else replace(failure, message=self.scrub(failure.message)),
+        )
+
+    def scrub(self, text: str) -> str:
+        """The text with each of our secrets masked, should a server have sent one back."""
+        for secret in self._secrets:
+            text = text.replace(secret.reveal(), MASK)
+        return text
+
+    def post(self, body: object, *, parse: Parse | None = None, accept: str = "application/json") -> Reply:
+        """Post ``body`` and give the JSON object of the answer, with retries after trouble that may pass.
+
+        ``parse`` reads answers that are not plain JSON. Raises SystemUnusable, RequestRefused and
+        QuestionFailed, the messages of the latter two not scrubbed.
+        """
+        try:
+            content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        except (ValueError, RecursionError) as error:  # what a server sent, and now is to be sent back
+            raise QuestionFailed(f"the question cannot be sent as JSON: {error}") from None
+        headers = {"Content-Type": "application/json", "Accept": accept}
+        started = monotonic()
+
+        def attempt() -> tuple[Any, float]:
+            sent = monotonic()
+            answer = self._send("POST", self.address.url.reveal(), started, headers=headers, content=content)
+            latency_s = monotonic() - sent
+            return (parse or parse_json)(*answer), latency_s
+
+        try:
+            said, latency_s = with_retries(attempt, self._options)
+        except TryAgain as error:
+            if error.nobody_there:
+                raise self._unusable(self._nobody_there(error)) from None
+            raise self._given_up(error) from None
+        if not isinstance(said, dict):
+            raise QuestionFailed(f"the answer is JSON, but no object: {first_line(json.dumps(said))}")
+        self.has_answered = True
+        return Reply(said=said, latency_s=latency_s)
+
+    def fetch(self, url: str) -> bytes:
+        """What a URL of the same server holds, asked for with the same credentials. Raises QuestionFailed."""
+        started = monotonic()
+        try:
+            return with_retries(lambda: self._send("GET", url, started, headers={}, content=None), self._options)[0]
+        except TryAgain as error:
+            raise self._given_up(error) from None
+
+    def _given_up(self, error: TryAgain) -> QuestionFailed:
+        times = self._options.retries + 1
+        tries = f" ({times} tries)" if times > 1 else ""
+        return QuestionFailed(f"{error}{tries}", reached=error.reached)
+
+    def _nobody_there(self, error: TryAgain) -> str:
+        if self.has_answered:
+            return f"{self.address.shown} answered before and now takes no connection ({error}): is it still running?"
+        return (
+            f"nobody answers at {self.address.shown} ({error}): "
+            "check that the server runs, and that host and port are right"
+        )
+
+    def _send(
+        self, method: str, url: str, started: float, *, headers: Mapping[str, str], content: bytes | None
+    ) -> tuple[bytes, str]:
+        """The body and the content type of an answer of success."""
+        import httpx
+
+        limit = self._options.timeout_s
+        deadline = monotonic() + limit
+        connect = max(0.05, min(_MOST_CONNECT_S, started + limit - monotonic()))
+        timeout = httpx.Timeout(limit, connect=connect)
+        try:
+            with self._client.stream(method, url, content=content, headers=headers, timeout=timeout) as response:
+                answer = self._read(response, deadline)
+                if not response.is_success:
+                    raise self._trouble(response, answer, is_question=method == "POST")
+                return answer, response.headers.get("Content-Type", "")
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise self._unconnected(error, started) from None
+        except httpx.TimeoutException:
+            raise QuestionFailed(f"no answer within {limit:g} s: ask less, or give it more time") from None
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            raise TryAgain(
+                f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
+            ) from None
+        except httpx.HTTPError as error:
+            raise QuestionFailed(f"the answer cannot be read ({type(error).__name__}): {error}") from None
+
+    def _unconnected(self, error: httpx.TransportError, started: float) -> TryAgain | SystemUnusable:
+        certificate = _certificate_error(error)
+        if certificate is not None:
+            return SystemUnusable(
+                f"{self.address.shown} shows a certificate that cannot be verified ({certificate.verify_message}): "
+                "add its authority to those that this machine trusts (SSL_CERT_FILE), or turn verification off"
+            )
+        reason = "no connection in time" if isinstance(error, _timeouts()) else first_line(self.scrub(str(error)))
+        return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
+
+    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        """The body. httpx limits the wait for each portion; this limits the whole."""
+        portions: list[bytes] = []
+        size = 0
+        for portion in response.iter_bytes():
+            size += len(portion)
+            if size > _MAX_ANSWER_BYTES:
+                raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
+            if monotonic() > deadline:
+                raise QuestionFailed(f"the answer was not whole within {self._options.timeout_s:g} s")
+            portions.append(portion)
+        return b"".join(portions)
+
+    def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
+        status = response.status_code
+        said = first_line(self.scrub(complaint_of(content)))
+        quoted = f": {said}" if said else ""
+        refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
+        if status in self._conventions.passing:
+            if status == 429 and b'"insufficient_quota"' in content:
+                return SystemUnusable(
+                    f"{self.address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
+                )
+            wait_s = retry_after_s(response.headers.get("Retry-After"))
+            return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s, reached=status == _OWN_FAILURE)
+        if not is_question:
+            return refused
+        of_question = _is_of_question(response, content, said) and not self._is_of_all(said)
+        if status in (401, 403) and not of_question:
+            return self._unusable(self._refused(status, quoted))
+        # A server that has answered questions is at the right address: this is about the one question.
+        if not (self.has_answered or of_question):
+            if status in (404, 405):
+                return SystemUnusable(f"{self.address.shown} answers {status}{quoted}: {self._conventions.not_found}")
+            if response.is_redirect:
+                return SystemUnusable(
+                    f"{self.address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
+                    "name the address that answers itself"
+                )
+        if status == 422:
+            message = f"the server does not understand the request (422){quoted}"
+            return RequestRefused(message, status=status, content=content)
+        return refused
+
+    def _is_of_all(self, said: str) -> bool:
+        words = self._conventions.of_all_questions
+        return words is not None and not self.has_answered and words.search(said) is not None
+
+    def _unusable(self, message: str) -> SystemUnusable:
+        return SystemLost(message) if self.has_answered else SystemUnusable(message)
+
+    def _refused(self, status: int, quoted: str) -> str:
+        if not self._authenticates:
+            return f"{self.address.shown} asks for credentials ({status}{quoted}): give {self._conventions.credentials}"
+        if self.has_answered:
+            return (
+                f"{self.address.shown} no longer accepts the credentials ({status}{quoted}): "
+                "give fresh ones, the same command goes on from there"
+            )
+        return f"{self.address.shown} refuses the credentials ({status}{quoted}): check user and password, or the token"
+
+
+def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
+    """Whether a refusal is about what was asked: JSON with a reason that is none of an address or of credentials."""
+    if "WWW-Authenticate" in response.headers or _NOT_OF_A_QUESTION.fullmatch(said):
+        return False
+    try:
+        return isinstance(json.loads(content), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
+    """JSON, whatever the content type says. Raises QuestionFailed for a body that is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise QuestionFailed(
+            f"the answer is no JSON: it holds {len(content)} bytes and begins "
+            f'"{first_line(content[:200].decode("utf-8", "replace"))}"'
+        ) from None
+
+
+class _Masking(logging.Filter):
+    def __init__(self, scrub: Callable[[str], str]) -> None:
+        super().__init__()
+        self._scrub = scrub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._scrub(record.getMessage()), None
+        return True
+
+
+def _token_headers(token: Secret | None, name: str) -> dict[str, str]:
+    if token is None:
+        return {}
+    return {name: f"Bearer {token.reveal()}" if name == "Authorization" else token.reveal()}
+
+
+def _timeouts() -> type[Exception]:
+    import httpx
+
+    return httpx.TimeoutException
+
+
+def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _secrets(
+    user: str | None, password: Secret, token: Secret | None, address: Address, options: SystemOptions
+) -> tuple[Secret, ...]:
+    """Every form in which a server could send a secret of ours back, the longest first."""
+    named = [value for name, value in options.parameters if is_secret_name(name)]
+    texts = [password.reveal(), token.reveal() if token else "", *named]
+    texts += [secret.reveal() for secret in address.query_secrets]
+    texts += [form for text in texts for form in (quote(text, safe=""), json.dumps(text)[1:-1])]
+    texts.append(b64encode(f"{user or ''}:{password.reveal()}".encode()).decode())
+    long_enough = {text for text in texts if len(text) >= _SHORTEST_SECRET}
+    return tuple(Secret(text) for text in sorted(long_enough, key=len, reverse=True))

@@ -1,0 +1,122 @@
+"""Any command: the question on standard input or as an argument, the query on standard output."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from threading import Lock
+from time import monotonic
+
+from assay.errors import InputError, SystemUnusable
+from assay.model import Case, Prediction
+from assay.systems.address import without_scheme
+from assay.systems.options import SystemOptions
+from assay.systems.placeholders import check_placeholders, filled
+from assay.systems.predictions import QuestionFailed, answered, failed, first_line
+from assay.systems.process.process import Process
+from assay.systems.retrying import TryAgain, with_retries
+
+TRY_AGAIN_STATUS = 75
+"""EX_TEMPFAIL of sysexits.h: the exit status by which a command says that its trouble may pass."""
+
+
+class CommandSystem:
+    """``command:./ask.sh --flag {question}``, started once a question and without a shell.
+
+    The words are split as a POSIX shell does, and nothing in them is expanded but ``{question}``,
+    ``{context}``, ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is
+    written to standard input, in UTF-8 and with a line's end. Standard output is the answer; an
+    exit status other than 0 is a failure that quotes the last line of standard error; status 75
+    (EX_TEMPFAIL) is tried again. A command over its time is killed with all that it started.
+    ``wall_time`` is what was measured here.
+    """
+
+    name = "command"
+
+    def __init__(self, words: tuple[str, ...], *, by_argument: bool, options: SystemOptions) -> None:
+        self._words = words
+        self._by_argument = by_argument
+        self._options = options
+        self._running: set[Process] = set()
+        self._lock = Lock()
+        self._closed = False
+
+    @classmethod
+    def open(cls, url: str, options: SystemOptions) -> CommandSystem:
+        """Raises InputError for a line that cannot be split into words, and SystemUnusable for no such command."""
+        line = without_scheme(url, cls.name)
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError as error:
+            raise InputError(f"the command {line!r} cannot be split into words ({error}): check its quotes") from None
+        if not words:
+            raise InputError(f"{url!r} names no command: write {cls.name}:./ask.sh --flag {{question}}")
+        if options.parameters:
+            raise InputError("a command takes no parameters: write them into its command line")
+        names = check_placeholders(words, what=f"the command {line!r}")
+        if shutil.which(words[0]) is None:
+            raise SystemUnusable(
+                f"no command {words[0]!r} can be run: check its spelling, its place (relative to {os.getcwd()}) "
+                "and that it is executable"
+            )
+        return cls(words, by_argument="question" in names, options=options)
+
+    def describe(self) -> str:
+        """The command line as its words were understood."""
+        return f"{self.name}:{shlex.join(self._words)}"
+
+    def answer(self, case: Case) -> Prediction:
+        """Run the command for one question. Raises SystemUnusable where it can no longer be started."""
+        try:
+            return with_retries(lambda: self._answer_once(case), self._options)
+        except (TryAgain, QuestionFailed) as error:
+            return failed(case, str(error))
+
+    def close(self) -> None:
+        """Kill what still runs, with all that it started."""
+        with self._lock:
+            self._closed = True
+            running = tuple(self._running)
+        for process in running:
+            process.kill()
+
+    def _answer_once(self, case: Case) -> Prediction:
+        started = monotonic()
+        process = self._start([filled(word, case) for word in self._words])
+        try:
+            given = b"" if self._by_argument else (case.question + "\n").encode("utf-8", "replace")
+            done = process.communicate(given, timeout_s=self._options.timeout_s)
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        if done.trouble is not None:
+            raise QuestionFailed(f"the command {done.trouble}")
+        if done.status != 0:
+            how = f"ended with status {done.status}" if done.status > 0 else f"was killed by signal {-done.status}"
+            said = _last_line(done.errors)
+            message = f"the command {how}{': ' + said if said else ' and said nothing on standard error'}"
+            raise TryAgain(message) if done.status == TRY_AGAIN_STATUS else QuestionFailed(message)
+        text = done.output.decode("utf-8", "replace")
+        said = _last_line(done.errors)
+        query = text if text.strip() else None
+        measured = (("wall_time", monotonic() - started),)
+        return answered(case, query, said=said, in_answer=query is not None, timings_s=measured)
+
+    def _start(self, words: list[str]) -> Process:
+        with self._lock:
+            if self._closed:
+                raise QuestionFailed("the system was closed before it was asked")
+            try:
+                process = Process(words)
+            except (FileNotFoundError, PermissionError) as error:
+                raise SystemUnusable(f"the command {words[0]!r} cannot be started: {error.strerror}") from None
+            except (OSError, ValueError) as error:
+                raise QuestionFailed(f"the command cannot be started with this question: {error}") from None
+            self._running.add(process)
+            return process
+
+
+def _last_line(content: bytes) -> str:
+    lines = [line for line in content.decode("utf-8", "replace").splitlines() if line.strip()]
+    return first_line(lines[-1]) if lines else ""
