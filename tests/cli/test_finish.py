@@ -256,9 +256,11 @@ def test_what_was_given_as_a_secret_is_in_no_message(secret: str, monkeypatch: p
 def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_path: Path) -> None:
     import duckdb
 
+    from assay.runs.store import folder
+
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
-    sizes = (store.MOST_CHARACTERS, store.MOST_CHARACTERS + 1, 20_000_000)
+    sizes = (folder.MOST_CHARACTERS, folder.MOST_CHARACTERS + 1, 20_000_000)
     texts = ["SELECT a FROM t -- " + "é" * (size - 19) for size in sizes]
     texts += ["\x01" * 3_000_000, "SELECT a FROM t"]
     rows = [{"id": str(n), "question": "q" * 600_000, "gold_sql": "SELECT a FROM t"} for n in range(len(texts))]
