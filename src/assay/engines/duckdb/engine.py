@@ -48,7 +48,6 @@ _WRITES = frozenset(
 )
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": False,
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
     "allow_community_extensions": False,
@@ -58,9 +57,13 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",  # a query that does not fit into memory fails: no file appears
     "max_temp_directory_size": "0KB",
     "threads": 1,
-    "lock_configuration": True,
 }
+if int(duckdb.__version__.partition(".")[0]) >= 2:
+    # Else each database has eight threads more, whose stacks count as memory that the process may hold.
+    _SETTINGS["async_threads"] = 0
 
+_LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
+"""By themselves, since the settings that a connection is made with are set in no order that is known."""
 
 _functions: frozenset[str] | None = None
 """What of this library's functions no query may call, once it was asked for."""
@@ -94,6 +97,7 @@ class DuckdbEngine:
         settings = {**_SETTINGS, "memory_limit": f"{memory_mib}MiB"}
         try:
             connection = duckdb.connect(url.path, read_only=url.path != _MEMORY, config=settings)
+            _lock(connection)
         except duckdb.Error as error:
             raise DatabaseError(
                 f"the DuckDB database {url.path!r} cannot be opened: {outcomes.first_line(error)}"
@@ -124,7 +128,8 @@ class DuckdbEngine:
         started = time.perf_counter()
         try:
             query.encode()
-            statements = duckdb.extract_statements(query)
+            # The connection's own: the module's would open a database in memory, with its threads.
+            statements = self._connection.extract_statements(query)
         except UnicodeEncodeError as error:
             return outcomes.not_text(query, error)
         except (duckdb.Error, RuntimeError, MemoryError) as error:
@@ -239,6 +244,13 @@ class DuckdbEngine:
         fatal = isinstance(error, duckdb.FatalException | duckdb.InternalException)
         kind: FailureKind = "crashed" if fatal else "error"
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)
+
+
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close the doors, unless another connection to the same database has done that."""
+    found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
+    if found is None or not found[0]:
+        connection.execute(_LOCKS)
 
 
 def _kind(statement: duckdb.Statement) -> str:

@@ -209,14 +209,35 @@ class Executor:
         return False
 
     def _run(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
+        process = memory.current()
+        if process is None:
+            return self._run_once(url, query, label)
+        process.at_rest = self._make_room
+        held = self._make_room()
+        cramped = process.is_cramped(held)
+        execution = self._run_once(url, query, label, process, held)
+        if not cramped or _kind(execution) != "out_of_memory":
+            return execution
+        # Perhaps for want of what other databases' connections, or queries before it, hold: not its own doing.
+        self._close_engines()
+        process.settle(held)
+        return self._run_once(url, query, label, process, held)
+
+    def _run_once(
+        self,
+        url: DatabaseUrl,
+        query: str,
+        label: bytes,
+        process: memory.ProcessMemory | None = None,
+        held: int = 0,
+    ) -> Execution:
         # Opening may hang or crash as well, so it stands under the same label. Importing a driver takes seconds on a
         # busy machine, and is not the query's doing.
-        process = memory.current()
         is_open = url.text in self._open
         heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
         try:
             if process is not None:
-                process.begin(self._make_room(process) + self._limits.max_memory_bytes + self._limits.max_result_bytes)
+                process.begin(held + self._limits.max_memory_bytes + self._limits.max_result_bytes)
             engine = self._engine(url)
             if not is_open:
                 heartbeat.begin(label, self._limits.timeout_s)
@@ -243,10 +264,11 @@ class Executor:
         if engine is not None:
             engine.close()
 
-    def _make_room(self, process: memory.ProcessMemory) -> int:
+    def _make_room(self) -> int:
         """About how many bytes of results are kept. Connections that keep more than a query may take are closed."""
         held = self.cache.held_bytes + sum(self._large)
-        if process.grown() > held + self._limits.max_memory_bytes // 2:
+        process = memory.current()
+        if process is not None and process.grown() > held + self._limits.max_memory_bytes // 2:
             self._close_engines()
             process.settle(held)
         return held

@@ -4,7 +4,8 @@ Workers are plain child processes, not `multiprocessing`'s: a script without a m
 notebook may start them. A task that crashes, hangs or eats its memory costs its worker. The pool
 starts another one, puts the unfinished tasks back, and tells every worker from then on what it was
 that failed (`assay.engines.pool.heartbeat`), so that it is not run again. Where somebody else killed the
-worker, what ran is tried once more first.
+worker, what ran is tried once more first. A worker that keeps too much memory after a task says so and
+ends: another one goes on with the next task, and nothing is to blame.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class WorkerPool:
         self._times_lost: dict[int, int] = {}
         self._starts_lost = 0
         self._restarts = 0
+        self._renewals = 0
         self._stop = threading.Event()
         self._watch: threading.Thread | None = None
         self._closed = False
@@ -110,6 +112,11 @@ class WorkerPool:
     def restarts(self) -> int:
         """How many workers were lost and replaced so far."""
         return self._restarts
+
+    @property
+    def renewals(self) -> int:
+        """How many workers were replaced so far because they kept too much memory of what they had done."""
+        return self._renewals
 
     @property
     def closed(self) -> bool:
@@ -246,6 +253,9 @@ class WorkerPool:
             case wire.READY:
                 worker.ready = True
                 self._starts_lost = 0
+            case wire.WORN:
+                worker.worn = True
+                self._renewals += 1
             case wire.UNREADABLE:
                 while worker.pending:
                     yield TaskLost(worker.pending.popleft().id, "error", message[1])
@@ -257,10 +267,12 @@ class WorkerPool:
     def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
         """Start a worker in place of one that is gone, and put back what it left unfinished."""
         worker.reap()
-        lost = self._settle(worker)
+        lost = None
+        if not worker.worn:
+            lost = self._settle(worker)
+            self._restarts += 1
         if worker.pending:
             self._returned.appendleft(worker.pending)
-        self._restarts += 1
         self._workers[self._workers.index(worker)] = self._spawn()
         if lost is not None:
             yield lost

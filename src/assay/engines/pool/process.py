@@ -16,7 +16,7 @@ from collections import deque
 from queue import SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
 
-from assay.engines.pool import heartbeat, wire
+from assay.engines.pool import heartbeat, memory, wire
 from assay.engines.pool.heartbeat import Beat, Loss
 from assay.errors import AssayError
 
@@ -44,6 +44,8 @@ class WorkerProcess(Generic[T]):
         self.pending: deque[T] = deque()
         """The tasks it was given and has not answered, in order: the first one is running."""
         self.ready = False
+        self.worn = False
+        """It said that it keeps too much memory, and ends: nothing that it was given is to blame."""
         self.started = time.monotonic()
         self.last_beat: Beat | None = None
         """What ran when it ended; set by `reap`."""
@@ -165,6 +167,7 @@ def _popen(descriptor: int | None) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,
+        env=memory.environment(),
         pass_fds=() if descriptor is None else (descriptor,),
     )
 

@@ -21,6 +21,8 @@ UNUSABLE = 3
 """``(UNUSABLE, error or None, traceback text)``: the setup function raised, and the worker ends."""
 UNREADABLE = 4
 """``(UNREADABLE, message)``: the batch could not be unpickled in the worker."""
+WORN = 5
+"""``(WORN,)``: the worker keeps too much memory of the tasks so far. It does no other, and ends."""
 
 HEADER = struct.Struct("=Q")
 _READ_BYTES = 256 * 1024

@@ -43,6 +43,7 @@ def main() -> None:
     if hello.memory_limit_bytes is not None:
         memory.install()
     wire.send(outbox, pickle.dumps((wire.READY,)))
+    process = memory.current()
     while True:
         try:
             tasks, losses = pickle.loads(batches.get())
@@ -56,6 +57,9 @@ def main() -> None:
             except BrokenPipeError:
                 os._exit(0)  # the parent is gone, and with it whoever would read a traceback
             pulse.end()
+            if process is not None and process.rest():
+                wire.send(outbox, pickle.dumps((wire.WORN,)))
+                os._exit(0)  # not a return: at exit everything would be taken apart, which is the system's to do
 
 
 def _run(function: Callable[[object], object], task_id: int, payload: object) -> bytes:
