@@ -74,9 +74,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def _hostile_figures(terminalreporter: Any) -> None:
     """How many statements each engine was asked, and how many harmed something or ended otherwise than stated."""
     counts: dict[str, dict[str, int]] = {}
+    most: dict[str, int] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, ()):
-            for name, engine in getattr(report, "user_properties", ()):
+            told = dict(getattr(report, "user_properties", ()))
+            if "hostile" in told:
+                most[told["hostile"]] = max(most.get(told["hostile"], 0), told.get("most_memory", 0) >> 20)
+            for name, engine in told.items():
                 if name in ("hostile", "known_gap"):
                     key = outcome if name == "hostile" else "gap"
                     count = counts.setdefault(engine, {})
@@ -85,12 +89,12 @@ def _hostile_figures(terminalreporter: Any) -> None:
         return
     terminalreporter.section("hostile statements")
     terminalreporter.write_line(
-        f"{'engine':<12}{'tried':>8}{'survived':>10}{'harmed':>8}{'known gaps':>12}{'skipped':>9}"
+        f"{'engine':<12}{'tried':>8}{'survived':>10}{'harmed':>8}{'known gaps':>12}{'skipped':>9}{'most MiB':>10}"
     )
     for engine, count in sorted(counts.items()):
         survived, harmed = count.get("passed", 0), count.get("failed", 0) + count.get("error", 0)
         gaps, skipped = count.get("gap", 0), count.get("skipped", 0)
-        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}"
+        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}{most.get(engine, 0):>10}"
         terminalreporter.write_line(line)
 
 

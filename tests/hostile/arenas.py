@@ -7,8 +7,9 @@ import os
 import secrets
 import sqlite3
 import tempfile
+import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,8 @@ LIMITS = Limits(
 )
 WORKER_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 """The cap of a worker between two queries, as wide as a real run's."""
-MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + (300 + 400) * 1024 * 1024
-"""What a worker may hold at any time: its memory, one result and 300 MiB, and what bombs before have left behind."""
+MOST_MEMORY_BYTES = LIMITS.max_memory_bytes + LIMITS.max_result_bytes + 300 * 1024 * 1024
+"""What a worker may hold at any time: its memory, one result and 300 MiB."""
 ENGINES = {
     "sqlite": "assay.engines.sqlite.engine:SqliteEngine",
     "duckdb": "assay.engines.duckdb.engine:DuckdbEngine",
@@ -62,6 +63,7 @@ class Arena:
         for made in (self.cwd, self.temporary):
             made.mkdir()
         self.pool = _pool(LIMITS)
+        self.peaks = Peaks(self.pool)
         self.before = self.snapshot()
         self.healthy = self.state("nothing")
 
@@ -76,11 +78,13 @@ class Arena:
     def _run(self, pool: WorkerPool, *queries: str) -> list[Execution]:
         tasks = [Task(id=number, payload=(self.url, query)) for number, query in enumerate(queries)]
         executions: dict[int, Execution] = {}
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
             # Where workers start, and where they and the pool put what is temporary.
             patch.chdir(self.cwd)
             patch.setenv("TMPDIR", str(self.temporary))
             patch.setattr(tempfile, "tempdir", str(self.temporary))
+            watched = self.peaks if pool is self.pool else nullcontext()
+            stack.enter_context(watched)
             for outcome in pool.run([tasks]):
                 assert isinstance(outcome, TaskDone), outcome
                 assert isinstance(outcome.outcome, Execution)
@@ -236,8 +240,47 @@ def processes_of(pid: int) -> set[int]:
     return found
 
 
-def most_memory(pid: int) -> int:
-    """The most bytes that a process has held at once (Linux; elsewhere 0)."""
+class Peaks:
+    """The most bytes that workers of a pool have held at once, those that were replaced among them (Linux only).
+
+    Entered while statements run. A worker's own mark of it is set back first, so that it is theirs alone.
+    """
+
+    _WATCH_S = 0.01
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.most = 0
+        self._pool = pool
+        self._over = threading.Event()
+        self._watch = threading.Thread()
+
+    def __enter__(self) -> Peaks:
+        for pid in self._pool.pids:
+            with suppress(OSError):
+                Path(f"/proc/{pid}/clear_refs").write_text("5")
+        self._over.clear()
+        self._watch = threading.Thread(target=self._look_on, daemon=True)
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watch.join()
+
+    def _look_on(self) -> None:
+        while True:
+            over = self._over.wait(self._WATCH_S)  # one that ends takes its mark with it, so it is read all the time
+            self.most = max(self.most, *map(_most_memory, self._pool.pids), 0)
+            if over:
+                return
+
+    def take(self) -> int:
+        """The most since it was asked last."""
+        most, self.most = self.most, 0
+        return most
+
+
+def _most_memory(pid: int) -> int:
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
