@@ -94,7 +94,8 @@ def _hostile_figures(terminalreporter: Any) -> None:
     for engine, count in sorted(counts.items()):
         survived, harmed = count.get("passed", 0), count.get("failed", 0) + count.get("error", 0)
         gaps, skipped = count.get("gap", 0), count.get("skipped", 0)
-        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}{most.get(engine, 0):>10}"
+        held = most.get(engine, 0)
+        line = f"{engine:<12}{survived + harmed:>8}{survived:>10}{harmed:>8}{gaps:>12}{skipped:>9}{held:>10}"
         terminalreporter.write_line(line)
 
 

@@ -1,4 +1,4 @@
-"""A worker holds no more than it may, whatever ran before; one that keeps too much is replaced, and nobody is blamed."""
+"""A worker holds no more than it may, whatever ran before; one that keeps too much is replaced without blame."""
 
 from __future__ import annotations
 
