@@ -52,12 +52,19 @@ def test_a_confidence_that_is_no_probability_is_refused(confidence: float) -> No
         wilson_interval(1, 2, confidence=confidence)
 
 
-@pytest.mark.parametrize("probability", [0.0005, 0.025, 0.5, 0.6, 0.9, 0.975, 0.995, 0.9999])
-def test_student_t_quantile_equals_scipy(probability: float) -> None:
+@pytest.mark.parametrize(
+    ("probability", "error"),
+    [
+        *((0.0001, 4e-8), (0.0005, 2e-8), (0.025, 2e-9), (0.2, 5e-10), (0.5, 0.0), (0.6, 5e-10), (0.9, 5e-10)),
+        *((0.975, 2e-9), (0.995, 5e-9), (0.9999, 4e-8)),
+    ],
+)
+def test_student_t_quantile_equals_scipy(probability: float, error: float) -> None:
     scipy_stats = pytest.importorskip("scipy.stats")
-    for degrees in [*range(1, 70), 100, 500, 1033, 100_000]:
+    for degrees in [*range(1, 70), 100, 500, 999, 1000, 1001, 1033, 100_000]:
         expected = scipy_stats.t.ppf(probability, degrees)
-        assert student_t_quantile(probability, degrees) == pytest.approx(expected, rel=2e-7, abs=1e-12), degrees
+        exact = 1e-11 if degrees <= 1000 else error
+        assert student_t_quantile(probability, degrees) == pytest.approx(expected, rel=exact, abs=1e-15), degrees
 
 
 def test_mean_interval_equals_scipy() -> None:
@@ -110,6 +117,24 @@ def test_a_bounded_mean_is_never_wider_than_wilsons(values: list[float]) -> None
     assert interval is not None
     assert plain is not None
     assert interval[1] - interval[0] <= plain[1] - plain[0] + 1e-12
+
+
+@given(UNIT_VALUES)
+def test_a_bounded_mean_of_misses_is_bounded_as_the_mirror_image(values: list[float]) -> None:
+    interval = bounded_mean_interval(values)
+    mirrored = bounded_mean_interval([1.0 - value for value in values])
+    assert interval is not None
+    assert mirrored is not None
+    assert mirrored == pytest.approx((1.0 - interval[1], 1.0 - interval[0]), abs=1e-6)
+
+
+@pytest.mark.parametrize("middle", [0.2, 0.5, 0.9])
+def test_many_values_that_vary_little_are_bounded_about_as_by_student(middle: float) -> None:
+    values = [middle - 0.05, middle + 0.05] * 200
+    interval, expected = bounded_mean_interval(values), mean_interval(values)
+    assert interval is not None
+    assert expected is not None
+    assert interval == pytest.approx(expected, abs=0.0005)
 
 
 def test_equal_values_are_not_taken_for_certainty() -> None:

@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.stats import PairedInterval, bounded_mean_interval, design_effect, paired_interval, score_interval
+from assay.stats import (
+    PairedInterval,
+    bounded_mean_interval,
+    design_effect,
+    mean_interval,
+    paired_interval,
+    score_interval,
+)
+from assay.stats.clusters import ClusterSums
 
 numpy = pytest.importorskip("numpy")
 
@@ -134,6 +142,26 @@ def test_scores_of_one_run_against_a_certain_one_are_bounded_about_as_that_run_i
     assert found.high - found.low == pytest.approx(alone[1] - alone[0], rel=0.25)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-158, 1e-120, 1e-80])
+@pytest.mark.parametrize("n", [2, 40, 300])
+def test_the_least_differences_are_bounded_no_wider_than_none_at_all(n: int, size: float) -> None:
+    found = paired_interval([place * size for place in range(n)])
+    nothing = paired_interval([0.0] * n)
+    assert found is not None
+    assert nothing is not None
+    assert nothing.low - 1e-9 <= found.low <= 1e-9
+    assert -1e-9 <= found.high <= nothing.high + 1e-9
+
+
+@pytest.mark.parametrize("middle", [-0.3, 0.0, 0.4])
+def test_many_differences_that_vary_little_are_bounded_about_as_by_student(middle: float) -> None:
+    values = [middle - 0.05, middle + 0.05] * 200
+    found, expected = paired_interval(values), mean_interval(values)
+    assert found is not None
+    assert expected is not None
+    assert (found.low, found.high) == pytest.approx(expected, abs=0.001)
+
+
 @pytest.mark.parametrize("clusters", [["shop"] * 40, [None] * 40])
 def test_one_cluster_tells_nothing_of_clusters(clusters: list[str | None]) -> None:
     values = [1.0, 0.0, 0.0, -1.0] * 10
@@ -196,6 +224,49 @@ def test_many_graded_cases_need_no_draws_and_are_bounded_as_if_drawn() -> None:
     assert found is not None
     assert found.low == pytest.approx(low, abs=0.005)
     assert found.high == pytest.approx(high, abs=0.005)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_many_graded_cases_are_bounded_as_by_all_resamples_there_are(confidence: float, side: int) -> None:
+    # Whole numbers, few of them large: how all resamples add up is then known by convolution.
+    values = numpy.repeat(numpy.arange(40), numpy.ceil(100 * numpy.exp(-numpy.arange(40) / 4)).astype(int))
+    n, size = len(values), 2**15
+    assert n * 39 < size, "the sums must not wrap around"
+    chances = numpy.bincount(values, minlength=size) / n
+    reached = numpy.cumsum(numpy.fft.irfft(numpy.fft.rfft(chances) ** n, size))
+    # Halfway between two sums lies what a smooth distribution reaches there.
+    bound = numpy.interp(0.5 + confidence / 2, reached, numpy.arange(size) + 0.5) / n
+    error = values.std() / math.sqrt(n)
+    for clusters in (None, list(range(n))):
+        found = paired_interval(side * values, clusters=clusters, confidence=confidence)
+        assert found is not None
+        high = found.high if side > 0 else -found.low
+        assert high == pytest.approx(bound, abs=1.4e-4 * error)
+
+
+def test_clusters_of_one_case_each_change_nothing() -> None:
+    generator = numpy.random.default_rng(10)
+    for n in (2, 3, 201, 400):  # of others, both are drawn, and not in the same way
+        values = generator.normal(0.5, 2.0, size=n)
+        alone, apart = paired_interval(values), paired_interval(values, clusters=numpy.arange(n))
+        assert alone is not None
+        assert apart is not None
+        assert apart.clusters == n
+        assert (apart.low, apart.high) == pytest.approx((alone.low, alone.high), rel=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.floats(-1, 1, width=16)), min_size=2, max_size=12))
+def test_a_jackknife_is_how_far_the_mean_moves_without_each_cluster(clusters: list[tuple[int, float]]) -> None:
+    counts, means = map(numpy.array, zip(*clusters, strict=True))
+    grouped = ClusterSums(counts=counts, sums=counts * means)
+    groups = len(counts)
+    without = [numpy.average(numpy.delete(means, at), weights=numpy.delete(counts, at)) for at in range(groups)]
+    pseudo_values = groups * grouped.mean - (groups - 1) * numpy.array(without)
+    off = math.fsum((pseudo_values - grouped.mean) ** 2) / groups / (groups - 1)
+    assert grouped.jackknife_error == pytest.approx(math.sqrt(off), abs=1e-9)
+    if len(set(counts.tolist())) == 1:
+        assert grouped.jackknife_error == pytest.approx(math.sqrt(grouped.variance_of_mean), abs=1e-9)
 
 
 def test_a_hundred_thousand_cases_take_no_time() -> None:

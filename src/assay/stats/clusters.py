@@ -99,11 +99,8 @@ def design_effect(
     Survey Sampling, 1965. Loads numpy. Raises `UsageError` as `paired_interval` does.
     """
     values = as_differences(differences)
-    n = len(values)
-    alone = float(values.var(ddof=1)) / n if n > 1 else 0.0
-    if alone <= 0.0:
-        return None
     grouped = cluster_sums(values, clusters)
     if len(grouped.counts) < 2:
         return None
-    return max(1.0, grouped.variance_of_mean / alone)
+    alone = float(values.var(ddof=1)) / len(values)
+    return max(1.0, grouped.variance_of_mean / alone) if alone > 0.0 else None

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
 from assay.stats.clusters import ClusterSums, as_differences, cluster_sums
-from assay.stats.intervals import student_t_quantile
+from assay.stats.intervals import narrower, student_t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,8 +161,8 @@ def _tally(values: NDArray[Any]) -> _Tally:
     return _Tally(values=distinct, counts=counts)
 
 
-def _side(tally: _Tally, grouped: ClusterSums | None) -> int:
-    """1 for one order of the runs, -1 for the other, which is bounded as its mirror image; 0 where they are alike."""
+def _side(tally: _Tally, grouped: ClusterSums | None) -> float:
+    """Above 0 for one order of the runs, below for the other, bounded as its mirror image; 0 where they are alike."""
     mirrored = tally.mirrored()
     pairs = [(tally.values, mirrored.values), (tally.counts, mirrored.counts)]
     if grouped is not None:
@@ -172,8 +172,8 @@ def _side(tally: _Tally, grouped: ClusterSums | None) -> int:
         unlike = one != other
         if unlike.any():
             first = int(unlike.argmax())
-            return 1 if one[first] > other[first] else -1
-    return 0
+            return float(one[first] - other[first])
+    return 0.0
 
 
 def _is_bounded(tally: _Tally) -> bool:
@@ -210,7 +210,7 @@ def _effective_score(tally: _Tally, confidence: float) -> tuple[float, float]:
         return plain
     effective = max(float(n), n * (gained - lost - (gained + lost) ** 2) / variance)
     narrowed = _score(gained, -lost, effective, student_t_quantile(0.5 + confidence / 2.0, n - 1))
-    return narrowed if narrowed[1] - narrowed[0] < plain[1] - plain[0] else plain
+    return narrower(plain, narrowed)
 
 
 def _together(grouped: ClusterSums, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
@@ -247,8 +247,9 @@ def _percentiles(tally: _Tally, confidence: float, *, resamples: int, seed: int)
     if len(tally.values) <= _DRAWN_DISTINCT:
         counts = generator.multinomial(n, tally.counts / n, size=resamples)
         return _quantiles(counts @ tally.values / n, confidence)
-    skewness = tally.moment(3) / variance**1.5 / math.sqrt(n)
-    kurtosis = (tally.moment(4) / variance**2 - 3.0) / n
+    # Divided step by step: the powers of a small variance may be 0.
+    skewness = tally.moment(3) / variance / math.sqrt(variance * n)
+    kurtosis = (tally.moment(4) / variance / variance - 3.0) / n
     if n > _DRAWN_VALUES and max(abs(skewness), abs(kurtosis)) < _DRAWN_SKEWNESS:
         z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
         centre = (z * z - 1) * skewness / 6

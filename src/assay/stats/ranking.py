@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, islice
 
 from assay.errors import UsageError
 
@@ -21,8 +22,7 @@ def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str,
         whole = [group for group in groups if not members <= group]
         # Every group that holds both becomes two without one of them; what another group holds already goes.
         parts = {group - {member} for group in groups if members <= group for member in pair}
-        kept = [part for part in parts if not any(part <= group for group in whole)]
-        groups = whole + [part for part in kept if not any(part < other for other in kept)]
+        groups = whole + [part for part in parts if not any(part < other for other in (*whole, *parts))]
     names = _letters(len(groups))
     lettered = list(zip(sorted(groups, key=sorted), names, strict=True))
     return tuple("".join(name for group, name in lettered if run in group) for run in range(count))
@@ -56,7 +56,5 @@ def _pair(one: int, other: int, count: int) -> tuple[int, int]:
 
 def _letters(count: int) -> list[str]:
     latin = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    if count <= len(latin):
-        return list(latin[:count])
     further = (chr(point) for point in range(0x3B1, 0x110000) if chr(point).isalpha())
-    return [*latin, *(name for name, _ in zip(further, range(count - len(latin)), strict=False))]
+    return list(islice(chain(latin, further), count))
