@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlparse
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay import registry
@@ -147,6 +147,48 @@ def test_spiders_comparison_with_its_quirks(gold: Rows, predicted: Rows, ordered
     assert results_equal(gold, predicted, ordered=ordered) is same
 
 
+_WORDS = ("distinct", "DISTINCT", "Distinct", "SELECT", "a", "1", "1.5", "1e5", "é", "begin", "end", "distinct_a")
+_BLANKS = (" ", "\n", "\t", "\r", "\x1c")
+_QUOTED = ("'", "''", '"', "`", "[", "]", "\\", "'distinct'", '"a distinct b"')
+_SIGNS = (
+    "--",
+    "-",
+    "/*",
+    "*/",
+    "/",
+    "*",
+    "#",
+    ";",
+    "(",
+    ")",
+    ",",
+    ".",
+    "=",
+    "<",
+    ">",
+    "!",
+    "|",
+    "+",
+    "$",
+    "@",
+    "?",
+    "%",
+)
+_PIECES = st.sampled_from([*_WORDS, *_BLANKS, *_QUOTED, *_SIGNS])
+
+
+@given(st.lists(_PIECES, max_size=9).map("".join))
+@example("SELECT a -- distinct")
+@example("SELECT '--', distinct a")
+@example("SELECT 1e5distinct a")
+@pytest.mark.parametrize("ending", ["", " distinct b"])
+def test_distinct_is_dropped_as_sqlparse_drops_it_from_any_text(ending: str, query: str) -> None:
+    expected = None
+    if statements := sqlparse.parse(query + ending):
+        expected = "".join(token.value for token in statements[0].flatten() if token.value.lower() != "distinct")
+    assert _without_distinct(query + ending) == expected
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -179,6 +221,12 @@ def test_distinct_is_dropped_as_sqlparse_drops_it(query: str) -> None:
         ([(1,)], [(1.02,)], 0.0),
         ([(1, "a"), (2, "b")], [(1, "b"), (2, "a")], 1.0),
         ([("x",)], [("y",)], 0.0),
+        ([("x",), ("y",)], [("y",), ("x",)], 1.0),
+        ([("x",), ("x",)], [("x",), ("y",)], 0.0),
+        ([(1,), ("1",), ("a",)], [("1",), ("a",), (1,)], 1.0),
+        ([(1,), ("1",), ("a",)], [("1",), ("1",), ("a",)], 0.0),
+        ([(1,), (1,)], [(1,), (1.005,)], 1.0),
+        ([(1,), (2,)], [(1,), (1,)], 0.0),
         ([(1,)], [], 0.0),
     ],
 )

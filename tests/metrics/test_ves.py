@@ -46,7 +46,17 @@ def test_the_reward_scale(ratio: float, value: float) -> None:
 def test_noise_that_could_change_the_reward_is_flagged() -> None:
     assert Ves().timed(_timings((1.0, 1.05), (1.05, 1.0), (1.0, 1.0))).noisy
     assert not Ves().timed(_timings((1.5, 1.0), (1.51, 1.0), (1.49, 1.0))).noisy
+    assert Ves().timed(_timings((1.05, 1.0), (1.0, 1.05))).noisy
+    assert not Ves().timed(_timings((1.5, 1.0), (1.51, 1.0))).noisy
     assert not Ves().timed(_timings((1.0, 1.0))).noisy
+
+
+@pytest.mark.parametrize(
+    ("ratios", "shown"), [([1.5], "1.50"), ([1.6, 1.4], "1.50 [0.23, 2.77]"), ([1.5, 1.6, 1.4], "1.50 [1.25, 1.75]")]
+)
+def test_a_mean_ratio_has_an_interval_from_two_measurements_on(ratios: list[float], shown: str) -> None:
+    found = Ves().timed(_timings(*((ratio, 1.0) for ratio in ratios))).score.detail
+    assert found == f"gold's time is {shown} times the prediction's, over {len(ratios)} measurements"
 
 
 def test_birds_outlier_rule() -> None:

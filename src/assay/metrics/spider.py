@@ -23,9 +23,9 @@ from assay.ports import Executions, QueryRequest
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
 
 
-_SIMPLE = re.compile(r"""(?>[\w\s,.()=<>!*+/|-]|'[^'\\]*'|"[^"\\]*")*+""", re.ASCII)
-"""A text of words, plain signs and quoted text, without comments and semicolons: there any word outside quotes is a
-token of its own, so that its DISTINCTs can be found without the tokenizer, which takes a hundred times as long."""
+_SIMPLE = re.compile(r"""(?>[A-Za-z_]\w*+|\d++(?!\w)|[\s,.()=<>!*+|]|-(?!-)|/(?!\*)|'[^'\\]*'|"[^"\\]*")*+""", re.ASCII)
+"""A text of words, numbers, plain signs and quoted text, without comments and semicolons: there any word outside quotes
+is a token of its own, so that its DISTINCTs can be found without the tokenizer, which takes a hundred times as long."""
 _DISTINCT = re.compile(r"""('[^']*'|"[^"]*")|\bdistinct\b""", re.ASCII | re.IGNORECASE)
 
 
@@ -112,7 +112,7 @@ def _without_distinct(query: str) -> str | None:
     metric. The script also groups the tokens into a tree and flattens it again, which changes none
     of them and takes most of the time; that is left out.
     """
-    if _SIMPLE.fullmatch(query) and "--" not in query and "/*" not in query and query.strip():
+    if _SIMPLE.fullmatch(query) and query.strip():
         return _DISTINCT.sub(r"\1", query)
     values = _first_statement(query)
     return "".join(value for value in values if value.lower() != "distinct") if values else None

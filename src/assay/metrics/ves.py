@@ -91,7 +91,7 @@ def _awaiting(metric: str, right: Score, executions: Executions) -> Score:
 
 def _rewarded(metric: str, ratios: Sequence[float], value_of: Callable[[float], float]) -> TimedScore:
     mean = statistics.fmean(ratios)
-    bounds = mean_interval(ratios) if len(ratios) > 1 else None
+    bounds = mean_interval(ratios)
     value = value_of(mean)
     shown = "" if bounds is None else f" [{bounds[0]:.2f}, {bounds[1]:.2f}]"
     detail = f"gold's time is {mean:.2f}{shown} times the prediction's, over {len(ratios)} measurements"
