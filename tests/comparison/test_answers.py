@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import prod
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.comparison import Answer, Segment, compare
 from assay.errors import UsageError
@@ -60,6 +65,28 @@ def test_columns_may_be_permuted_in_an_ambiguous_answer() -> None:
 
 def test_a_tie_among_equal_rows_is_no_ambiguity() -> None:
     assert not _answer([("a",), ("a",), ("a",)], [1, 1, 1], limit=2).ambiguous
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=2), st.data())
+def test_what_gold_leaves_open_is_counted_as_by_trying_every_choice(tied: list[list[int]], data: st.DataObject) -> None:
+    takes = [data.draw(st.integers(1, len(numbers))) for numbers in tied]
+    cut = [
+        Segment(rows=tuple((number,) for number in numbers), take=take)
+        for numbers, take in zip(tied, takes, strict=True)
+    ]
+    bags = [
+        {tuple(sorted(chosen)) for chosen in combinations(numbers, take)}
+        for numbers, take in zip(tied, takes, strict=True)
+    ]
+    open_ones = [place for place, bag in enumerate(bags) if len(bag) > 1]
+    found = Answer(result=Result.of([]), segments=tuple(cut), ordered=True).ambiguity
+    if not open_ones:
+        assert found is None
+        return
+    assert found is not None
+    assert found.choices == prod(len(bags[place]) for place in open_ones)
+    assert found.taken_rows == sum(takes[place] for place in open_ones)
+    assert found.tied_rows == sum(len(tied[place]) for place in open_ones)
 
 
 def test_floats_in_an_ambiguous_answer_are_compared_within_tolerance() -> None:

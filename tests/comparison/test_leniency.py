@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import permutations
 
 import pytest
@@ -149,6 +150,25 @@ def test_a_match_that_needed_it_says_so_and_one_that_did_not_does_not() -> None:
     assert wider.reason == "all 2 rows match; lenient: extra columns allowed"
     same = compare_leniently(gold, Answer.bag(gold), ComparisonOptions(leniency=ALLOWED))
     assert (same.equal, same.lenient) == (True, False)
+
+
+@pytest.mark.parametrize("more", [(), ("x",)])
+@pytest.mark.parametrize(
+    ("gold", "predicted", "equal"),
+    [
+        ([0.1 + 0.2, 0.5], [Decimal("0.3"), Decimal("0.5")], True),
+        ([Decimal("0.3"), Decimal("0.5")], [0.1 + 0.2, 0.5], True),
+        ([2**53 + 1, 1], [float(2**53), 1], True),
+        ([0.1 + 0.2, 0.5], [Decimal("0.3"), Decimal("0.6")], False),
+        ([Decimal("0.1"), 1], [Decimal("0.10000000000000001"), 1], False),
+    ],
+)
+def test_a_float_of_either_side_is_within_tolerance_of_an_exact_number(
+    gold: list[Cell], predicted: list[Cell], equal: bool, more: tuple[str, ...]
+) -> None:
+    given = _result([(*more, cell) for cell in predicted], 1 + len(more))
+    answer = Answer.bag(_result([(cell,) for cell in gold], 1))
+    assert compare_leniently(given, answer, ComparisonOptions(leniency=ALLOWED)).equal is equal
 
 
 def test_gold_column_order_still_counts_where_it_is_demanded() -> None:
