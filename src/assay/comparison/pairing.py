@@ -102,7 +102,7 @@ class Pairing:
         only ever move up with the number, and then sorted order is as good a pairing as any.
         """
         ours, theirs = [pair.gold[place] for place in gold], [pair.predicted[place] for place in predicted]
-        if not all(map(is_number, ours)) or not all(map(is_number, theirs)):
+        if not is_number(ours[0]):  # lists or structs, as all of a group that one cluster stands for
             return False
         ours.sort(key=_sortable)
         theirs.sort(key=_sortable)
