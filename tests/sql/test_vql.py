@@ -105,45 +105,54 @@ def test_the_clock_is_seen() -> None:
     assert not is_nondeterministic("SELECT GETYEAR(d) FROM t", "denodo")
 
 
-@pytest.mark.parametrize(
-    ("text", "does"),
-    [
-        ("", "none"),
-        (" ;; ", "none"),
-        ("-- a comment", "none"),
-        ("SELECT 1", "query"),
-        ("(SELECT 1) UNION (SELECT 2);", "query"),
-        ("SELECT a FROM t WHERE b CONTAINS 'x'", "query"),
-        ("SELECT 'open", "query"),
-        ("SELECT \"update\", t.insert, truncate(a, 2) FROM t WHERE b CONTAINS 'drop view v'", "query"),
-        ("SELECT 'a; DROP VIEW v", "several"),
-        ("SELECT 1; SELECT 2", "several"),
-        ("SELECT a FROM t WHERE b CONTAINS 'x'; DROP VIEW v", "several"),
-        ("SELECT a FROM t CONTEXT('cache' = 'off'); DROP VIEW v", "several"),
-        ("DROP VIEW v", "write"),
-        ("create or replace view v AS SELECT 1", "write"),
-        ("ALTER VIEW v CACHE OFF", "write"),
-        ("SELECT * INTO m FROM t", "write"),
-        ("WITH x AS (SELECT 1) DELETE FROM t", "write"),
-        ("SELECT x CONTAINS 'a' INTO m FROM t", "write"),
-        ("SELECT a FROM t CONTEXT('cache_preload' = 'true', 'cache_wait_for_load' = 'true')", "write"),
-        ("SELECT a FROM t CONTEXT('i18n' = 'us', \"CACHE_INVALIDATE\" = 'all_rows')", "write"),
-        ("SELECT * FROM admin.DROP_REMOTE_TABLE('a')", "write"),
-        ("SELECT * FROM t, CLEAN_CACHE_DATABASE('a')", "write"),
-        ("SELECT a FROM t CONTEXT(USERNAME = 'root', PASSWORD = 'x')", "refused"),
-        ("CALL p()", "refused"),
-        ("DESC VIEW v", "refused"),
-        ("CONNECT USER a PASSWORD 'b'", "refused"),
-        ("I cannot answer that", "prose"),
-        ("Sorry; there is no such view", "prose"),
-        ("(see above)", "prose"),
-        ("Don't know", "prose"),
-        ("Update", "prose"),
-        ("42", "prose"),
-    ],
-)
+TEXTS = [
+    ("", "none"),
+    (" ;; ", "none"),
+    ("-- a comment", "none"),
+    ("SELECT 1", "query"),
+    ("(SELECT 1) UNION (SELECT 2);", "query"),
+    ("SELECT a FROM t WHERE b CONTAINS 'x'", "query"),
+    ("SELECT 'open", "query"),
+    ("SELECT \"update\", t.insert, truncate(a, 2) FROM t WHERE b CONTAINS 'drop view v'", "query"),
+    ("SELECT 'a; DROP VIEW v", "several"),
+    ("SELECT 1; SELECT 2", "several"),
+    ("SELECT a FROM t WHERE b CONTAINS 'x'; DROP VIEW v", "several"),
+    ("SELECT a FROM t CONTEXT('cache' = 'off'); DROP VIEW v", "several"),
+    ("DROP VIEW v", "write"),
+    ("create or replace view v AS SELECT 1", "write"),
+    ("ALTER VIEW v CACHE OFF", "write"),
+    ("SELECT * INTO m FROM t", "write"),
+    ("WITH x AS (SELECT 1) DELETE FROM t", "write"),
+    ("SELECT x CONTAINS 'a' INTO m FROM t", "write"),
+    ("SELECT a FROM t CONTEXT('cache_preload' = 'true', 'cache_wait_for_load' = 'true')", "write"),
+    ("SELECT a FROM t CONTEXT('i18n' = 'us', \"CACHE_INVALIDATE\" = 'all_rows')", "write"),
+    ("SELECT * FROM admin.DROP_REMOTE_TABLE('a')", "write"),
+    ("SELECT * FROM t, CLEAN_CACHE_DATABASE('a')", "write"),
+    ("SELECT a FROM t CONTEXT(USERNAME = 'root', PASSWORD = 'x')", "refused"),
+    ("CALL p()", "refused"),
+    ("DESC VIEW v", "refused"),
+    ("CONNECT USER a PASSWORD 'b'", "refused"),
+    ("I cannot answer that", "prose"),
+    ("Sorry; there is no such view", "prose"),
+    ("(see above)", "prose"),
+    ("Don't know", "prose"),
+    ("Update", "prose"),
+    ("42", "prose"),
+]
+
+
+@pytest.mark.parametrize(("text", "does"), TEXTS)
 def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str) -> None:
     assert read_vql(text).does == does
+
+
+@pytest.mark.parametrize(("text", "does"), TEXTS)
+@pytest.mark.parametrize(("before", "after"), [(";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
+def test_empty_statements_around_a_text_change_nothing_of_what_it_would_do(
+    text: str, does: str, before: str, after: str
+) -> None:
+    whole = before + text + ("\n" if "--" in text else "") + after
+    assert read_vql(whole).does == does
 
 
 @given(

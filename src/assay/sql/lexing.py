@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["word", "name", "text", "sign", "open"]
@@ -39,7 +40,7 @@ class Piece(NamedTuple):
         return self.text[:2] in ("U&", "u&")
 
 
-_LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _CONTINUES = r"(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]++|--[^\n\r]*+[\n\r])*+'"
 _ESCAPED_BODY = r"(?:[^'\\]++|\\.|'')*+'"
 _PIECE = re.compile(

@@ -137,10 +137,10 @@ def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: b
 
 def _read_untokenized(query: str) -> VqlReading:
     """A text with an open quote or comment. Denodo will refuse it too: it may, if it is one statement."""
-    words = query.split(None, 1)
-    opening = words[0].upper() if words else ""
+    alone = query.strip("; \t\r\n")
+    opening = alone.split(None, 1)[0].upper() if alone else ""
     if opening.startswith(("SELECT", "WITH", "(")):
-        return VqlReading(does="several" if ";" in query.rstrip("; \t\r\n") else "query")
+        return VqlReading(does="several" if ";" in alone else "query")
     if opening in _WRITE_WORDS:
         return VqlReading(does="write", detail=opening)
     if opening in _COMMAND_WORDS:
