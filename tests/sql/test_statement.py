@@ -105,6 +105,17 @@ def test_no_text_makes_the_readers_raise(text: str) -> None:
         ("SELECT * FROM mysql.user", "reaches"),
         ("WITH x AS (SELECT 1) UPDATE (t) SET a = 1", "write"),
         ("SELECT 'a\u00a0b', 1 -- a\u00a0b", "query"),
+        *(
+            (f"SHOW {what}", "query")
+            for what in ("TABLES", "FULL TABLES", "CREATE TABLE t", "TABLE STATUS", "KEYS IN t")
+        ),
+        *(
+            (f"SHOW {what}", "refused")
+            for what in ("CREATE USER u", "FULL PROCESSLIST", "GRANTS", "STATUS", "", "FULL")
+        ),
+        ("SHOW PROCESSLIST TABLES", "refused"),
+        ("SHOW TABLES DELETE FROM t", "write"),
+        ("DESC t", "query"),
         ("I am sorry \u2013 no", "prose"),
         ("SELECT a FROM t FORCE INDEX FOR JOIN (i)", "query"),
         ("SELECT a FROM t LIMIT 1 INTO @x", "write"),

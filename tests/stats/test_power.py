@@ -77,6 +77,8 @@ def test_a_difference_is_never_more_than_the_cases_that_differ() -> None:
 
 def test_where_nothing_can_be_said_nothing_is() -> None:
     assert detectable_difference(0, discordant=0.2) is None
+    assert detectable_difference(0, variance=0.2) is None
+    assert detectable_difference(1, variance=0.2) is not None
     assert detectable_difference(100) is None
     assert detectable_difference(100, variance=0.0) is None
     assert cases_needed(0.0, discordant=0.2) is None
