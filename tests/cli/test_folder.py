@@ -222,3 +222,36 @@ def test_a_read_only_disk_under_a_finished_run(read_only: Any, tmp_path: Path) -
             assert "Traceback" not in done.stderr
             assert str(run) in done.stderr
         assert content(run) == before
+
+
+@pytest.mark.parametrize("harm", ["cut", "added", "overwritten"])
+def test_answers_that_something_else_changes_meanwhile_end_the_run_with_that_reason(
+    verb: LiveVerb, tmp_path: Path, harm: str
+) -> None:
+    run = tmp_path / "run"
+    verb.slow(after=1, seconds=0.3)
+    process = started(verb.command(run), env=verb.env)
+    until(lambda: answers(run) >= 1, what="an answer")
+    with (run / "answers.jsonl").open("r+b") as file:
+        if harm == "cut":
+            file.truncate(5)
+        else:
+            file.seek(0, 2 if harm == "added" else 0)
+            file.write(b"#")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "answers.jsonl: was changed by something else while the run was going on" in said
+
+
+def test_a_folder_that_was_put_in_the_place_of_the_runs_is_left_alone(tmp_path: Path) -> None:
+    with live_verb("run", tmp_path / "input") as verb:
+        run, moved = tmp_path / "run", tmp_path / "moved"
+        verb.slow(after=1, seconds=0.3)
+        process = started(verb.command(run), env=verb.env)
+        until(lambda: answers(run) >= 1, what="an answer")
+        run.rename(moved)
+        run.mkdir()
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert "was moved or removed" in said
+        assert run.is_dir()

@@ -67,7 +67,7 @@ def ask(
         rounds = [case for repeat in range(repeats) for case in cases if (case.id, repeat) not in answers]
         ask_all(system, rounds, concurrency=concurrency, on_answer=keep)
         if journal is not None:
-            journal.check_there()
+            journal.check_whole()
     return tuple(answers[key] for key in wanted)
 
 

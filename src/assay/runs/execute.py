@@ -78,6 +78,7 @@ def execute(
             return finished
         begin_folder(folder, job.settings, job.provenance)
         run = _finish(job, judging, journal)
+        journal.check_whole()
         finish_folder(folder, run, judging.digests)
     return run
 

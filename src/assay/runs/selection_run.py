@@ -62,6 +62,7 @@ def _execute(job: SelectionJob, folder: Path | None, *, overwrite: bool, on_prog
             evidence.append(_judge(job, index))
             journal.append(digests[-1], encode_evidence(evidence[-1]))
         run = _run(job, evidence, started)
+        journal.check_whole()
         finish_folder(folder, run, digests)
     return run
 

@@ -49,12 +49,16 @@ def hold_folder(
         try:
             yield
         except BaseException:
-            _settle(folder, fresh=fresh or forget)
+            if _is_held(descriptor, folder):
+                _settle(folder, fresh=fresh or forget)
             raise
         _drop_aside(folder)
     finally:
-        _unlock(descriptor, folder)
-        _remove(made)
+        # Where somebody put another folder in this one's place, it and what is in it are not ours to remove.
+        held = _is_held(descriptor, folder)
+        _unlock(descriptor, folder if held else None)
+        if held:
+            _remove(made)
 
 
 def claim_folder(folder: Path, settings: RunSettings, provenance: Provenance, *, overwrite: bool = False) -> None:
@@ -176,9 +180,21 @@ def _lock(folder: Path) -> int | None:
         os.close(descriptor)
 
 
-def _unlock(descriptor: int | None, folder: Path) -> None:
+def _is_held(descriptor: int | None, folder: Path) -> bool:
+    """Whether the folder is still the one that was locked."""
+    if descriptor is None:
+        return True
+    try:
+        return os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
+    except OSError:
+        return False
+
+
+def _unlock(descriptor: int | None, folder: Path | None) -> None:
+    """Let go of the lock, and remove its file from ``folder``."""
     if descriptor is None:
         return
-    with suppress(OSError):
-        (folder / LOCK).unlink(missing_ok=True)
+    if folder is not None:
+        with suppress(OSError):
+            (folder / LOCK).unlink(missing_ok=True)
     os.close(descriptor)

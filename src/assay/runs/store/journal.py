@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from zlib import crc32
 
 from assay.errors import RunError
 
@@ -39,6 +40,9 @@ class Journal:
     A line is written with one call, so that a killed process leaves at most one torn line, the last:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
     the digest of every case that an earlier run finished to its line. ``forget`` empties it first.
+
+    What it wrote it knows by length and checksum, so that a file which somebody else cut, overwrote or
+    added to meanwhile is not taken for a whole one.
     """
 
     def __init__(self, folder: Path, *, name: str = NAME, forget: bool = False) -> None:
@@ -48,6 +52,7 @@ class Journal:
             _lock(self._descriptor, folder)
             if forget:
                 os.ftruncate(self._descriptor, 0)
+            self._size = self._sum = 0
             self.finished = self._read()
         except BaseException:
             os.close(self._descriptor)
@@ -65,14 +70,29 @@ class Journal:
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
                 "make room and run the same command again"
             ) from error
+        self._size += len(line)
+        self._sum = crc32(line, self._sum)
         self.check_there()
 
     def check_there(self) -> None:
-        """Raise RunError where the file is not in its place any more: what is written is then nowhere, or elsewhere."""
+        """Raise RunError where the file is not in its place any more, or not as long as what was written into it."""
         with suppress(OSError):
-            if os.path.samestat(os.fstat(self._descriptor), os.stat(self.path)):
+            here = os.fstat(self._descriptor)
+            if os.path.samestat(here, os.stat(self.path)):
+                if here.st_size != self._size:
+                    raise changed(self.path)
                 return
         raise gone(self.path.parent)
+
+    def check_whole(self) -> None:
+        """Raise RunError where the file does not hold, byte for byte, what was read from it and written into it."""
+        self.check_there()
+        found = 0
+        with self.path.open("rb") as file:
+            while block := file.read(1 << 20):
+                found = crc32(block, found)
+        if found != self._sum:
+            raise changed(self.path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -94,8 +114,10 @@ class Journal:
         whole = 0
         for line in read_lines(self.path):
             finished[line.digest] = line
+            self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
             whole = line.end
         os.ftruncate(self._descriptor, whole)
+        self._size = whole
         return finished
 
 
@@ -143,6 +165,14 @@ def gone(folder: Path) -> RunError:
     return RunError(
         f"{folder}: was moved or removed while the run was going on, and what it held with it; where it was moved, "
         "name its new place (-o) and run the same command again, which goes on from there; else it begins anew"
+    )
+
+
+def changed(path: Path) -> RunError:
+    """What to say where somebody else wrote into a file, or cut it, while the run was going on."""
+    return RunError(
+        f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
+        "see that nothing else writes there, and run the same command again, which does what is missing"
     )
 
 
