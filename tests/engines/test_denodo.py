@@ -322,6 +322,8 @@ def test_cells_may_come_in_another_order_and_without_nulls() -> None:
     [
         "[]",
         '{"rows": {}}',
+        '{"sql_query": "SELECT 1"}',
+        '{"answer": "none", "error": null}',
         '{"rows": [1]}',
         '{"rows": [{"values": [1]}]}',
         '{"rows": [{"values": [{"column": "a", "value": 1}]}, {"values": [{"column": "b", "value": 1}]}]}',

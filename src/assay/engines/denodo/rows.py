@@ -71,7 +71,8 @@ class _Reader:
 def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
     """Columns, rows, and whether some text was no valid UTF-8. Raises MalformedAnswer.
 
-    No rows (``rows`` absent, null or empty) means no columns either: the API names none.
+    No rows (``rows`` absent, null or empty) means no columns either: the API names none. An object that holds
+    something else and no ``rows`` is another service's answer, and never an empty result.
     """
     try:
         text, undecodable = body.decode("utf-8-sig"), False
@@ -90,6 +91,9 @@ def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
     if not isinstance(answer, dict):
         raise MalformedAnswer(f"is {type(answer).__name__}, not an object with rows")
     rows = answer.get("rows")
+    if answer and "rows" not in answer:
+        names = ", ".join(repr(name[:40]) for name in list(answer)[:5])
+        raise MalformedAnswer(f"is an object without 'rows' (it has {names})")
     if rows is None:
         return (), [], undecodable
     if not isinstance(rows, list) or any(type(row) is not tuple for row in rows):
