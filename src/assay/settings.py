@@ -219,14 +219,8 @@ def url_relative_to(text: str, folder: Path) -> str:
 
 
 def _read(path: Path) -> Any:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    """The file's content, read as a question set in YAML is: what cannot be read there is said in the same words."""
+    from assay.cases.text.decoding import read_text
+    from assay.cases.text.yaml import plain_document
 
-    try:
-        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except YAMLError as error:
-        raise CaseFileError(f"is no YAML: {' '.join(str(error).split())}", path=str(path)) from error
-    except RecursionError:
-        raise CaseFileError("is nested too deeply to be read", path=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+    return plain_document(path, read_text(path))

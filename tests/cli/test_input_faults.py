@@ -134,6 +134,12 @@ FAULTS: Mapping[str, Fault] = {
     "JSON of 100,000 levels": Fault(files={"cases.jsonl": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}),
     "YAML of 1,000 brackets": Fault(files={"cases.yaml": b"[" * 1_000 + b"]" * 1_000}, cases="cases.yaml"),
     "an empty file": Fault(files={"predictions.jsonl": b""}),
+    "a text that ends in zero bytes": Fault(
+        files={"predictions.csv": b"id,prediction\na,SELECT 1\n" + b"\0" * 9}, predictions="predictions.csv"
+    ),
+    "a text of more columns than any table": Fault(
+        files={"predictions.csv": b"," * 20_000 + b"\n"}, predictions="predictions.csv"
+    ),
     "a file that is not there": Fault(predictions="nowhere.jsonl"),
     "broken JSON": Fault(files={"predictions.jsonl": b'{"id": "a", '}),
     "an id with an escape sequence, twice": Fault(

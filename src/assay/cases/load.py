@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from assay.cases.fields import POSITION, closest
-from assay.cases.text.decoding import empty
+from assay.cases.text.decoding import check_size, empty
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
@@ -137,6 +137,7 @@ def _check(path: Path) -> None:
         raise CaseFileError(f'does not exist in the folder "{folder}"{hint}', path=str(path))
     if path.is_file() and path.stat().st_size == 0:
         raise empty(path)
+    check_size(path)
 
 
 def _no_id_twice(path: Path, ids: Iterable[tuple[str, str | None]]) -> None:

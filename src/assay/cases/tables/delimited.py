@@ -17,6 +17,11 @@ from assay.errors import CaseFileError
 _LARGEST_FIELD = 1 << 30
 """Characters in one field: the csv module's own limit of 131,072 is below what a long prompt takes."""
 
+_MOST_COLUMNS = 16_384
+_MOST_ROWS = 1_000_000
+_READ_AGAIN = 64 << 20
+"""Characters up to which a file that breaks the rule for quotes is read in other ways, too."""
+
 _END = "\x00end"
 
 _Rows: TypeAlias = list[tuple[int, list[str]]]
@@ -47,6 +52,10 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     )
 
 
+class _TooMuch(CaseFileError):
+    """No table of questions has as much: another reading of its quotes would not help."""
+
+
 def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
     """Columns, the repeated ones among them, and records.
 
@@ -56,7 +65,9 @@ def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], fr
     """
     try:
         rows = _rows(path, text, delimiter)
-    except CaseFileError:
+    except CaseFileError as error:
+        if len(text) > _READ_AGAIN or isinstance(error, _TooMuch):
+            raise
         for again, strict in ((_with_inner_quotes_doubled(text, delimiter), True), (text, False)):
             with suppress(CaseFileError):
                 return _even(path, _rows(path, again, delimiter, strict=strict))
@@ -94,11 +105,14 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
     # A row of our own at the end shows whether a quote is still open there, which a lenient reader does not say.
     source = chain(io.StringIO(text, newline=""), ["\n", _END])
     reader = csv.reader(source, delimiter=delimiter, strict=strict)
-    rows = []
+    rows: _Rows = []
     line = 1
     reason = "a double quote opens in the row that begins here and is never closed"
     try:
         for row in reader:
+            if len(row) > _MOST_COLUMNS or len(rows) > _MOST_ROWS:
+                most = f"{_MOST_COLUMNS:,} columns" if len(row) > _MOST_COLUMNS else f"{_MOST_ROWS:,} rows"
+                raise _TooMuch(f"has more than {most}, which is no table of questions", path=str(path))
             rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:

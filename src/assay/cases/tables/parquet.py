@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.cases.records import Record, Table
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    "memory_limit": "2GiB",
+    "temp_directory": "",
+    "preserve_insertion_order": True,
+}
+_MOST_ROWS = 1_000_000
+_MOST_CHARACTERS = 512 << 20
+_MOST_COLUMNS = 4096
 
 
 def parquet_table(path: Path) -> Table:
@@ -22,8 +37,9 @@ def parquet_table(path: Path) -> Table:
         raise unreadable(path, error) from error
     # DuckDB takes a path for a pattern: a folder called "runs[1]" must stand for itself.
     literal = re.sub(r"([\[*?])", r"[\1]", str(path))
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
+    with duckdb.connect(":memory:", config=_CONFIG) as connection:
         try:
+            _check_extent(path, connection, literal)
             cursor = connection.execute("SELECT * FROM read_parquet(?)", [literal])
             names = tuple(str(column[0]) for column in cursor.description or ())
             rows = cursor.fetchall()
@@ -35,3 +51,44 @@ def parquet_table(path: Path) -> Table:
         for number, row in enumerate(rows, start=1)
     )
     return Table(path=path, records=records, columns=names)
+
+
+def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: str) -> None:
+    """Raise where a file holds more than any question set: a kilobyte may stand for billions of rows or characters.
+
+    Nothing is unpacked for that: rows are counted by what the file says of itself, and the length of texts is
+    summed without copying a text that many rows share.
+    """
+    found = connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [literal]).fetchone()
+    count = found[0] if found else 0
+    if count and count > _MOST_ROWS:
+        raise _too_large(path, f"has {int(count):,} rows, and at most {_MOST_ROWS:,} are read")
+    described = connection.execute("SELECT * FROM read_parquet(?) LIMIT 0", [literal]).description or ()
+    if len(described) > _MOST_COLUMNS:
+        raise _too_large(path, f"has {len(described):,} columns, and at most {_MOST_COLUMNS:,} are read")
+    lengths = [
+        f"coalesce(sum({length}), 0)" for name, kind, *_ in described if (length := _length(str(name), str(kind)))
+    ]
+    if lengths:
+        query = f"SELECT {' + '.join(lengths)} FROM read_parquet(?)"
+        found = connection.execute(query, [literal]).fetchone()
+        if found and found[0] > _MOST_CHARACTERS:
+            size = int(found[0]) >> 20
+            raise _too_large(
+                path, f"holds {size:,} MiB of text once it is unpacked, and at most {_MOST_CHARACTERS >> 20} are read"
+            )
+
+
+def _length(name: str, kind: str) -> str | None:
+    """An expression for how long a cell of a column is; None where it is a few bytes."""
+    column = '"' + name.replace('"', '""') + '"'
+    if kind in ("VARCHAR", "JSON"):
+        return f"strlen({column})"
+    if kind == "BLOB":
+        return f"octet_length({column})"
+    nested = any(text in kind for text in ("VARCHAR", "JSON", "BLOB", "["))
+    return f"strlen({column}::VARCHAR)" if nested else None
+
+
+def _too_large(path: Path, what: str) -> CaseFileError:
+    return CaseFileError(f"{what}: leave out what is not needed", path=str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import stat
 from pathlib import Path
 
 from assay.errors import CaseFileError, InputError
@@ -33,12 +34,33 @@ def empty(path: Path) -> CaseFileError:
     return CaseFileError("is empty: nothing to read; was it written completely?", path=str(path))
 
 
+MOST_BYTES = 512 << 20
+"""How large a file is read at most: what is read takes several times its size in memory."""
+
+
+def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or leave out what is not needed") -> None:
+    """Raise CaseFileError for what has no end (a pipe, a device) and for a file that is too large to be read."""
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if stat.S_ISDIR(about.st_mode):
+        return  # whoever opens it says so
+    if not stat.S_ISREG(about.st_mode):
+        raise CaseFileError("is no file but a pipe or a device: write what it gives into a file", path=str(path))
+    if about.st_size > most:
+        raise CaseFileError(
+            f"holds {about.st_size >> 20:,} MiB, and at most {most >> 20:,} MiB are read: {hint}", path=str(path)
+        )
+
+
 def read_text(path: Path, encoding: str | None = None) -> str:
     """A file's text, line ends as they are.
 
     ``encoding`` None: what its byte order mark says, else UTF-8. Raises CaseFileError where it is empty, is not in
     that encoding, or begins with the mark of another; InputError for an encoding that there is not.
     """
+    check_size(path)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -58,11 +80,25 @@ def read_text(path: Path, encoding: str | None = None) -> str:
             path=str(path),
             place=f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}",
         ) from error
-    if encoding is None and not mark and text.count("\0") * 4 > len(text):
-        raise CaseFileError(
+    if "\0" in text:
+        raise _zero(path, text, guess=encoding is None and not mark)
+    return text
+
+
+def _zero(path: Path, text: str, *, guess: bool) -> CaseFileError:
+    """The error of a text with zero bytes, which no question and no query holds."""
+    whole = text.rstrip("\0")
+    if guess and whole.count("\0") * 4 > len(whole):
+        return CaseFileError(
             f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {_SAY_SO}", path=str(path)
         )
-    return text
+    at = text.index("\0")
+    place = f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
+    if at == len(whole):
+        reason = f"ends in {len(text) - at:,} zero bytes, as after a crash or on a full disk: write the file again"
+    else:
+        reason = "holds a zero byte (NUL), which no text has: take it out, or write the file again"
+    return CaseFileError(reason, path=str(path), place=place)
 
 
 def _mark_of(data: bytes) -> tuple[bytes, str | None]:
@@ -97,6 +133,8 @@ def lines_of(text: str) -> list[str]:
 def head_of(path: Path) -> str:
     """The start of a file, to tell what it is; empty where it cannot be read. A last broken character is dropped."""
     try:
+        if not path.is_file():
+            return ""
         with path.open("rb") as file:
             data = file.read(HEAD_BYTES)
     except OSError:

@@ -10,6 +10,7 @@ from assay.cases.records import Table, document_table
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError
 
+_MOST_CHARACTERS = 8 << 20
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -27,6 +28,14 @@ def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
     return document_table(path, [build.value(node) for node in nodes], [_line(node) for node in nodes])
 
 
+def plain_document(path: Path, text: str) -> object:
+    """The one document of a YAML text, None where it is empty. Raises CaseFileError with line and column."""
+    nodes = nodes_of(path, text)
+    if len(nodes) > 1:
+        raise CaseFileError("holds several documents: expected one", path=str(path), place=_line(nodes[1]))
+    return Builder(path, _scalar).value(nodes[0]) if nodes else None
+
+
 def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
     """The documents of a YAML text as ruamel's nodes, empty ones left out.
 
@@ -35,6 +44,12 @@ def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+    if len(text) > _MOST_CHARACTERS:
+        raise CaseFileError(
+            f"holds {len(text) >> 20:,} MiB of YAML, and at most {_MOST_CHARACTERS >> 20} MiB are read: "
+            "save it as JSON Lines, which is read a thousand times as fast",
+            path=str(path),
+        )
     yaml = YAML(typ="safe", pure=True)
     # YAML lets an anchor's name be used again; ruamel would print a warning.
     yaml.composer.warn_double_anchors = False
