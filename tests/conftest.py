@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -12,37 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["pytester"]  # pytest takes this in no conftest but the topmost
+sys.path.insert(0, str(Path(__file__).parent))
+pytest_plugins = ["pytester", "grouping", "left_open"]  # pytest takes this in no conftest but the topmost
 
 # How long an example takes says how busy the machine is. What never ends, pytest-timeout ends.
 settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("assay")
 
 _ROOT = Path(__file__).resolve().parents[1]
-_SERVERS = ("postgres", "mariadb", "chromium")
-"""Fixtures that start a server. All tests of one run in the same process, so that it starts once."""
 _NOT_RUN = pytest.StashKey[int]()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests belong in one process: those of a server, and those of a module that share what is dear."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is not None:
-            continue
-        scopes = {name: found[-1].scope for name, found in _fixtures(item).items()}
-        server = next((name for name in _SERVERS if name in scopes), None)
-        if server is not None:
-            item.add_marker(pytest.mark.xdist_group(server))
-        elif {"module", "package"} & set(scopes.values()):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
-def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
-    """The fixtures that a test asks for, by name, as far as they are defined under this folder."""
-    known = getattr(item, "_fixtureinfo", None)
-    named = known.name2fixturedefs if known is not None else {}
-    return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,86 @@
+"""Tests that share what is dear run in one process: those of a server, and those of a module with a fixture of its own.
+
+Which tests belong together only a process that has collected them knows. It writes that down, and the scheduler of
+pytest-xdist reads it: the marker that xdist reads itself has no effect from pytest 9.2 on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+_SERVERS = ("postgres", "mariadb", "chromium")
+"""Fixtures that start a server. All tests of one run in the same process, so that it starts once."""
+_FILE = pytest.StashKey[Path]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    place = getattr(session.config, "workerinput", {}).get("groups")
+    if place is not None:
+        groups = {item.nodeid: group for item in session.items if (group := _group(item)) is not None}
+        draft = Path(f"{place}.{os.getpid()}")
+        draft.write_text(json.dumps(groups), encoding="utf-8")
+        draft.replace(place)  # each process writes the same
+
+
+def _group(item: pytest.Item) -> str | None:
+    """The name of the tests that belong in one process with this one; None where it may run in any."""
+    marked = item.get_closest_marker("xdist_group")
+    if marked is not None:
+        return str(marked.args[0])
+    scopes = {name: found[-1].scope for name, found in _fixtures(item).items()}
+    server = next((name for name in _SERVERS if name in scopes), None)
+    if server is None and {"module", "package"} & set(scopes.values()):
+        return item.nodeid.partition("::")[0]
+    return server
+
+
+def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
+    """The fixtures that a test asks for, by name, as far as they are defined under this folder."""
+    known = getattr(item, "_fixtureinfo", None)
+    named = known.name2fixturedefs if known is not None else {}
+    return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process that is about to start where to write the groups."""
+    if _FILE not in node.config.stash:
+        number, place = tempfile.mkstemp(prefix="assay-groups-")
+        os.close(number)
+        node.config.stash[_FILE] = Path(place)
+    node.workerinput["groups"] = str(node.config.stash[_FILE])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (place := config.stash.get(_FILE, None)) is not None:
+        place.unlink(missing_ok=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadgroup" or (place := config.stash.get(_FILE, None)) is None:
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
+        """Hands out groups whole, those of many tests first, then each other test."""
+
+        groups: ClassVar[dict[str, str]] = {}
+
+        def schedule(self) -> None:
+            with suppress(ValueError):  # nothing was collected
+                self.groups.update(json.loads(place.read_text(encoding="utf-8")))
+            super().schedule()
+
+        def _split_scope(self, nodeid: str) -> str:
+            return self.groups.get(nodeid, nodeid)
+
+    return Together(config, log)
