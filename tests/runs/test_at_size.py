@@ -9,8 +9,8 @@ import re
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
 from assay.ports import Executions, QueryRequest
-from assay.runs.worker import CaseTask, WorkerSettings, set_up
+from assay.runs.worker import CaseTask, WorkerJudge, WorkerSettings
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
@@ -44,6 +44,23 @@ def url(tmp_path: Path) -> DatabaseUrl:
     return DatabaseUrl.parse(f"sqlite:///{path}")
 
 
+@pytest.fixture
+def make_judge() -> Iterator[Callable[..., WorkerJudge]]:
+    """Make a judge of this process, with metrics by name and options of WorkerSettings."""
+    with ExitStack() as stack:
+
+        def make(*metrics: str, **options: Any) -> WorkerJudge:
+            settings = WorkerSettings(
+                engines=registry.engine_references(),
+                metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
+                options=ComparisonOptions(),
+                **options,
+            )
+            return stack.enter_context(closing(WorkerJudge(settings)))
+
+        yield make
+
+
 # What is kept
 
 
@@ -52,7 +69,7 @@ def gold(number: int) -> str:
 
 
 def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge]
 ) -> None:
     made: list[ByteCache] = []
 
@@ -63,15 +80,7 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
 
     monkeypatch.setattr("assay.runs.worker.ByteCache", Seen)
     room = 8 * 1024 * 1024
-    judge = set_up(
-        WorkerSettings(
-            engines=registry.engine_references(),
-            metrics=(registry.reference("assay.metrics", "match"),),
-            options=ComparisonOptions(),
-            limits=Limits(),
-            cache_bytes=room,
-        )
-    )
+    judge = make_judge("match", limits=Limits(), cache_bytes=room)
     for number in range(20):
         case = Case(id=str(number), question="q", golds=(gold(number),))
         for query in (gold(number).replace("a % 97", "1"), f"{gold(number)}, b"):
@@ -298,21 +307,14 @@ def test_a_metric_of_the_callers_own_is_held_in_its_process_too(url: DatabaseUrl
 
 @posix
 def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics_scored(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge]
 ) -> None:
     def endless(*_: object, **__: object) -> None:
         Loops().take(case)
 
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
-    judge = set_up(
-        WorkerSettings(
-            engines=registry.engine_references(),
-            metrics=tuple(registry.reference("assay.metrics", name) for name in ("match", "results_match", "bird_ex")),
-            options=ComparisonOptions(),
-            limits=Limits(judge_timeout_s=0.2),
-        )
-    )
+    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(judge_timeout_s=0.2))
     from assay.runs.store.codec import decode_evidence
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE a < 3")
@@ -330,7 +332,11 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 @pytest.mark.parametrize("trouble", ["time", "memory"])
 @pytest.mark.parametrize("gold_too", [False, True])
 def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_can_be(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, trouble: str, gold_too: bool
+    url: DatabaseUrl,
+    monkeypatch: pytest.MonkeyPatch,
+    make_judge: Callable[..., WorkerJudge],
+    trouble: str,
+    gold_too: bool,
 ) -> None:
     from assay.comparison import compare
     from assay.runs.store.codec import decode_evidence
@@ -348,14 +354,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
         return compare(predicted, *rest, **options)
 
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", burdened)
-    judge = set_up(
-        WorkerSettings(
-            engines=registry.engine_references(),
-            metrics=tuple(registry.reference("assay.metrics", name) for name in ("match", "results_match", "bird_ex")),
-            options=ComparisonOptions(),
-            limits=Limits(judge_timeout_s=0.5),
-        )
-    )
+    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(judge_timeout_s=0.5))
     line = judge(CaseTask(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
     assert isinstance(line, bytes)
     evidence = decode_evidence(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -80,45 +79,58 @@ class CaseOutcome:
     executions: Executions
 
 
-def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome | Timed]:
-    """Set up one worker: its engines open when first needed.
-
-    What it returns takes a CaseTask, packed or not, and gives the evidence as a line of JSON, with
-    the rows where the task asks for them; or a TimingTask, and gives what it measured.
-    """
+def set_up(settings: WorkerSettings) -> WorkerJudge:
+    """Set up one worker: its engines open when first needed."""
     _load_parsers()
     _tame_collector()
-    metrics = [load_metric(reference) for reference in settings.metrics]
+    return WorkerJudge(settings)
 
-    def make_executor(attempt: int) -> Executor:
+
+class WorkerJudge:
+    """What a worker does with a task: a CaseTask, packed or not, or a TimingTask.
+
+    The first gives the evidence as a line of JSON, with the rows where the task asks for them; the second, what it
+    measured. A worker process ends with its connections; whoever judges in their own process closes it.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._metrics = [load_metric(reference) for reference in settings.metrics]
+        self._executors: dict[int, Executor] = {}
+        self._judges: dict[int, CaseJudge] = {}
+
+    def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
+        task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
+        attempt = task.attempt
+        if attempt not in self._executors:
+            for earlier in self._executors.values():
+                earlier.cache.clear()  # all of them together have the room of one
+            self._executors[attempt] = self._make_executor(attempt)
+            self._judges[attempt] = self._make_judge(self._executors[attempt])
+        if isinstance(task, TimingTask):
+            return time_pair(self._executors[attempt], task)
+        if self._settings.remember:
+            return _judge(self._judges[attempt], task)
+        with closing(self._make_executor(attempt)) as executor:
+            return _judge(self._make_judge(executor), task)
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        for executor in self._executors.values():
+            executor.close()
+
+    def _make_executor(self, attempt: int) -> Executor:
         return Executor(
-            engines=settings.engines,
-            limits=settings.limits,
-            cache=ByteCache(settings.cache_bytes),
+            engines=self._settings.engines,
+            limits=self._settings.limits,
+            cache=ByteCache(self._settings.cache_bytes),
             attempt=attempt,
         )
 
-    def make_judge(executor: Executor) -> CaseJudge:
-        return CaseJudge(executor, metrics, settings.options, timeout_s=settings.limits.judge_timeout_s)
-
-    executors = {0: make_executor(0)}
-    judges = {0: make_judge(executors[0])}
-
-    def judge_task(packed: object) -> bytes | CaseOutcome | Timed:
-        task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
-        if task.attempt not in executors:
-            for earlier in executors.values():
-                earlier.cache.clear()  # all of them together have the room of one
-            executors[task.attempt] = make_executor(task.attempt)
-            judges[task.attempt] = make_judge(executors[task.attempt])
-        if isinstance(task, TimingTask):
-            return time_pair(executors[task.attempt], task)
-        if settings.remember:
-            return _judge(judges[task.attempt], task)
-        with closing(make_executor(task.attempt)) as executor:
-            return _judge(make_judge(executor), task)
-
-    return judge_task
+    def _make_judge(self, executor: Executor) -> CaseJudge:
+        return CaseJudge(
+            executor, self._metrics, self._settings.options, timeout_s=self._settings.limits.judge_timeout_s
+        )
 
 
 def time_pair(executor: Executor, task: TimingTask) -> Timed:
