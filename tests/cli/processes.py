@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import commands
 from assay.testing import DenodoEmulator, example
 from assay.testing.answers import Answers
 
@@ -31,18 +32,7 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
     """Run the command to its end."""
-    command = [sys.executable, "-m", "assay", *map(str, arguments)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment(env),
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        timeout=240,
-        check=False,
-    )
+    return commands.run([str(one) for one in arguments], env=environment(env), cwd=cwd)
 
 
 def until(condition: Callable[[], bool], *, what: str, within_s: float = 60.0) -> None:

@@ -16,6 +16,7 @@ import pytest
 from live_verbs import live_verb
 from processes import assay, environment, until
 
+import commands
 from assay.cli.app import BY_CTRL_C, OUR_FAULT, UNUSABLE_INPUT, run_command_line
 from assay.cli.crash import crash_message, secrets_of, without_secrets
 
@@ -79,19 +80,10 @@ def unread(arguments: list[str], made: Path, *, errors_too: bool = False) -> tup
     read, write = os.pipe()
     os.close(read)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "assay", *arguments],
-            stdout=write,
-            stderr=write if errors_too else subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            cwd=made,
-            env=environment(),
-            timeout=60,
-            check=False,
-        )
+        done = commands.run(arguments, stdout=write, stderr=write if errors_too else None, cwd=made, env=environment())
     finally:
         os.close(write)
-    return done.returncode, (done.stderr or b"").decode()
+    return done.returncode, done.stderr
 
 
 def closed(arguments: list[str], made: Path, descriptors: str) -> tuple[int, str]:
