@@ -108,34 +108,34 @@ def restated(outputs: str, questions: str, database: str, report: str) -> None:
         asked = {item["question_id"]: item for item in map(json.loads, file)}
     with open(outputs, encoding="utf-8") as file:
         items = [json.loads(line) for line in file if line.strip()]
-    connection = sqlite3.connect(database)
+    with closing(sqlite3.connect(database)) as connection:
 
-    def run(query: str) -> list[tuple[object, ...]] | None:
-        try:
-            return sorted(connection.execute(query).fetchall())  # type: ignore[type-var]
-        except Exception:  # noqa: BLE001 - as it has it
-            return None
+        def run(query: str) -> list[tuple[object, ...]] | None:
+            try:
+                return sorted(connection.execute(query).fetchall())  # type: ignore[type-var]
+            except Exception:  # noqa: BLE001 - as it has it
+                return None
 
-    found: dict[str, object] = dict.fromkeys(COUNTS, 0)
-    counts = dict.fromkeys(COUNTS, 0)
-    mismatches = []
-    for item in items:
-        question = asked[item["question_id"]]
-        gold = run(question["sql"])
-        counts["total"] += 1
-        counts["gold_none"] += gold == [(None,)]
-        matched, last = False, None
-        for candidate in candidates(item["completion"]):
-            table = question["table_id"]
-            for form in ("FROM 'Table'", 'FROM "Table"', "FROM Table"):
-                candidate = candidate.replace(form, f'FROM "{table}"')  # noqa: PLW2901
-            last = run(candidate.strip())
-            counts["sql_errors"] += last is None
-            counts["pred_none"] += last == [(None,)]
-            matched = matched or (gold is not None and gold == last)
-        counts["matches"] += matched
-        if not matched:
-            mismatches.append({**item, **question, "gold_results": gold, "prediction_results": last})
+        found: dict[str, object] = dict.fromkeys(COUNTS, 0)
+        counts = dict.fromkeys(COUNTS, 0)
+        mismatches = []
+        for item in items:
+            question = asked[item["question_id"]]
+            gold = run(question["sql"])
+            counts["total"] += 1
+            counts["gold_none"] += gold == [(None,)]
+            matched, last = False, None
+            for candidate in candidates(item["completion"]):
+                table = question["table_id"]
+                for form in ("FROM 'Table'", 'FROM "Table"', "FROM Table"):
+                    candidate = candidate.replace(form, f'FROM "{table}"')  # noqa: PLW2901
+                last = run(candidate.strip())
+                counts["sql_errors"] += last is None
+                counts["pred_none"] += last == [(None,)]
+                matched = matched or (gold is not None and gold == last)
+            counts["matches"] += matched
+            if not matched:
+                mismatches.append({**item, **question, "gold_results": gold, "prediction_results": last})
     found.update(counts, mismatches=mismatches)
     with open(report, "w", encoding="utf-8") as file:
         json.dump(found, file, indent=2, ensure_ascii=False)

@@ -56,6 +56,9 @@ while (job := told()) is not None:
             os.close(descriptors[number])
         os.environ.clear()
         os.environ.update(command["environment"])
+        with contextlib.suppress(AttributeError):  # on one core a command starts one worker, if it is not told otherwise
+            cores = sorted(os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {cores[command["number"] % len(cores)]})
         time.tzset()
         os.chdir(command["folder"])
         sys.path[0] = os.getcwd()  # as `python -m` has it
@@ -96,7 +99,9 @@ class _Server:
         self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | str, descriptors: Sequence[int]
     ) -> IO[bytes]:
         """Begin a command; from what it returns, its process id and its exit status are to be read, a line each."""
-        text = json.dumps({"arguments": arguments, "environment": environment, "folder": str(folder)}).encode()
+        number = int("0" + os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw"))
+        command = {"arguments": arguments, "environment": environment, "folder": str(folder), "number": number}
+        text = json.dumps(command).encode()
         ours, theirs = socket.socketpair()
         with ours, theirs:
             socket.send_fds(self._socket, [b"%8d" % len(text)], [*descriptors, theirs.fileno()])

@@ -32,6 +32,7 @@ from typing import get_args
 
 import pytest
 
+import commands
 from assay import demo, load_run
 from assay.model import FailureKind, Flag, Limits, NearMissKind
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
@@ -153,11 +154,8 @@ def _chat_model() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    "document",
-    [pytest.param(one, marks=() if one.name == "README.md" else pytest.mark.slow) for one in DOCUMENTS],
-    ids=_relative,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)
     shutil.copy(demo.cases_path(), tmp_path)
@@ -265,7 +263,7 @@ def _named_verbs_and_options() -> list[tuple[str, str]]:
 
 @cache
 def _help(*verb: str) -> subprocess.CompletedProcess[str]:
-    return _run(shlex.join(["assay", *verb, "--help"]), ROOT)
+    return commands.run([*verb, "--help"], env={**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"})
 
 
 @pytest.mark.parametrize(("verb", "option"), _named_verbs_and_options())

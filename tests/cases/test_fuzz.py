@@ -26,7 +26,10 @@ SQL = st.one_of(
 QUERY = SQL.filter(lambda text: text.strip() and not re.search(r"^[ \t]*-{3,}[ \t]*$", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".yaml", ".xlsx"])
+WORKBOOK = pytest.param(".xlsx", marks=pytest.mark.slow)  # each is read in a process of its own
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".yaml", WORKBOOK])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(queries=st.lists(QUERY, min_size=1, max_size=5))
 def test_sql_text_survives_every_format(suffix, queries, formats, writers):
@@ -42,7 +45,7 @@ def test_sql_text_survives_every_format(suffix, queries, formats, writers):
     assert [prediction.query for prediction in loaded.predictions] == queries
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".yaml", ".sql", ".xlsx", ".parquet"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".yaml", ".sql", WORKBOOK, ".parquet"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(

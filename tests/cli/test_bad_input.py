@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import commands
+
 CASES = [
     {"id": "a", "question": "how many?", "gold_sql": "SELECT count(*) FROM t", "db_id": "shop"},
     {"id": "b", "question": "which?", "gold_sql": "SELECT a FROM t", "db_id": "shop"},
@@ -35,9 +37,9 @@ def assay(tmp_path: Path, make_sqlite: Callable[..., Path]) -> Callable[..., sub
     def run(
         *more: str, cases: str = "cases.jsonl", answers: str = "answers.jsonl", db: str = "sqlite:///dbs/{db_id}.sqlite"
     ) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "assay", "run", cases, "-p", answers, "--db", db, "-o", "run", *more]
         plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "300"}
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=plain, timeout=60, check=False)
+        arguments = ["run", cases, "-p", answers, "--db", db, "-o", "run", *more]
+        return commands.run(arguments, cwd=tmp_path, env=plain)
 
     return run
 

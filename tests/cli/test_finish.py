@@ -245,6 +245,7 @@ def test_what_was_given_as_a_secret_is_in_no_message(secret: str, monkeypatch: p
     )
 
 
+@pytest.mark.slow
 def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_path: Path) -> None:
     import duckdb
 
