@@ -56,7 +56,7 @@ while (job := told()) is not None:
             os.close(descriptors[number])
         os.environ.clear()
         os.environ.update(command["environment"])
-        with contextlib.suppress(AttributeError):  # on one core a command starts one worker, if it is not told otherwise
+        with contextlib.suppress(AttributeError):  # on one core a command starts one worker, unless it is told more
             cores = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {cores[command["number"] % len(cores)]})
         time.tzset()
@@ -124,7 +124,7 @@ def run(
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `assay` to its end, as `subprocess.run` with ``stdin`` from nowhere; what goes to no descriptor is captured."""
+    """Run `assay` to its end, as `subprocess.run` does, without input; what goes to no descriptor is captured."""
     if not _can_serve(env):
         return _run_alone(arguments, env=env, cwd=cwd, stdout=stdout, stderr=stderr)
     if not _servers:
