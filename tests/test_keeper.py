@@ -43,7 +43,7 @@ def test_a_server_is_ended_and_its_folder_removed(tmp_path: Path, end: str) -> N
             assert folder.exists()
             tests.send_signal(signal.SIGKILL)
         else:
-            assert tests.wait(timeout=60) == 0
+            assert tests.wait(timeout=300) == 0
             assert not folder.exists()
     until = time.monotonic() + 60
     while folder.exists() and time.monotonic() < until:

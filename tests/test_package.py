@@ -48,7 +48,9 @@ def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONPATH": path}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=plain, timeout=60, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", env=plain, timeout=300, check=False
+    )
 
 
 def _entry_points() -> list[EntryPoint]:

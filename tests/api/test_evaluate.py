@@ -259,7 +259,7 @@ def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp
 
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
     script = f"import assay; print(assay.judge('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout, done.returncode) == ("correct\n", 0), done.stderr
 
 

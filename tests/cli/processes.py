@@ -35,7 +35,7 @@ def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | 
     return commands.run([str(one) for one in arguments], env=environment(env), cwd=cwd)
 
 
-def until(condition: Callable[[], bool], *, what: str, within_s: float = 60.0) -> None:
+def until(condition: Callable[[], bool], *, what: str, within_s: float = 300.0) -> None:
     """Wait for something that another process does."""
     end = time.monotonic() + within_s
     while not condition():
@@ -65,7 +65,7 @@ def started(arguments: Sequence[object], *, env: Mapping[str, str] | None = None
 def end_group(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
     """Send a signal to the process and all of its children, as a terminal does; give what it printed."""
     os.killpg(process.pid, number)
-    return process.communicate(timeout=60)
+    return process.communicate(timeout=300)
 
 
 def sheet(path: Path, name: str) -> list[dict[str, Any]]:

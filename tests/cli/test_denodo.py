@@ -181,7 +181,7 @@ def test_rescoring_what_was_never_asked_says_so_and_keeps_the_run(
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
 def test_killed_while_asking_it_goes_on(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     run, output = tmp_path / "out.run", tmp_path / "out.xlsx"
-    server.faults.add(Fault(kind="slow", after=5, seconds=60))
+    server.faults.add(Fault(kind="slow", after=5, seconds=600))
     arguments = command(server, workbook, output, "--concurrency", 2)
     process = started(arguments, env=SECRET)
     until(lambda: lines(run / "answers.jsonl") == 5 and server.asked.total() == 7, what="5 answers, 2 in flight")
@@ -200,7 +200,7 @@ def test_killed_while_asking_it_goes_on(server: DenodoEmulator, workbook: Path, 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
 def test_killed_while_judging_it_asks_nothing_again(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     run, output = tmp_path / "out.run", tmp_path / "out.xlsx"
-    server.faults.add(Fault(kind="slow", on="execute", after=6, seconds=60))
+    server.faults.add(Fault(kind="slow", on="execute", after=6, seconds=600))
     arguments = command(server, workbook, output)
     process = started(arguments, env=SECRET)
     until(lambda: lines(run / "journal.jsonl") >= 1 and server.executed.total() >= 7, what="a case judged")
@@ -215,8 +215,9 @@ def test_killed_while_judging_it_asks_nothing_again(server: DenodoEmulator, work
 @pytest.mark.parametrize("stage", ["ask", "execute"])
 def test_ctrl_c_ends_with_3_and_the_way_on(stage: Any, server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     run, output = tmp_path / "out.run", tmp_path / "out.xlsx"
-    server.faults.add(Fault(kind="slow", on=stage, after=6, seconds=60))
-    arguments = command(server, workbook, output, "--concurrency", 1)
+    server.faults.add(Fault(kind="slow", on=stage, after=6, seconds=600))
+    patient = ("--ask-timeout", 600, "--timeout", 600)  # the limits' own end would come first on a busy machine
+    arguments = command(server, workbook, output, "--concurrency", 1, *patient)
     process = started(arguments, env=SECRET)
     until(lambda: _calls(server, stage) >= 7 and lines(run / "answers.jsonl") >= 6, what="the slow call")
     _, said = end_group(process, signal.SIGINT)
@@ -236,7 +237,7 @@ def _calls(server: DenodoEmulator, stage: str) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_no_child_process_has_the_password(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
-    server.faults.add(Fault(kind="slow", on="execute", seconds=60))
+    server.faults.add(Fault(kind="slow", on="execute", seconds=600))
     process = started(command(server, workbook, tmp_path / "out.xlsx"), env=SECRET)
     try:
         until(lambda: server.executed.total() >= 1, what="a worker at work")

@@ -102,7 +102,7 @@ def closed(arguments: list[str], made: Path, descriptors: str) -> tuple[int, str
         capture_output=True,
         cwd=made,
         env=environment(),
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return done.returncode, done.stderr.decode()

@@ -65,7 +65,7 @@ def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: Liv
     both = [at_the_signal(verb, tmp_path, verb.command(run, "--overwrite"), number) for number in range(2)]
     until(lambda: all((tmp_path / f"ready{number}").exists() for number in range(2)), what="both are ready")
     (tmp_path / "go").touch()
-    said = [process.communicate(timeout=60)[1] for process in both]
+    said = [process.communicate(timeout=300)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     [refusal] = [text for process, text in zip(both, said, strict=True) if process.returncode]
     assert "another process is writing this run; wait for it, or choose another -o" in refusal
@@ -89,7 +89,7 @@ def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(
     first.send_signal(signal.SIGCONT)
     assert (second.returncode, second.stdout) == (2, "")
     assert "another process is writing this run" in second.stderr
-    _, said = first.communicate(timeout=60)
+    _, said = first.communicate(timeout=300)
     assert first.returncode == 0, said
     assert set(verb.asked().values()) == {1}
     assert len(load_run(run).evidence) == answers(run)
@@ -152,7 +152,7 @@ def test_a_folder_that_is_removed_meanwhile_ends_the_run_with_that_reason(verb: 
     process = started(verb.command(run), env=verb.env)
     until(lambda: answers(run) >= 1, what="an answer")
     shutil.rmtree(run)
-    out, said = process.communicate(timeout=60)
+    out, said = process.communicate(timeout=300)
     assert (process.returncode, out, said.count("\n")) == (2, "", 1)
     assert "was moved or removed while the run was going on" in said
     assert not run.exists()
@@ -166,7 +166,7 @@ def test_a_folder_that_is_moved_meanwhile_can_be_gone_on_from(tmp_path: Path) ->
         process = started(verb.command(run), env=verb.env)
         until(lambda: answers(run) >= 1, what="an answer")
         run.rename(moved)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
         assert process.returncode == 2
         assert "was moved or removed" in said
         done = assay(*verb.command(moved), env=verb.env)

@@ -305,7 +305,7 @@ def test_a_database_that_has_gone_asks_for_a_schema_file(server: ChatEmulator, m
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
 def test_an_interrupted_command_keeps_its_answers(run: Path) -> None:
-    slow = Fault(kind="slow", seconds=30.0, after=3)
+    slow = Fault(kind="slow", seconds=600.0, after=3)
     with ChatEmulator(answers=judge_by(same_text), token=KEY, faults=[slow]) as server:
         arguments = ["judge", run, "--model", "judge-1", "--concurrency", 1]
         process = started(arguments, env=_env(server))

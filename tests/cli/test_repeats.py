@@ -174,7 +174,7 @@ def test_killed_while_asking_it_goes_on_and_asks_nothing_twice(
 ) -> None:
     run, output = tmp_path / "out.run", tmp_path / "out.xlsx"
     answered = len(QUESTIONS) + 4
-    server.faults.add(Fault(kind="slow", after=answered, seconds=60))
+    server.faults.add(Fault(kind="slow", after=answered, seconds=600))
     arguments: list[object] = [
         *("denodo", "--input", workbook, "--output", output, "--api-url", server.api_url, "--user", "demo"),
         *("--catalog-url", server.catalog_url, "--ves-iterations", "1", "-q", "--concurrency", 2, "--repeat", 2),

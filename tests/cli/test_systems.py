@@ -147,7 +147,7 @@ class _endpoint:  # noqa: N801 - used as a function
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 bodies.append(body)
                 try:
-                    barrier.wait(timeout=10)
+                    barrier.wait(timeout=300)
                 except BrokenBarrierError:
                     self.send_error(500, "the questions did not come together")
                     return

@@ -76,7 +76,7 @@ class Viewer:
     def end(self) -> tuple[int, str]:
         """Press Ctrl-C; give the exit status and what was said."""
         self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=300)
         return self.process.returncode, said
 
 
@@ -262,7 +262,7 @@ def test_it_ends_when_nobody_asks_any_more(run: Path) -> None:
     while time.monotonic() < end:
         assert viewer.ask()[0].status == 200, "it ends although it is used"
         time.sleep(0.3)
-    _, said = viewer.process.communicate(timeout=60)
+    _, said = viewer.process.communicate(timeout=300)
     assert viewer.process.returncode == 0
     assert "1.5 s without a request" in said
 
@@ -271,7 +271,7 @@ def test_it_opens_the_address_in_a_browser(run: Path, tmp_path: Path) -> None:
     script = tmp_path / "browser.py"
     script.write_text(f"import sys, pathlib; pathlib.Path({str(tmp_path / 'opened')!r}).write_text(sys.argv[1])")
     viewer = Viewer(run, "--idle", "3", env={"BROWSER": f"{sys.executable} {script} %s"})
-    viewer.process.communicate(timeout=60)
+    viewer.process.communicate(timeout=300)
     assert (tmp_path / "opened").read_text() == f"http://127.0.0.1:{viewer.port}/"
 
 

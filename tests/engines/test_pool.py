@@ -251,7 +251,7 @@ def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
 def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Callable[[int], bool]) -> None:
     parent, pids = start_parent("time.sleep(0)")
     parent.send_signal(number)
-    parent.wait(timeout=60)
+    parent.wait(timeout=300)
     assert parent.stdout is not None
     parent.stdout.close()
     assert all(wait_for_exit(pid) for pid in pids)
@@ -259,7 +259,7 @@ def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Ca
 
 def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int], bool]) -> None:
     parent, pids = start_parent("sys.exit(0)")
-    parent.wait(timeout=60)
+    parent.wait(timeout=300)
     assert parent.stdout is not None
     parent.stdout.close()
     assert parent.returncode == 0

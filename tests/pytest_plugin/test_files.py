@@ -116,7 +116,7 @@ def test_the_same_file_serves_assay_run(answered: pytest.Pytester) -> None:
         env={"PYTHONPATH": ":".join(map(str, sys.path)), "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -104,7 +104,7 @@ def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(job: dict[s
     _wait_for_lines(job, 2)
     children = _children(process.pid)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 3, errors
     assert "same command" in errors
     assert "Traceback" not in errors

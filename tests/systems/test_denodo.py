@@ -384,7 +384,7 @@ def test_retries_print_nothing(tmp_path: Path) -> None:
         "    print(system.answer(Case(id='1', question='q')).query)\n"
         "    system.close()\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout, done.stderr) == ("SELECT 1\n", "")
 
 
