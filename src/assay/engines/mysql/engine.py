@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import threading
+import time
 from typing import Any, ClassVar
 
 from assay.engines import outcomes
@@ -21,6 +23,8 @@ from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 
 _AFTER_WATCHDOG_S = 0.2
 _KILL_TIMEOUT_S = 0.4
+_LATER_TIMEOUT_S = 20.0
+_LATER_TRIES = 3
 _FINGERPRINT_TIMEOUT_S = 120.0
 _RESET_COMMAND = 0x1F
 """COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
@@ -45,12 +49,13 @@ class MysqlEngine(SqlAlchemyBase):
     has_boolean_type: ClassVar[bool] = False
     form: ClassVar[str] = "mysql://user:password@host:3306/database"
 
-    __slots__ = ("_driver", "_killer", "_loaded", "_mode", "_thread_id")
+    __slots__ = ("_driver", "_killer", "_loaded", "_mode", "_since", "_thread_id")
 
     def __init__(self, engine: Any, limits: Limits) -> None:
         super().__init__(engine, limits)
         self._driver: Any = None
         self._thread_id = 0
+        self._since = 0.0
         self._mode = ""
         self._loaded: frozenset[str] = frozenset()
         self._killer: Any = None
@@ -155,6 +160,7 @@ class MysqlEngine(SqlAlchemyBase):
             self._mode = re.sub(r"[^A-Z0-9_,]", "", str(mode))
             self._loaded = loaded_functions(self._connection)
             self._driver = self._connection.connection.driver_connection
+            self._since = time.monotonic()
             self._thread_id = int(thread_id)
         self._connection.exec_driver_sql(self._session())
         self._connection.exec_driver_sql("START TRANSACTION READ ONLY")
@@ -243,19 +249,37 @@ class MysqlEngine(SqlAlchemyBase):
             self._kill("QUERY" if self._killer is None else "CONNECTION")
 
     def _kill(self, what: str) -> None:
-        dialect, url = self._engine.dialect, self._engine.url
+        thread_id, since = self._thread_id, self._since
         try:
             if self._killer is None:
-                positional, named = dialect.create_connect_args(url)
-                named |= self._connect_args(url.get_driver_name(), _KILL_TIMEOUT_S)
-                if "read_timeout" in named:
-                    named["read_timeout"] = _KILL_TIMEOUT_S
-                self._killer = dialect.connect(*positional, **named)
+                self._killer = self._connect_apart(_KILL_TIMEOUT_S)
             cursor = self._killer.cursor()
-            cursor.execute(f"KILL {what} {self._thread_id}")
+            cursor.execute(f"KILL {what} {thread_id}")
             cursor.close()
-        except Exception:  # noqa: BLE001 - what cannot be killed ends with its worker process
+        except Exception:  # noqa: BLE001 - a driver raises what it likes; nobody waits for a server that takes longer
             self._close_killer()
+            threading.Thread(target=self._kill_later, args=(thread_id, since), daemon=True).start()
+
+    def _kill_later(self, thread_id: int, since: float) -> None:
+        """End a connection that a busy server did not end in time: nothing of ours is to run on there."""
+        for _ in range(_LATER_TRIES):
+            with contextlib.suppress(Exception):  # nobody is left to tell; a server that is gone runs nothing
+                connection = self._connect_apart(_LATER_TIMEOUT_S)
+                with contextlib.closing(connection), contextlib.closing(connection.cursor()) as cursor:
+                    cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
+                    # A server that was started since then gives the number to others.
+                    if int(cursor.fetchone()[1]) + 1 >= time.monotonic() - since:
+                        cursor.execute(f"KILL CONNECTION {thread_id}")
+                return
+
+    def _connect_apart(self, timeout_s: float) -> Any:
+        """A second connection, over the bare driver."""
+        dialect, url = self._engine.dialect, self._engine.url
+        positional, named = dialect.create_connect_args(url)
+        named |= self._connect_args(url.get_driver_name(), timeout_s)
+        if "read_timeout" in named:
+            named["read_timeout"] = timeout_s
+        return dialect.connect(*positional, **named)
 
     def _close_killer(self) -> None:
         killer, self._killer = self._killer, None
