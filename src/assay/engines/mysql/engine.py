@@ -261,7 +261,7 @@ class MysqlEngine(SqlAlchemyBase):
             threading.Thread(target=self._kill_later, args=(thread_id, since), daemon=True).start()
 
     def _kill_later(self, thread_id: int, since: float) -> None:
-        """End a connection that a busy server did not end in time: nothing of ours is to run on there."""
+        """End a connection that a busy server did not end in time: a query of ours would run on there without end."""
         for _ in range(_LATER_TRIES):
             with contextlib.suppress(Exception):  # nobody is left to tell; a server that is gone runs nothing
                 connection = self._connect_apart(_LATER_TIMEOUT_S)
