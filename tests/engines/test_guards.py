@@ -272,16 +272,26 @@ def test_a_server_gives_up_the_query_of_a_worker_that_was_killed(postgres: Any, 
     import psycopg
 
     name = postgres_url.rpartition("/")[2]
-    busy = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND state <> 'idle' AND pid <> pg_backend_pid()"
+    # What has been running for a while is no statement of the engine's own.
+    busy = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND state = 'active' AND pid <> pg_backend_pid()"
+    busy += " AND clock_timestamp() - query_start > interval '0.5 s'"
     crossed = "SELECT count(*) FROM " + ", ".join(
         f"{tables} a{number}" for number in range(60 if tables == "big" else 20)
     )
     with psycopg.connect(postgres.database(name), autocommit=True) as boss:
+        found: list[Any] = []
+
+        def at_work() -> bool:
+            found.extend(boss.execute(busy, (name,)).fetchall())
+            return bool(found)
+
         worker = subprocess.Popen([sys.executable, "-c", _WORKER, postgres_url, crossed])
-        assert _until(lambda: boss.execute(busy, (name,)).fetchall() != [])
-        victim = boss.execute(busy, (name,)).fetchall()[0][0]
-        worker.kill()
-        worker.wait()
+        try:
+            assert _until(at_work)
+        finally:
+            worker.kill()
+            worker.wait()
+        victim = found[0][0]
         still = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
         assert _until(lambda: boss.execute(still, (victim,)).fetchall() == [])
 
