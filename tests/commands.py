@@ -22,7 +22,7 @@ import contextlib, gc, json, os, socket, sys, time, traceback
 
 server = socket.socket(fileno=int(sys.argv[1]))
 import assay.__main__, assay.api, assay.cli.app, assay.cli.crash, assay.cli.progress, assay.cli.view_server
-import assay.reports.build, assay.reports.console, assay.reports.markdown, assay.reports.text, assay.sql
+import assay.reports.views.run_build, assay.reports.console.run, assay.reports.markdown.run, assay.sql
 import assay.registry, httpx, jinja2, numpy, rich.console, xlsxwriter
 gc.freeze()
 
