@@ -125,16 +125,16 @@ class Executions:
 class Metric(Protocol):
     """A pure function from what happened to a score: rescoring needs no database.
 
-    A metric class may also set ``depends_on_queries_only = True``: its score then depends on the
+    Its class may say of it all that `assay.model.MetricInfo` has: whether it is ``binary``, its ``label``, its
+    ``meaning``, its range, whether higher is better. Nothing else needs to know the metric for it to stand in
+    every report, gate and comparison.
+
+    It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the golds, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.
     """
 
     name: str
-    label: str
-    """What reports call it."""
-    binary: bool
-    """Whether its values are 0 and 1 only."""
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
         """What it needs executed beside gold and prediction as they are. Usually nothing."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
-from assay.model import DatabaseUrl
+from assay.model import DatabaseUrl, MetricInfo
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
 from assay.systems.options import SystemOptions
 
@@ -30,20 +30,6 @@ _NOUNS: dict[str, str] = {
     "assay.cases": "case format",
     "assay.reports": "report format",
 }
-
-BUILT_IN_METRICS = (
-    "match",
-    "non_empty_match",
-    "bird_ex",
-    "bird_soft_f1",
-    "spider_ex",
-    "spider2_lite",
-    "results_match",
-    "same_row_count",
-    "percent_subset",
-    "percent_overlap",
-)
-"""The metrics of a run that names none, in the order of its reports."""
 
 
 @lru_cache(maxsize=8)
@@ -135,6 +121,17 @@ def metric(name: str) -> Metric:
     """An instance of the metric of that name."""
     instance: Metric = load("assay.metrics", name)()
     return instance
+
+
+@lru_cache(maxsize=1)
+def default_metrics() -> tuple[str, ...]:
+    """The metrics of a run that names none, in the order of its reports: those of ours that have a place there.
+
+    What else is installed changes nothing about such a run.
+    """
+    ours = [name for name, entry in registered("assay.metrics").items() if entry.module.startswith("assay.")]
+    places = {name: MetricInfo.of(metric(name)).default_place for name in ours}
+    return tuple(sorted((name for name in ours if places[name] is not None), key=lambda name: places[name] or 0))
 
 
 def case_formats() -> Sequence[CaseFormat]:

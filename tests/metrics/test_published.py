@@ -240,7 +240,7 @@ def test_spider2_looks_at_condition_columns_alone_and_at_order_where_told() -> N
     assert _value("spider2_lite", [(1,), (2,)], [(2,), (1,)], ignore_order=False) == 0.0
 
 
-@pytest.mark.parametrize("metric", [name for name in registry.BUILT_IN_METRICS if name != "spider_ex"])
+@pytest.mark.parametrize("metric", [name for name in registry.default_metrics() if name != "spider_ex"])
 def test_a_failing_answer_scores_zero_and_an_absent_one_too(metric: str) -> None:
     assert _value(metric, [(1,)], _failed()) == 0.0
     assert _value(metric, [(1,)], None) == 0.0
@@ -263,7 +263,7 @@ def test_spider_scores_what_its_own_queries_return_and_an_absent_answer_zero() -
     assert metric.score(case, Prediction(case_id="1"), absent, None).value == 0.0
 
 
-@pytest.mark.parametrize("metric", registry.BUILT_IN_METRICS)
+@pytest.mark.parametrize("metric", registry.default_metrics())
 def test_a_failing_gold_gives_no_score_but_a_reason(metric: str) -> None:
     executions = Executions(golds=(_failed(),), predicted=_execution([(1,)]))
     score = registry.metric(metric).score(

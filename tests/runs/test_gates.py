@@ -31,11 +31,12 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.registry import BUILT_IN_METRICS
+from assay.registry import registered
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.gates.checks import HIGHEST, check_cases, check_gates, check_metrics
+from assay.runs.gates.checks import check_cases, check_gates, check_metrics
 from assay.runs.gates.results import evaluate_gates
-from assay.scoring.selections.scorer import SELECTION_METRICS
+from assay.runs.metric_infos import info_of
+from assay.scoring.selections.metrics import SELECTION_METRICS
 
 PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
 
@@ -371,7 +372,11 @@ def test_metrics_have_their_own_ranges(gates: Gates) -> None:
 
 
 def test_the_range_of_every_metric_of_ours_is_known() -> None:
-    assert set(HIGHEST) == {*BUILT_IN_METRICS, *(one.name for one in SELECTION_METRICS), "ves", "bird_rves"}
+    ours = [name for name, entry in registered("assay.metrics").items() if entry.module.startswith("assay.")]
+    for name in [*ours, *(one.name for one in SELECTION_METRICS)]:
+        info = info_of(name)
+        assert (info.lowest, info.higher_is_better, bool(info.meaning)) == (0.0, True, True), name
+        assert info.highest is not None, name
 
 
 def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() -> None:

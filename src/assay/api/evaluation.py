@@ -41,6 +41,7 @@ from assay.model import (
     Fingerprint,
     Leniency,
     Limits,
+    MetricInfo,
     Prediction,
     Provenance,
     RunSettings,
@@ -119,7 +120,8 @@ def evaluate(
     asked = _asked(metrics)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
-    _check_names(wanted, repeats)
+    infos = tuple(map(MetricInfo.of, wanted))
+    _check_names(infos, repeats)
     check_options(columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance)
     limits = limits or Limits()
     count = workers if workers is not None else default_workers()
@@ -148,6 +150,7 @@ def evaluate(
             predictions=inputs.prediction_name,
             database=database_name,
             metrics=tuple(metric.name for metric in wanted),
+            metric_infos=infos,
             limits=limits,
             columns=columns,
             relative_tolerance=relative_tolerance,
@@ -235,7 +238,7 @@ def make_pool(
 
 def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
     if metrics is None:
-        return registry.BUILT_IN_METRICS
+        return registry.default_metrics()
     if isinstance(metrics, str):
         raise UsageError(f"metrics is the text {metrics!r}: give a list of names, such as [{metrics!r}]")
     if not metrics:
@@ -243,7 +246,7 @@ def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
     return metrics
 
 
-def _check_names(metrics: Sequence[Metric], repeats: int) -> None:
+def _check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
     """Each metric gets a column of its own in the results, and DuckDB's columns know no case."""
     names = [metric.name.casefold() for metric in metrics]
     for metric, name in zip(metrics, names, strict=True):

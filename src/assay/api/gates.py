@@ -14,6 +14,7 @@ from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates.results import evaluate_gates
+from assay.runs.metric_infos import InfoOf, info_of, knowing
 from assay.runs.store.folder import load_run, read_finished
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class DiffGates:
     def __init__(self, gates: Gates, baseline: Path, candidate: Path) -> None:
         """See, before anything is compared, that the gates can be evaluated. Raises as `check` does."""
         settings = read_finished(candidate).settings
-        check_gates(gates)
+        check_gates(gates, knowing(settings))
         known = _known_metrics()
         check_metrics(gates, settings.metrics, known=known)
         self.gates = resolved(gates, settings.metrics)
@@ -88,7 +89,7 @@ def check(run: Run, gates: Gates, baseline: Run | str | os.PathLike[str] | None 
         RunError: the baseline is unfinished or damaged.
     """
     other = baseline if baseline is None or isinstance(baseline, (str, os.PathLike)) else baseline.record
-    keeper = keeper_of(gates, run.settings.metrics, baseline=other)
+    keeper = keeper_of(gates, run.settings.metrics, baseline=other, infos=knowing(run.settings))
     return keeper.judged(run.record).gates
 
 
@@ -99,16 +100,17 @@ def keeper_of(
     baseline: RunRecord | str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     advice: str = "",
+    infos: InfoOf = info_of,
 ) -> GateKeeper:
     """See, before a run is made, that its gates can be evaluated, and read its baseline.
 
     ``metrics`` are those that the run computes, ``output`` its folder, ``advice`` what a message adds where a metric
-    is not among them. Raises as `check` does, and UsageError for a baseline that nothing is compared with or that is
-    the run itself.
+    is not among them; ``infos`` knows them, where the run is there already. Raises as `check` does, and UsageError for
+    a baseline that nothing is compared with or that is the run itself.
     """
     if not gates.any and baseline is None:
         return GateKeeper(gates=gates)
-    check_gates(gates)
+    check_gates(gates, infos)
     known = _known_metrics()
     check_metrics(gates, metrics, known=known, advice=advice)
     gates = resolved(gates, metrics)
@@ -133,7 +135,7 @@ def keeper_of(
 
 
 def _known_metrics() -> set[str]:
-    from assay.scoring.selections.scorer import SELECTION_METRICS
+    from assay.scoring.selections.metrics import SELECTION_METRICS
 
     return {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
 

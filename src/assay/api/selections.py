@@ -19,6 +19,7 @@ from assay.model import (
     FieldNames,
     Fingerprint,
     Limits,
+    MetricInfo,
     Prediction,
     Provenance,
     RunSettings,
@@ -31,7 +32,7 @@ from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.asking import OnProgress
 from assay.runs.selection_run import SelectionJob, execute_selections
 from assay.runs.store.claim import hold_folder
-from assay.scoring.selections.scorer import SELECTION_METRICS
+from assay.scoring.selections.metrics import SELECTION_METRICS
 from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
@@ -122,6 +123,7 @@ def evaluate_selections(
         predictions=inputs.prediction_name,
         database="",
         metrics=tuple(metric.name for metric in SELECTION_METRICS),
+        metric_infos=tuple(map(MetricInfo.of, SELECTION_METRICS)),
         limits=Limits(),
         name=name,
         repeats=repeats,

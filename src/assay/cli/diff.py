@@ -72,6 +72,8 @@ def diff(  # one parameter an option
 
     Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
     """
+    from assay.runs.store.folder import read_finished
+
     folders = runs or []
     gates = gathered(
         minimum=minimum,
@@ -81,6 +83,7 @@ def diff(  # one parameter an option
         alpha=alpha,
         must_pass=must_pass,
         alpha_alone=True,
+        run=read_finished(folders[1]).settings if len(folders) == 2 and (minimum or max_drop) else None,
     )
     settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
     from assay.cli.output import printed_report

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from assay.errors import UsageError
-from assay.model import GateResult, Gates
+from assay.model import GateResult, Gates, RunSettings
 from assay.model.gate import HEADLINE
 from assay.settings import GateSettings
 
@@ -63,11 +63,13 @@ def gathered(
     must_pass: Sequence[str] | None = None,
     file: GateSettings | None = None,
     alpha_alone: bool = False,
+    run: RunSettings | None = None,
 ) -> Gates:
     """The demands of flags, over those of a settings file: per metric a flag weighs more, selectors add up.
 
     Nothing given makes ``Gates()``. Raises UsageError for what cannot be read or is given twice; ranges, metrics and
-    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too.
+    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too. ``run``:
+    the settings of the run that is asked, where it is there already: it knows its metrics.
     """
     file = file or GateSettings()
     least = [*(minimum or ()), *([] if min_accuracy is None else [f"match={min_accuracy}"])]
@@ -77,24 +79,21 @@ def gathered(
         regression = (HEADLINE,)
     if alpha is not None and not regression and not alpha_alone:
         raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
+    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", max_drop or (), run)
     return Gates(
-        minimum=_merged(_from_file(f"{where}, min", file.min), _from_flags("--min", least)),
-        max_drop=_merged(_from_file(f"{where}, max_drop", file.max_drop), _from_flags("--max-drop", max_drop or ())),
+        minimum=tuple({**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run)}.items()),
+        max_drop=tuple(drops.items()),
         fail_on_regression=regression,
         alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
         must_pass=tuple(dict.fromkeys((*file.selectors, *(must_pass or ())))),
     )
 
 
-def _merged(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple({**first, **second}.items())
+def _from_file(where: str, values: Mapping[str, float | str] | None, run: RunSettings | None) -> dict[str, float]:
+    return {metric: _value(f"{where}, {metric}", metric, value, run) for metric, value in (values or {}).items()}
 
 
-def _from_file(where: str, values: Mapping[str, float | str] | None) -> dict[str, float]:
-    return {metric: _value(f"{where}, {metric}", metric, value) for metric, value in (values or {}).items()}
-
-
-def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
+def _from_flags(option: str, given: Sequence[str], run: RunSettings | None) -> dict[str, float]:
     values: dict[str, float] = {}
     for text in given:
         metric, equals, value = (part.strip() for part in text.partition("="))
@@ -102,18 +101,19 @@ def _from_flags(option: str, given: Sequence[str]) -> dict[str, float]:
             raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
         if metric in values:
             raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
-        values[metric] = _value(f"{option} {text}", metric, value)
+        values[metric] = _value(f"{option} {text}", metric, value, run)
     return values
 
 
-def _value(where: str, metric: str, given: float | str) -> float:
+def _value(where: str, metric: str, given: float | str, run: RunSettings | None) -> float:
     """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
-    from assay.runs.gates.checks import HIGHEST, is_share
+    from assay.runs.metric_infos import info_of
 
-    if number != text and not is_share(metric):
-        raise UsageError(f"{where}: {metric} goes up to {HIGHEST[metric]:.4g} and is no percentage: write a number")
+    if number != text and not (info := info_of(metric, run)).is_share:
+        ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"
+        raise UsageError(f"{where}: {metric}{ends} is no percentage: write a number")
     try:
         value = float(Decimal(number) / 100 if number != text else Decimal(number))
     except (InvalidOperation, OverflowError, ValueError):

@@ -52,9 +52,11 @@ def report(
     from assay.api import Run, load_run
     from assay.api.gates import keeper_of
     from assay.cli.output import printed_report, say_written, show, write_reports
+    from assay.runs.metric_infos import knowing
 
     targets = {"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}
     printed = printed_report(targets)
+    stored = load_run(run)
     gates = gathered(
         minimum=minimum,
         min_accuracy=min_accuracy,
@@ -62,9 +64,10 @@ def report(
         fail_on_regression=fail_on_regression,
         alpha=alpha,
         must_pass=must_pass,
+        run=stored.settings,
     )
-    stored = load_run(run)
-    keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run)
+    infos = knowing(stored.settings)
+    keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run, infos=infos)
     stored = Run(keeper.judged(stored.record))
     if history is not None:
         from assay.api.history import with_history

@@ -263,7 +263,7 @@ def run(  # one parameter an option
     # Before a password is asked for, and long before a model is.
     keeper = keeper_of(
         gates,
-        settings.metrics or registry.BUILT_IN_METRICS,
+        settings.metrics or registry.default_metrics(),
         baseline=settings.baseline,
         output=settings.output,
         advice="; --metrics adds to them",

@@ -100,7 +100,7 @@ def sdmx(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
-    from assay.scoring.selections.scorer import SELECTION_METRICS
+    from assay.scoring.selections.metrics import SELECTION_METRICS
 
     if predictions is not None and system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")

@@ -12,22 +12,27 @@ from assay.model.blame import blamed, ruling
 from assay.ports import Executions, QueryRequest
 
 
-class ResultMetric(ABC):
+class QueryMetric:
+    """What most of our metrics say of themselves: yes or no, by the queries alone, and nothing more to execute."""
+
+    name: ClassVar[str]
+    binary: ClassVar[bool] = True
+    lowest: ClassVar[float] = 0.0
+    highest: ClassVar[float] = 1.0
+    depends_on_queries_only: ClassVar[bool] = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
+        """Nothing beside gold and prediction as they are."""
+        return ()
+
+
+class ResultMetric(QueryMetric, ABC):
     """A metric over the two results alone.
 
     Of several golds the best score counts. An answer that fails, or that is absent, scores 0: that is
     what the system gave. A gold that fails gives no score, since nobody's answer could be right; nor does an answer
     whose query was kept from running (`assay.model.blame`).
     """
-
-    name: ClassVar[str]
-    label: ClassVar[str]
-    binary: ClassVar[bool] = True
-    depends_on_queries_only: ClassVar[bool] = True
-
-    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
-        """Nothing beside gold and prediction as they are."""
-        return ()
 
     def score(
         self,

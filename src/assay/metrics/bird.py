@@ -44,7 +44,8 @@ class BirdEx(_BirdMetric):
     """BIRD's execution accuracy: 1 where the sets of rows are equal. Duplicates and order do not count."""
 
     name: ClassVar[str] = "bird_ex"
-    label: ClassVar[str] = "BIRD EX"
+    meaning: ClassVar[str] = "BIRD: the same set of rows; duplicates and order ignored"
+    default_place: ClassVar[int] = 3
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Equality of row sets; text that is not valid UTF-8 is an error there."""
@@ -59,7 +60,9 @@ class BirdSoftF1(_BirdMetric):
     """BIRD's soft F1: cells of rows paired by position after duplicates are dropped. Range 0 to 1."""
 
     name: ClassVar[str] = "bird_soft_f1"
-    label: ClassVar[str] = "BIRD soft F1"
+    meaning: ClassVar[str] = "BIRD: soft F1 of the cells, row by row"
+    guide_column: ClassVar[str] = "Bird Standard F1"
+    default_place: ClassVar[int] = 4
     binary: ClassVar[bool] = False
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002

@@ -23,7 +23,9 @@ class ResultsMatch(Match):
     """
 
     name: ClassVar[str] = "results_match"
-    label: ClassVar[str] = "Results Match"
+    meaning: ClassVar[str] = "Denodo: match, with columns in gold's order"
+    guide_column: ClassVar[str] = "Results Match"
+    default_place: ClassVar[int] = 7
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, columns in place."""
@@ -38,7 +40,9 @@ class SameRowCount(ResultMetric):
     """1 where gold and prediction return equally many rows, else 0."""
 
     name: ClassVar[str] = "same_row_count"
-    label: ClassVar[str] = "Have Same Row Count"
+    meaning: ClassVar[str] = "Denodo: as many rows as gold"
+    guide_column: ClassVar[str] = "Have Same Row Count"
+    default_place: ClassVar[int] = 8
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Row counts alone."""
@@ -53,7 +57,9 @@ class PercentSubset(ResultMetric):
     """
 
     name: ClassVar[str] = "percent_subset"
-    label: ClassVar[str] = "Percent Subset"
+    meaning: ClassVar[str] = "Denodo: share of each gold row found in the row at its position"
+    guide_column: ClassVar[str] = "Subsetting Percentage"
+    default_place: ClassVar[int] = 9
     binary: ClassVar[bool] = False
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
@@ -77,7 +83,9 @@ class PercentOverlap(ResultMetric):
     """
 
     name: ClassVar[str] = "percent_overlap"
-    label: ClassVar[str] = "Percent Overlap"
+    meaning: ClassVar[str] = "Denodo: cells in common, rows ignored"
+    guide_column: ClassVar[str] = "Percent Overlap"
+    default_place: ClassVar[int] = 10
     binary: ClassVar[bool] = False
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from assay.metrics.base import befallen, gold_failure, unscored
+from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored
 from assay.model import Case, Comparison, Failure, Prediction, Score
-from assay.ports import Executions, QueryRequest
+from assay.ports import Executions
 
 
-class Match:
+class Match(QueryMetric):
     """Execution accuracy by the sound comparison of docs/verdict.md: 1 correct, 0 incorrect.
 
     None where gold fails, where something kept the query from running, or where the comparison could not decide.
     """
 
     name: ClassVar[str] = "match"
-    label: ClassVar[str] = "Execution accuracy (match)"
-    binary: ClassVar[bool] = True
-    depends_on_queries_only: ClassVar[bool] = True
-
-    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
-        """Nothing beside gold and prediction as they are."""
-        return ()
+    heading: ClassVar[str] = "Accuracy"
+    meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order where gold asks for it"
+    default_place: ClassVar[int] = 1
 
     def score(
         self,
@@ -47,7 +42,8 @@ class NonEmptyMatch(Match):
     """`match` over the cases that say something: None where both results are empty, or computed over no rows."""
 
     name: ClassVar[str] = "non_empty_match"
-    label: ClassVar[str] = "Execution accuracy, non-empty"
+    meaning: ClassVar[str] = "match, over cases where an answer has rows"
+    default_place: ClassVar[int] = 2
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, without the vacuous."""

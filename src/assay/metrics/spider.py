@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import befallen, gold_failure, runs_as_empty, unscored
+from assay.metrics.base import QueryMetric, befallen, gold_failure, runs_as_empty, unscored
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -29,16 +29,15 @@ is a token of its own, so that its DISTINCTs can be found without the tokenizer,
 _DISTINCT = re.compile(r"""('[^']*'|"[^"]*")|\bdistinct\b""", re.ASCII | re.IGNORECASE)
 
 
-class SpiderEx:
+class SpiderEx(QueryMetric):
     """1 where, under some permutation of columns, the results are equal on every database file of the folder.
 
     The queries are not those of the answer but rewritten ones, so they are executed for this metric alone.
     """
 
     name: ClassVar[str] = "spider_ex"
-    label: ClassVar[str] = "Spider execution accuracy"
-    binary: ClassVar[bool] = True
-    depends_on_queries_only: ClassVar[bool] = True
+    meaning: ClassVar[str] = "Spider test suite: execution match on every database, its quirks kept"
+    default_place: ClassVar[int] = 5
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
         """Golds and prediction rewritten the script's way, on every database file."""

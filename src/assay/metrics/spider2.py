@@ -29,7 +29,8 @@ class Spider2Lite(ResultMetric):
     """
 
     name: ClassVar[str] = "spider2_lite"
-    label: ClassVar[str] = "Spider 2.0-lite"
+    meaning: ClassVar[str] = "Spider 2.0-lite: gold's columns found among the predicted ones"
+    default_place: ClassVar[int] = 6
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""

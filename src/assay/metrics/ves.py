@@ -11,11 +11,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from assay.metrics.base import gold_failure, unscored
+from assay.metrics.base import QueryMetric, gold_failure, unscored
 from assay.metrics.bird import BirdEx
 from assay.metrics.denodo import ResultsMatch
 from assay.model import Case, Comparison, PairTiming, Prediction, Score
-from assay.ports import AWAITS_TIMING, Executions, QueryRequest, TimedScore
+from assay.ports import AWAITS_TIMING, Executions, TimedScore
 from assay.stats import mean_interval
 
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
@@ -28,7 +28,7 @@ def reward(ratio: float) -> float:
     return next((value for bound, value in _REWARDS if ratio >= bound), _LEAST_REWARD)
 
 
-class Ves:
+class Ves(QueryMetric):
     """Valid efficiency score: 0 unless Results Match, else the reward for the mean ratio.
 
     The score's detail gives the ratio with its 95 % interval (Student's t over the iterations);
@@ -36,13 +36,10 @@ class Ves:
     """
 
     name: ClassVar[str] = "ves"
-    label: ClassVar[str] = "VES Score"
+    meaning: ClassVar[str] = "how fast the right answers are beside gold, as BIRD rewards it; 0 unless Results Match"
+    highest: ClassVar[float] = 1.25
+    guide_column: ClassVar[str] = "VES Score"
     binary: ClassVar[bool] = False
-    depends_on_queries_only: ClassVar[bool] = True
-
-    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
-        """Nothing beside gold and prediction as they are."""
-        return ()
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""
@@ -54,17 +51,13 @@ class Ves:
         return _rewarded(self.name, ratios, reward)
 
 
-class BirdRves:
+class BirdRves(QueryMetric):
     """BIRD's R-VES: 0 unless BIRD EX, else 100 times the root of the reward; ratios beyond 3 deviations are dropped."""
 
     name: ClassVar[str] = "bird_rves"
-    label: ClassVar[str] = "BIRD R-VES"
+    meaning: ClassVar[str] = "BIRD: 100 times the root of that reward; 0 unless bird_ex"
+    highest: ClassVar[float] = 100.0 * math.sqrt(1.25)
     binary: ClassVar[bool] = False
-    depends_on_queries_only: ClassVar[bool] = True
-
-    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
-        """Nothing beside gold and prediction as they are."""
-        return ()
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """0 where the answer is not right; else the time is still to be measured."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from assay.model.gate import GateResult, Gates
     from assay.model.joining import ColumnUse, JoinedBy, Joining
     from assay.model.leniency import STRICT, Leniency
+    from assay.model.metric import MetricInfo
     from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
@@ -132,6 +133,7 @@ __all__ = [
     "Limits",
     "Matching",
     "MetricDiff",
+    "MetricInfo",
     "MetricSummary",
     "NearMiss",
     "NearMissKind",
@@ -180,7 +182,7 @@ __all__ = [
 
 _MODULES = (
     *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
-    *("leniency", "comparison", "selection", "case", "evidence", "diff"),
+    *("leniency", "comparison", "selection", "case", "metric", "evidence", "diff"),
 )
 """What costs little comes first: a name is looked for in their order."""
 

@@ -115,9 +115,10 @@ class MetricDiff:
     low: float | None
     high: float | None
     gained: int
-    """Cases whose value rose."""
+    """Cases whose value got better: it rose, where higher is better."""
     lost: int
-    """Cases whose value fell."""
+    """Cases whose value got worse."""
+    higher_is_better: bool = True
     test: PairedTest | None = None
     p_value: float | None = None
     """Two-sided, of no difference. Several databases are flipped whole, as the interval resamples them."""
@@ -131,6 +132,11 @@ class MetricDiff:
     """The smallest difference that this many cases show with the diff's power, at this rate of differing cases."""
     cases_needed: int | None = None
     """How many cases would show the observed difference; None where there is none."""
+
+    @property
+    def improvement(self) -> float | None:
+        """The difference, above 0 where the candidate is better."""
+        return self.difference if self.difference is None or self.higher_is_better else -self.difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

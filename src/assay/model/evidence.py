@@ -10,6 +10,7 @@ from assay.model.comparison import Comparison
 from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
+from assay.model.metric import MetricInfo
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
 from assay.model.usage import UsageTotals
@@ -296,6 +297,8 @@ class RunSettings:
     """What the run declares to be no mistake, where a case does not say otherwise."""
     selection: SelectionSettings | None = None
     """Set where selections were judged, and no query: ``database`` is then empty."""
+    metric_infos: tuple[MetricInfo, ...] = ()
+    """What the metrics say of themselves, in their order. Runs of earlier versions have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

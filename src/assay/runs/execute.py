@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
-from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.plan import Work, digest_of, plan_batches
@@ -185,7 +185,9 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
         evidence=evidence,
-        aggregates=aggregate_answers(evidence, job.metrics, repeats=job.settings.repeats),
+        aggregates=aggregate_answers(
+            evidence, [MetricInfo.of(one) for one in job.metrics], repeats=job.settings.repeats
+        ),
     )
 
 
@@ -245,7 +247,7 @@ def _score(metric: Metric, scorer: Scorer, executions: Executions, evidence: Evi
         return _no_score(metric, f"gave {score!r} where an assay.Score belongs")
     if score.metric != metric.name:
         return _no_score(metric, f"gave a score under the name {score.metric!r}")
-    if metric.binary and score.value not in (None, 0, 1):
+    if MetricInfo.of(metric).binary and score.value not in (None, 0, 1):
         return _no_score(metric, f"gave {score.value}, and says that its values are 0 and 1 only (binary)")
     return score
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from assay.errors import InputError, RunError
 from assay.model import Group, HistoryPoint, Provenance, Run, RunSettings
+from assay.runs.metric_infos import leading_metric
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
 
@@ -119,7 +120,7 @@ def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> Histor
 
 
 def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
-    name, numbers = metric or _headline_metric(head.settings), head.aggregates
+    name, numbers = metric or _leading(head.settings), head.aggregates
     known = HistoryPoint(
         folder=folder,
         status=head.status,
@@ -139,10 +140,8 @@ def _point(folder: str, head: _Head, metric: str | None) -> HistoryPoint:
     )
 
 
-def _headline_metric(settings: RunSettings) -> str | None:
-    """The one that a run's reports lead with."""
-    wanted = "match" if settings.selection is None else "exact_match"
-    return wanted if wanted in settings.metrics else next(iter(settings.metrics), None)
+def _leading(settings: RunSettings) -> str | None:
+    return leading_metric(settings.metrics) if settings.metrics else None
 
 
 def _damaged(folder: Path, trouble: str) -> HistoryPoint:

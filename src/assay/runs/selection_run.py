@@ -17,7 +17,8 @@ from assay.runs.store.codec import encode_evidence
 from assay.runs.store.folder import begin_folder, check_folder, finish_folder, make_folder
 from assay.runs.store.journal import Journal
 from assay.runs.store.size import within_size
-from assay.scoring.selections.scorer import SELECTION_METRICS, judge_case
+from assay.scoring.selections.metrics import SELECTION_METRICS
+from assay.scoring.selections.scorer import judge_case
 from assay.sdmx.collecting import collector_paused
 from assay.sdmx.structures.known import Structures
 

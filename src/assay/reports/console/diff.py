@@ -87,6 +87,7 @@ def _plain_diff(view: DiffView, steps: Sequence[tuple[str, str]]) -> str:
     if view.metrics:
         rows = [(row.metric, row.figure) for row in view.metrics]
         lines += ["", "metrics", *_figure_lines("metric", rows)]
+        lines += [f"  {row.explained}" for row in view.metrics if row.explained]
     lines += view.only_in_one
     for group in view.groups:
         lines += ["", f"{view.headline_metric} by {group.title}", *_group_lines(group)]

@@ -70,6 +70,7 @@ def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> 
         names = [Text(row.metric, style="bold" if row.headline else "") for row in view.metrics]
         parts += [title("Metrics"), *_forest("metric", names, figures, inner)]
         parts.append(Text(SIGNS_MEANING, style="dim"))
+        parts += [Text(row.explained, style="dim") for row in view.metrics if row.explained]
     parts += [Text(said, style="dim") for said in view.only_in_one]
     for group in view.groups:
         parts += _group_table(view, group, inner)

@@ -103,6 +103,7 @@ def plain_summary(view: RunView, *, run_path: str | None = None, written: Mappin
         ],
         right=(1,),
     )
+    lines += [f"  {row.explained}" for row in view.metrics if row.explained]
     for title, rows in view.count_tables:
         lines += ["", title]
         lines += aligned([(_blamed(row), f"{row.count:,}", named_ids(row.cases, limit=10)) for row in rows], right=(1,))

@@ -47,6 +47,8 @@ def drawn(view: RunView, steps: Sequence[tuple[str, str]], width: int) -> list[R
         header, cells = pass_cells(view.repeats)
         parts += [_title(view.repeats.title), *_grid(header, cells, inner, right=range(1, len(header)))]
     parts += [_title("Metrics"), *_metric_table(view, inner)]
+    if inner < _WIDE:  # else the table says it
+        parts += [Text(row.explained, style="dim") for row in view.metrics if row.explained]
     for title, rows in view.count_tables:
         parts += [_title(title), *_count_table(rows, inner)]
     if view.cross:

@@ -6,23 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from assay.model import MetricInfo
+from assay.reports.text.plain import one_line
 from assay.reports.views.run import RunView
+from assay.runs.metric_infos import VERDICT
 
 TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The AI SDK's own timings, in seconds."""
 
-GUIDE_NAMES: Final[Mapping[str, str]] = {
-    "results_match": "Results Match",
-    "percent_subset": "Subsetting Percentage",
-    "percent_overlap": "Percent Overlap",
-    "same_row_count": "Have Same Row Count",
-    "bird_soft_f1": "Bird Standard F1",
-    "ves": "VES Score",
-}
-"""Metric to the name of its column among the details, in the guide's order."""
-
-_GRADED: Final = frozenset({"percent_subset", "percent_overlap", "bird_soft_f1", "ves"})
-"""These read as degrees also in a run that has only full and empty scores."""
+_CORRECT = "Results Match"
+_SUBSET = "Subsetting Percentage"
+GUIDE: Final = (_CORRECT, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
+"""The columns of metrics among the details, in the guide's order: a metric says which one it fills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,34 +26,56 @@ class WorkbookMetrics:
 
     names: tuple[str, ...]
     """All of the run's, in its order."""
+    titles: Mapping[str, str]
+    """What the column of each is called."""
+    filled: Mapping[str, str]
+    """The metric in each of the guide's columns that the run has something for."""
     shares: frozenset[str]
     """Those that read as percentages."""
     yes_no: frozenset[str]
     """Those whose every value is 0 or 1."""
-    correct: str | None
-    """What Percent Correct Queries and Results Match are: `results_match`, else `match`, else nothing."""
 
     @classmethod
     def of(cls, view: RunView) -> WorkbookMetrics:
         """Read off the view which metrics there are."""
         names = tuple(row.metric for row in view.metrics)
-        # A reward is no percentage, even in a run where none exceeds 1.
-        shares = frozenset(row.metric for row in view.metrics if row.share and row.metric != "ves")
-        yes_no = frozenset(row.metric for row in view.metrics if not row.graded) - _GRADED
-        correct = next((name for name in ("results_match", "match") if name in names), None)
-        return cls(names=names, shares=shares, yes_no=yes_no, correct=correct)
+        claimed: dict[str, str] = {}
+        for row in view.metrics:
+            # Of several that say the same column the first has it.
+            claimed.setdefault(row.info.guide_column or row.metric, row.metric)
+        titles = {name: one_line(title, limit=60) for title, name in claimed.items()}
+        filled = {title: name for title, name in claimed.items() if title in GUIDE}
+        if VERDICT[0] in names:
+            filled.setdefault(_CORRECT, VERDICT[0])
+        # A reward beyond 1 is no percentage, even in a run where none exceeds 1.
+        shares = (row for row in view.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
+        return cls(
+            names=names,
+            titles={name: titles.get(name, name) for name in names},
+            filled=filled,
+            shares=frozenset(row.metric for row in shares),
+            yes_no=frozenset(row.metric for row in view.metrics if not row.graded),
+        )
+
+    @property
+    def correct(self) -> str | None:
+        """What Percent Correct Queries and Results Match are: the metric that says so, else `match`, else nothing."""
+        return self.filled.get(_CORRECT)
+
+    @property
+    def subset(self) -> str | None:
+        """What Percent Subset is."""
+        return self.filled.get(_SUBSET)
 
     @property
     def guide(self) -> tuple[tuple[str, str | None], ...]:
         """The guide's columns of metrics and what fills each, None where the run has nothing for it."""
-        filled = ((title, self.correct if name == "results_match" else name) for name, title in GUIDE_NAMES.items())
-        return tuple((title, name if name in self.names else None) for title, name in filled)
+        return tuple((title, self.filled.get(title)) for title in GUIDE)
 
     @property
     def others(self) -> tuple[str, ...]:
         """The metrics that fill none of the guide's columns among the details."""
-        used = {name for _, name in self.guide}
-        return tuple(name for name in self.names if name not in used)
+        return tuple(name for name in self.names if name not in self.filled.values())
 
     def case_style(self, metric: str | None) -> str:
         """How one case's value of that metric is written: yes and no as 1 and 0."""
@@ -72,10 +89,18 @@ class WorkbookMetrics:
 
     def note(self) -> str:
         """What Percent Correct Queries counts."""
-        if self.correct == "results_match":
-            return (
-                "Percent Correct Queries is the rate of results_match: the answer is gold's, columns in gold's order."
-            )
-        if self.correct == "match":
+        if self.correct == VERDICT[0]:
             return "Percent Correct Queries is the rate of match (columns in any order): the run has no results_match."
-        return "Percent Correct Queries is blank: the run has neither results_match nor match."
+        if self.correct is None:
+            return "Percent Correct Queries is blank: the run has neither results_match nor match."
+        return f"Percent Correct Queries is the rate of {self.correct}: the answer is gold's, columns in gold's order."
+
+
+def mean_style(info: MetricInfo) -> str:
+    """How a mean is written in the sheets of selections: as a percentage where the metric is known to stay within 1."""
+    return "percent" if info.highest is not None and info.highest <= 1.0 else "number"
+
+
+def case_style(info: MetricInfo) -> str:
+    """How one case's value is written there: yes and no as 1 and 0."""
+    return "yes_no" if info.binary and info.highest is not None else mean_style(info)

@@ -97,7 +97,7 @@ def _columns(run: Run, metrics: WorkbookMetrics) -> list[_Column]:
         _text("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used)),
         *_tokens(),
     ]
-    return [*guide, *ours, *_where_any(run), *(_metric(name, name, metrics) for name in metrics.others)]
+    return [*guide, *ours, *_where_any(run), *(_metric(metrics.titles[name], name, metrics) for name in metrics.others)]
 
 
 def _text(title: str, width: float, value: Callable[[Evidence], Value], *, style: str = "wrapped") -> _Column:

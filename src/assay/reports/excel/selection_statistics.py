@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
+from assay.reports.excel.columns import mean_style
 from assay.reports.excel.page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
 from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart
 from assay.reports.excel.tables import (
@@ -19,20 +20,10 @@ from assay.reports.excel.tables import (
 )
 from assay.reports.text.plain import one_line, plural, words
 from assay.reports.views.run import RunView
+from assay.runs.metric_infos import info_of
 
-METRICS: Final = (
-    "macro_precision",
-    "macro_recall",
-    "macro_f1",
-    "exact_match",
-    "micro_precision",
-    "micro_recall",
-    "micro_f1",
-    "dataset_precision",
-    "dataset_recall",
-    "time_range",
-)
-"""In the order of the sheet; the metrics of other packages follow."""
+_FIRST: Final = ("macro_precision", "macro_recall", "macro_f1")
+"""What the sheet leads with; the run's other metrics follow in its order."""
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH, _COLUMNS = 24.0, 44.0, 13.0, 16
 _DIMENSION_HEAD = (
     "Dimension",
@@ -70,12 +61,12 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     row = _write_notes(page, row + 1, view)
     row = write_gates(page, row + 1, view) if view.gates else row
     if numbers.by_tag:
-        row = _write_groups(page, row + 1, "tag", numbers.by_tag)
+        row = _write_groups(page, row + 1, "tag", numbers.by_tag, run)
     if selection is not None:
         if selection.by_dimension:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
-            row = _write_groups(page, row + 1, "turn", selection.by_turn)
+            row = _write_groups(page, row + 1, "turn", selection.by_turn, run)
     row = write_repeats(page, row, view)
     row = write_groups(page, row, view)
     row = write_pairs(page, row, view)
@@ -96,11 +87,7 @@ def _first_width(run: Run, view: RunView) -> float:
 def _metrics(group: Group) -> list[str]:
     """The metrics that the run has, in this sheet's order."""
     there = [summary.metric for summary in group.metrics]
-    return [name for name in METRICS if name in there] + [name for name in there if name not in METRICS]
-
-
-def _style(name: str) -> str:
-    return "percent" if name in METRICS else "number"
+    return [name for name in _FIRST if name in there] + [name for name in there if name not in _FIRST]
 
 
 def _write_metrics(page: Page, row: int, run: Run, view: RunView) -> int:
@@ -116,7 +103,7 @@ def _write_metrics(page: Page, row: int, run: Run, view: RunView) -> int:
         rate = _rate(overall, name)
         page.text(row, 0, words(name), "name")
         for column, value in enumerate((rate.value, rate.low, rate.high), start=1):
-            page.number(row, column, value, _style(name))
+            page.number(row, column, value, mean_style(info_of(name, run.settings)))
         page.number(row, 4, rate.n, "count")
         page.number(row, 5, rate.unscored, "count")
         page.text(row, 6, said.get(name, ""), "beside")
@@ -160,7 +147,7 @@ def _write_notes(page: Page, row: int, view: RunView) -> int:
     return row
 
 
-def _write_groups(page: Page, row: int, kind: str, groups: Sequence[Group]) -> int:
+def _write_groups(page: Page, row: int, kind: str, groups: Sequence[Group], run: Run) -> int:
     """The metrics of each group, then macro precision and recall as a chart. Gives the row after."""
     names = _metrics(groups[0])
     page.text(row, 0, f"By {kind}", "section")
@@ -176,7 +163,7 @@ def _write_groups(page: Page, row: int, kind: str, groups: Sequence[Group]) -> i
         scored = max((_rate(group, name).n for name in names), default=0)
         page.number(row, 2, scored, "count")
         for column, name in enumerate(names, start=3):
-            page.number(row, column, _rate(group, name).value, _style(name))
+            page.number(row, column, _rate(group, name).value, mean_style(info_of(name, run.settings)))
         row += 1
     drawn = [name for name in ("macro_precision", "macro_recall") if name in names]
     series = [

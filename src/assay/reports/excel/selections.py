@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run, TurnAnswer
+from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, LINE_POINTS, Page, lines_of, word_width
 from assay.reports.excel.selection_statistics import write_statistics
 from assay.reports.excel.settings import write_settings
@@ -17,21 +18,14 @@ from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.reports.views.case import failures
 from assay.reports.views.run import RunView
+from assay.runs.metric_infos import info_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
 _LINES = 14
 """Of text that a row shows, at most: two dimensions of a few terms. The cell holds it all."""
-_OURS = (
-    "macro_f1",
-    "micro_precision",
-    "micro_recall",
-    "micro_f1",
-    "dataset_precision",
-    "dataset_recall",
-    "time_range",
-)
+_FIRST = ("macro_recall", "macro_precision")
 _LONGEST_ANSWER = 4000
 Value = str | float | None
 
@@ -108,9 +102,8 @@ def _lines(values: Sequence[Value], wrapped: Sequence[tuple[int, float]]) -> int
 
 
 def _columns(run: Run) -> list[_Column]:
-    """The method's own columns first, under its names; then ours; then the metrics of other packages."""
-    known = {"macro_recall", "macro_precision", "exact_match", *_OURS}
-    others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in known]
+    """The method's own columns first, under its names; then the other metrics in the run's order; then the rest."""
+    others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in _FIRST]
     return [
         _text("id", _fitting((item.case.id for item in run.evidence), 10, 20), _id, style="name_wrapped"),
         *_repeat(run),
@@ -118,12 +111,9 @@ def _columns(run: Run) -> list[_Column]:
         _text("tags", 14, lambda item: ", ".join(item.case.tags)),
         _text("question", 40, lambda item: item.case.question),
         _text("outcome", 12, lambda item: item.outcome, style="text"),
-        _share("macro_recall"),
-        _share("macro_precision"),
+        *(_metric(name, run) for name in _FIRST),
         _Column(title="indicator selection details", style="wrapped", width=62, value=_details, safe=True),
-        _metric("exact_match", "yes_no"),
-        *map(_share, _OURS),
-        *(_metric(name, "number") for name in others),
+        *(_metric(name, run) for name in others),
         _text("reason", 44, lambda item: item.verdict.reason),
         _text("not scored", 36, _not_scored),
         *_where_any(run),
@@ -149,18 +139,14 @@ def _text(title: str, width: float, value: Callable[[Evidence], Value], *, style
     return _Column(title=title, style=style, width=width, value=value)
 
 
-def _share(name: str) -> _Column:
-    return _metric(name, "percent")
-
-
-def _metric(name: str, style: str) -> _Column:
+def _metric(name: str, run: Run) -> _Column:
     """One metric's values; blank where a case has none, and all through where the run has no such metric."""
 
     def value(item: Evidence) -> Value:
         score = item.score(name)
         return None if score is None else score.value
 
-    return _Column(title=words(name), style=style, width=12, value=value)
+    return _Column(title=words(name), style=case_style(info_of(name, run.settings)), width=12, value=value)
 
 
 def _id(item: Evidence) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from assay.reports.excel.columns import GUIDE_NAMES, WorkbookMetrics
+from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import (
     DARK_BAR,
     HEAD,
@@ -104,7 +104,7 @@ def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column
         return [_Column(title=f"n ({title})", style="count", values=tuple(counts))]
 
     times = [row.answer_time for row in rows]
-    subset, *subset_n = of_metric("Percent Subset", "percent_subset")
+    subset, *subset_n = of_metric("Percent Subset", metrics.subset)
     correct, *correct_n = of_metric("Percent Correct Queries", metrics.correct)
     timed = [0 if time is None else time.n for time in times]
     columns = [
@@ -126,8 +126,8 @@ def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column
         *(_counted("Mean Time (s)", timed) if any(timed) else []),
     ]
     for name in metrics.names:
-        if name not in ("percent_subset", metrics.correct):
-            columns += of_metric(GUIDE_NAMES.get(name, name), name)
+        if name not in (metrics.subset, metrics.correct):
+            columns += of_metric(metrics.titles[name], name)
     return columns
 
 

@@ -36,6 +36,12 @@ def cell_code(text: str) -> str:
     return f"<code>{html(text)}</code>" if "|" in text else code(text)
 
 
+def explained(said: Iterable[str]) -> Iterable[str]:
+    """What names stand for, a line each beneath their table; nothing where nothing is said."""
+    lines = [f"- {plain(one)}" for one in said if one]
+    return ["", *lines, ""] if lines else []
+
+
 def fenced(language: str, text: str) -> Iterable[str]:
     """A code block that holds any text, and a blank line."""
     fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))

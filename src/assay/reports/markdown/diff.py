@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.model import RunDiff
-from assay.reports.markdown.blocks import cell_code, code, fenced, grid, plain, section
+from assay.reports.markdown.blocks import cell_code, code, explained, fenced, grid, plain, section
 from assay.reports.text.gate_table import missed
 from assay.reports.views.diff import (
     SIGNS_MEANING,
@@ -141,6 +141,7 @@ def _metrics(view: DiffView) -> Iterable[str]:
         yield ""
         yield f"{SIGNS_MEANING}. Differences and their intervals are in percentage points."
         yield ""
+        yield from explained(row.explained for row in view.metrics)
     for said in view.only_in_one:
         yield sentence(said)
         yield ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.model import Evidence, Run
-from assay.reports.markdown.blocks import cell_code, code, fenced, grid, html, plain, section
+from assay.reports.markdown.blocks import cell_code, code, explained, fenced, grid, html, plain, section
 from assay.reports.markdown.selections import selection_numbers, selection_turn
 from assay.reports.text.plain import plural
 from assay.reports.views.repeats import pass_cells
@@ -117,6 +117,7 @@ def _numbers(view: RunView) -> Iterable[str]:
             for row in view.metrics
         ],
     )
+    yield from explained(row.explained for row in view.metrics)
     for title, rows in view.count_tables:
         yield from section(title[0].upper() + title[1:])
         yield from grid(
@@ -191,7 +192,7 @@ def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]
 
 def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
     rows = most_cases(table, _GROUP_ROWS)
-    yield from section(f"{view.headline_name} by {table.title}")
+    yield from section(f"{plain(view.headline_name)} by {table.title}")
     yield from grid(
         (table.kind, "", "value", "interval", "cases", "unscored"),
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.markdown.blocks import cell_code, code, fenced, grid, section
+from assay.reports.markdown.blocks import cell_code, code, fenced, grid, plain, section
 from assay.reports.text.selection_tables import dimension_cells, dimension_legend, group_cells
 from assay.reports.views.run import RunView
 from assay.reports.views.selections import DimensionView, SelectionOverview, TermList, TurnView
@@ -22,7 +22,7 @@ def selection_numbers(view: RunView, overview: SelectionOverview) -> Iterable[st
         yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
         yield from ("", dimension_legend(overview))
     for group in view.groups:
-        yield from section(f"{view.headline_name} by {group.title}")
+        yield from section(f"{plain(view.headline_name)} by {group.title}")
         header, rows = group_cells(view, group, limit=_GROUP_ROWS)
         yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
         if len(group.rows) > len(rows):

@@ -66,6 +66,8 @@ class DiffMetricRow:
 
     metric: str
     meaning: str
+    explained: str
+    """As `assay.reports.views.run.MetricRow.explained`."""
     figure: DiffFigure
     headline: bool
 

@@ -8,7 +8,6 @@ from typing import Literal
 from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, Rate, RunDiff, RunHead
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import clipped, interval, one_line, percent, plural
-from assay.reports.views import meanings
 from assay.reports.views.diff import (
     ChangeRow,
     ChangeTable,
@@ -26,6 +25,7 @@ from assay.reports.views.diff import (
 )
 from assay.reports.views.diff_text import p_said, p_text, points, points_interval, some
 from assay.reports.views.run import Fact
+from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
 CASES = 5
@@ -84,11 +84,13 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         metrics=tuple(
             DiffMetricRow(
                 metric=metric_name(one.metric),
-                meaning=meanings.METRICS.get(one.metric, ""),
+                meaning=one_line(info.said),
+                explained=f"{metric_name(one.metric)}: {one_line(info.said)}" if info.label else "",
                 figure=figures[one.metric],
                 headline=one is lead_metric,
             )
             for one in diff.metrics
+            for info in (info_of(one.metric, diff.candidate.settings),)
         ),
         only_in_one=tuple(_only_in_one(diff)),
         groups=tuple(_group_tables(diff)),
@@ -115,18 +117,18 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
         decisive_p_value=p_text(p_value if direction is None else one.p_value, alpha=alpha),
         tally=f"{one.n:,}{unscored}",
-        direction=direction or direction_of(one.difference, p_value, alpha),
+        direction=direction or direction_of(one.improvement, p_value, alpha),
         beyond=not holds_zero,
     )
 
 
-def direction_of(difference: float | None, p_value: float | None, alpha: float) -> Direction:
+def direction_of(improvement: float | None, p_value: float | None, alpha: float) -> Direction:
     """Which way a difference goes, and whether it is more than chance."""
-    if difference is None:
+    if improvement is None:
         return "unknown"
-    if not is_significant(p_value, alpha) or difference == 0:
+    if not is_significant(p_value, alpha) or improvement == 0:
         return "unclear"
-    return "better" if difference > 0 else "worse"
+    return "better" if improvement > 0 else "worse"
 
 
 def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]:
@@ -138,7 +140,7 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
         return "unknown", "Nothing to compare", f"not both runs have the metric {metric}"
     if one.difference is None:
         return "unknown", "Nothing to compare", f"no case has a score of {metric} in both runs"
-    direction = direction_of(one.difference, one.p_value, diff.settings.alpha)
+    direction = direction_of(one.improvement, one.p_value, diff.settings.alpha)
     cases = plural(one.n, "case")
     told = p_said(one.p_value, alpha=diff.settings.alpha)
     if told and one.test == "sign_flip_databases":

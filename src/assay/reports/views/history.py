@@ -11,8 +11,8 @@ from pathlib import PurePath
 from assay.model import HistoryPoint, Rate
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
 from assay.reports.views.run_build import short_name
-from assay.runs.headline import QUERY_HEADLINE, SELECTION_HEADLINE
 from assay.runs.history import QuestionSet, question_set, run_name, started_at
+from assay.runs.metric_infos import VERDICT
 
 _SERIES_SHOWN = 4
 _NAME_LENGTH = 80
@@ -187,7 +187,7 @@ def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, curr
     value = rate.value if rate.value is not None else 0.0
     name = one_line(run_name(point), limit=_NAME_LENGTH)
     # Only of a verdict's own metric is it known here that its sum counts cases: a graded one's may be whole by chance.
-    counts = point.headline_metric in (QUERY_HEADLINE, SELECTION_HEADLINE) and _asked_once(point)
+    counts = point.headline_metric in VERDICT and _asked_once(point)
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
     said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {percent(value)} {interval(rate)} ({tally}), {label}"
     return TrendPoint(

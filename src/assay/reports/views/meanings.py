@@ -1,36 +1,11 @@
 """What the names in a report mean, in a line each, for whoever reads one for the first time.
 
-A name that is not here (a plugin's metric) is shown without a meaning.
+Metrics are not here: they say it themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-METRICS: Mapping[str, str] = {
-    "match": "the same answer: rows as a bag, columns in any order, row order where gold asks for it",
-    "non_empty_match": "match, over cases where an answer has rows",
-    "results_match": "Denodo: match, with columns in gold's order",
-    "same_row_count": "Denodo: as many rows as gold",
-    "percent_subset": "Denodo: share of each gold row found in the row at its position",
-    "ves": "how fast the right answers are beside gold, as BIRD rewards it; 0 unless Results Match",
-    "bird_rves": "BIRD: 100 times the root of that reward; 0 unless bird_ex",
-    "percent_overlap": "Denodo: cells in common, rows ignored",
-    "bird_ex": "BIRD: the same set of rows; duplicates and order ignored",
-    "bird_soft_f1": "BIRD: soft F1 of the cells, row by row",
-    "spider_ex": "Spider test suite: execution match on every database, its quirks kept",
-    "spider2_lite": "Spider 2.0-lite: gold's columns found among the predicted ones",
-    "exact_match": "datasets, terms and, where the target speaks of it, time are the target's: no more, no less",
-    "macro_precision": "share of the selected terms that are right: the mean over dimensions",
-    "macro_recall": "share of the target's terms that were selected: the mean over dimensions",
-    "macro_f1": "harmonic mean of precision and recall: the mean over dimensions",
-    "micro_precision": "share of the selected terms that are right: the terms of all dimensions pooled",
-    "micro_recall": "share of the target's terms that were selected: the terms of all dimensions pooled",
-    "micro_f1": "harmonic mean of micro precision and micro recall",
-    "dataset_precision": "share of the selected datasets that are right",
-    "dataset_recall": "share of the target's datasets that were selected",
-    "time_range": "the selected periods beside the target's: 1 exact, the share in common where they overlap",
-}
 
 NEAR_MISSES: Mapping[str, str] = {
     "superset_columns": "gold's columns are there, and more",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model import Outcome, Rate, TimeSummary
+from assay.model import MetricInfo, Outcome, Rate, TimeSummary
 from assay.model.comparison import RowState
 from assay.reports.text.plain import CellText
 from assay.reports.views.selections import BesideHeadline, SelectionOverview, TurnView
@@ -32,13 +32,20 @@ class MetricRow:
     """One metric over all cases."""
 
     metric: str
+    info: MetricInfo
     meaning: str
+    """The metric's own words for what it is, safe to show."""
     figure: Figure
     headline: bool
     graded: bool
-    """Whether some value is neither 0 nor 1."""
+    """Whether its values are not 0 and 1 alone."""
     share: bool
-    """Whether all its values lie within 0 and 1, so that they read as percentages."""
+    """Whether its values read as percentages."""
+
+    @property
+    def explained(self) -> str:
+        """What the name stands for, where only its package knows: ``near_rows: Rows within one: as many as …``."""
+        return f"{self.metric}: {self.meaning}" if self.info.label else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,11 +41,9 @@ from assay.reports.views.run import (
 from assay.reports.views.times import time_rows, usage_facts, usage_rows
 from assay.reports.views.unscored import told, unscored_notes
 from assay.runs.aggregate.totals import is_unanswered
-from assay.runs.headline import QUERY_HEADLINE
+from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
-HEADLINE_METRIC = QUERY_HEADLINE
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
-_HEADLINE_NAMES = {HEADLINE_METRIC: "Accuracy", selections_build.HEADLINE_METRIC: selections_build.HEADLINE_NAME}
 _SLOWEST = 5
 _GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "judge": 3}
@@ -75,18 +73,11 @@ class _Builder:
         self.noun, self.asking = ("case", "case") if self.repeats is None else ("answer", "asking")
         self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
         self.of_selections = run.settings.selection is not None
-        wanted = selections_build.HEADLINE_METRIC if self.of_selections else HEADLINE_METRIC
-        self.headline_metric = wanted if wanted in self.metrics else next(iter(self.metrics), wanted)
-        self.graded = {
-            score.metric for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)
-        }
-        self.means = set(self.metrics) - {selections_build.HEADLINE_METRIC} if self.of_selections else set()
-        self.beyond_one = {
-            score.metric
-            for item in run.evidence
-            for score in item.scores
-            if score.value is not None and not 0.0 <= score.value <= 1.0
-        }
+        self.infos = {name: info_of(name, run.settings) for name in self.metrics}
+        self.headline_metric = leading_metric(self.metrics)
+        scores = [score for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)]
+        self.graded = {score.metric for score in scores} | {n for n, info in self.infos.items() if not info.binary}
+        self.beyond_one = {score.metric for score in scores if score.value and not 0.0 <= score.value <= 1.0}
 
     def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
         numbers, totals = self.numbers, self.numbers.selection
@@ -96,7 +87,7 @@ class _Builder:
         return RunView(
             title=self.title(),
             headline_metric=one_line(self.headline_metric),
-            headline_name=_HEADLINE_NAMES.get(self.headline_metric, one_line(self.headline_metric)),
+            headline_name=one_line(info_of(self.headline_metric, self.run.settings).title),
             headline=headline,
             tally=f"{' · '.join(filter(None, (self.tally(headline), self.caution())))}{self.leniency}",
             lenient=self.leniency,
@@ -112,13 +103,14 @@ class _Builder:
             metrics=tuple(
                 MetricRow(
                     metric=one_line(metric),
-                    meaning=meanings.METRICS.get(metric, ""),
+                    info=info,
+                    meaning=one_line(info.said),
                     figure=self.figure(numbers.overall, metric),
                     headline=metric == self.headline_metric,
                     graded=metric in self.graded,
-                    share=metric not in self.beyond_one,
+                    share=info.is_share and metric not in self.beyond_one,
                 )
-                for metric in self.metrics
+                for metric, info in self.infos.items()
             ),
             overall=self.group_row(numbers.overall, "all"),
             difficulties=self.group_table("difficulty", numbers.by_difficulty).rows,
@@ -172,7 +164,7 @@ class _Builder:
         rate = group.rate(metric) or Rate(n=0, numerator=0.0, unscored=group.cases, value=None, low=None, high=None)
         if rate.n == 0:
             tally = "no scored case"
-        elif self.repeats is not None or metric in self.graded or metric in self.means:
+        elif self.repeats is not None or metric in self.graded:
             tally = f"mean of {rate.n:,}"
         else:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
@@ -185,7 +177,7 @@ class _Builder:
             return f"{mean} · {headline.rate.unscored:,} unscored"
         graded = self.headline_metric in self.graded or headline.rate.n == 0
         # What another metric accepts need not be what the verdict calls correct.
-        own = self.headline_metric in _HEADLINE_NAMES and not graded
+        own = self.headline_metric in VERDICT and not graded
         said = "" if not own else " exact" if self.of_selections else " correct"
         return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 

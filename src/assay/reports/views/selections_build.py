@@ -38,10 +38,7 @@ from assay.reports.views.selections import (
     TimeView,
     TurnView,
 )
-from assay.runs.headline import SELECTION_HEADLINE
 
-HEADLINE_METRIC = SELECTION_HEADLINE
-HEADLINE_NAME = "Exact selections"
 _BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
 """How many terms a list shows at most, the most generous first: of wrong lists, and of right ones."""

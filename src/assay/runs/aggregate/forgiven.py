@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Forgiven, NearMissKind, Rate
-from assay.runs.headline import QUERY_HEADLINE
+from assay.runs.metric_infos import VERDICT
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
     "superset_columns",
@@ -21,7 +21,7 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 
 def forgiven_of(evidence: Sequence[Evidence], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right. ``rate`` makes the rate of one value per answer."""
-    scores = [item.score(QUERY_HEADLINE) for item in evidence]
+    scores = [item.score(VERDICT[0]) for item in evidence]
     if not any(scores):
         return ()
     values = [None if score is None else score.value for score in scores]

@@ -17,7 +17,7 @@ from assay.model import (
 )
 from assay.runs.aggregate.repeats import cases_of, mean_of_each
 from assay.runs.aggregate.totals import rate_of
-from assay.scoring.selections.scorer import SELECTION_METRICS, SelectionMetric
+from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.scoring import term_counts
 
 

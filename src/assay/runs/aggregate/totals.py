@@ -34,7 +34,7 @@ Values: TypeAlias = Sequence[float | None]
 
 
 class ScoredMetric(Protocol):
-    """What aggregation needs to know of a metric. `assay.ports.Metric` has it."""
+    """What aggregation needs to know of a metric. `assay.model.MetricInfo` has it."""
 
     @property
     def name(self) -> str: ...

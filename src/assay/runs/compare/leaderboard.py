@@ -13,7 +13,7 @@ from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, St
 from assay.runs.aggregate.totals import rate_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metrics import PairedColumn, adjusted, compare_column, database_numbers
-from assay.runs.compare.notes import are, counted, differing_databases, is_timed, settings_differ, versions_note
+from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note
 from assay.runs.compare.pairing import pair_cases
 from assay.runs.store.records import CaseRecord, RunRecords, read_records
 from assay.sdmx.collecting import collector_paused
@@ -34,7 +34,7 @@ def rank(
 ) -> Leaderboard:
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
-    ``metric`` None: what leads them all (`common_headline`). Every two runs are tested, corrected across all pairs.
+    ``metric`` None: what leads them all (`common_metric`). Every two runs are tested, corrected across all pairs.
     Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
     """
@@ -58,10 +58,11 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
     total = _all_cases(runs)
     names = tuple(labels) if labels is not None else labels_of(runs)
     columns = _columns(scored, places)
-    order = sorted(range(len(runs)), key=lambda at: -float(columns[at].mean()))
+    worth = [runs[0].infos[metric].gain(float(column.mean())) for column in columns]
+    order = sorted(range(len(runs)), key=lambda at: -worth[at])
     pairs = _pairs([runs[at] for at in order], [columns[at] for at in order], scored, settings)
     told_apart = {
-        (pair.first, pair.second): pair.diff.difference
+        (pair.first, pair.second): pair.diff.improvement
         for pair in pairs
         if is_significant(pair.diff.adjusted_p_value, settings.alpha)
     }
@@ -73,7 +74,6 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
             for (first, second), difference in told_apart.items()
         ],
     )
-    means = [float(columns[at].mean()) for at in order]
     standings = tuple(
         Standing(
             run=run_head(runs[at], names[at]),
@@ -82,12 +82,12 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
                 binary=metric not in runs[at].graded and runs[at].repeats == 1,
                 confidence=settings.confidence,
             ),
-            rank=1 + sum(other > mean for other in means),
+            rank=1 + sum(other > worth[at] for other in worth),
             rank_low=low,
             rank_high=high,
             groups=letter,
         )
-        for at, mean, (low, high), letter in zip(order, means, bounds, letters, strict=True)
+        for at, (low, high), letter in zip(order, bounds, letters, strict=True)
     )
     return Leaderboard(
         metric=metric,
@@ -135,13 +135,13 @@ def _pairs(
     settings: DiffSettings,
 ) -> tuple[StandingPair, ...]:
     databases = database_numbers([cases[0].content.database for cases in scored])
-    metric = runs[0].headline_metric
+    info = runs[0].infos[runs[0].headline_metric]
     places = list(combinations(range(len(runs)), 2))
     diffs: list[MetricDiff] = []
     for first, second in places:
         column = PairedColumn(
-            metric=metric,
-            binary=metric not in runs[first].graded | runs[second].graded,
+            info=info,
+            binary=info.name not in runs[first].graded | runs[second].graded,
             repeated=max(runs[first].repeats, runs[second].repeats) > 1,
             baseline=columns[first],
             candidate=columns[second],
@@ -183,6 +183,7 @@ def _notes(
     databases = {cases[0].content.database for cases in scored}
     if any(differing_databases(first, run, databases) for run in runs[1:]):
         yield "The data of some databases is not the same in all runs: differences on it may be the data's doing."
-    if any(settings_differ(first.settings, run.settings, timed=is_timed([first.headline_metric])) for run in runs[1:]):
+    timed = first.infos[first.headline_metric].timed
+    if any(settings_differ(first.settings, run.settings, timed=timed) for run in runs[1:]):
         yield "The runs were judged with other settings, so that equal answers may score differently."
     yield from versions_note(runs)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.model import DiffSettings, GroupDiff, MetricDiff, PairedTest
+from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest
 from assay.runs.aggregate.totals import difficulty_rank
 from assay.runs.difficulties import spelled_once
 from assay.runs.store.records import CaseRecord, RunRecords
@@ -34,7 +34,7 @@ _PERMUTATIONS_OF_A_GROUP = 2_000
 class PairedColumn:
     """One metric's values of both runs over the paired cases. NaN, within this room alone: unscored."""
 
-    metric: str
+    info: MetricInfo
     binary: bool
     repeated: bool
     baseline: NDArray[Any]
@@ -55,7 +55,7 @@ def paired_columns(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) ->
     new = numpy.array([new.values for _, new in pairs], dtype=numpy.float64)
     return [
         PairedColumn(
-            metric=metric,
+            info=candidate.infos[metric],
             binary=metric not in graded,
             repeated=repeated,
             baseline=old[:, baseline.metrics.index(metric)],
@@ -144,9 +144,11 @@ def compare_column(
     n = int(scored.sum())
     old, new = column.baseline[scored], column.candidate[scored]
     differences = new - old
-    gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    rose, fell = int((differences > 0).sum()), int((differences < 0).sum())
+    gained, lost = (rose, fell) if column.info.higher_is_better else (fell, rose)
     plain = MetricDiff(
-        metric=column.metric,
+        metric=column.info.name,
+        higher_is_better=column.info.higher_is_better,
         binary=column.binary,
         n=n,
         unscored=len(scored) - n,

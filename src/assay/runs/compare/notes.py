@@ -12,7 +12,6 @@ from assay.runs.store.records import RunRecords
 from assay.stats import is_significant
 
 _SHOWN = 5
-_TIMED_METRICS = {"ves", "bird_rves"}
 
 
 def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
@@ -132,18 +131,13 @@ def _of_unscored(diff: RunDiff) -> Iterator[str]:
 
 
 def _of_settings(baseline: RunRecords, candidate: RunRecords) -> Iterator[str]:
-    timed = is_timed(set(baseline.metrics) & set(candidate.metrics))
+    timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
     found = settings_differ(baseline.settings, candidate.settings, timed=timed)
     if found:
         yield (
             "The runs were judged with other settings, so that equal answers may score differently: "
             f"{'; '.join(found)}."
         )
-
-
-def is_timed(metrics: Iterable[str]) -> bool:
-    """Whether one of the metrics scores times."""
-    return not _TIMED_METRICS.isdisjoint(metrics)
 
 
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:

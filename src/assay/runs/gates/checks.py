@@ -9,51 +9,29 @@ from difflib import get_close_matches
 from typing import Final
 
 from assay.errors import InputError, UsageError
-from assay.model import Case, Gates
+from assay.model import Case, Gates, MetricInfo
 from assay.model.gate import HEADLINE
 from assay.runs.difficulties import difficulty_key
-from assay.runs.headline import QUERY_HEADLINE, SELECTION_HEADLINE
+from assay.runs.metric_infos import InfoOf, info_of, leading_metric
 
-HIGHEST: Final[Mapping[str, float]] = {
-    **dict.fromkeys(
-        (
-            *("match", "non_empty_match", "bird_ex", "bird_soft_f1", "spider_ex", "spider2_lite", "results_match"),
-            *("same_row_count", "percent_subset", "percent_overlap", "exact_match", "time_range"),
-            *("macro_precision", "macro_recall", "macro_f1", "micro_precision", "micro_recall", "micro_f1"),
-            *("dataset_precision", "dataset_recall"),
-        ),
-        1.0,
-    ),
-    "ves": 1.25,
-    "bird_rves": 100.0 * math.sqrt(1.25),
-}
-"""The highest value of each metric of ours; the lowest is 0. Those of other packages may have any finite value."""
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
-_LEADING: Final = (QUERY_HEADLINE, SELECTION_HEADLINE)
 _SHOWN = 8
-
-
-def headline_of(metrics: Sequence[str]) -> str:
-    """The metric that leads a run: `match`, for selections `exact_match`, else the first. There is at least one."""
-    return next((name for name in _LEADING if name in metrics), metrics[0])
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric's value reads as a percentage: all but those known to go far beyond 1."""
-    return HIGHEST.get(metric, 1.0) < 2.0
 
 
 def resolved(gates: Gates, metrics: Sequence[str]) -> Gates:
     """The same demands with the headline metric by its name, once."""
-    named = (headline_of(metrics) if one == HEADLINE else one for one in gates.fail_on_regression)
+    named = (leading_metric(metrics) if one == HEADLINE else one for one in gates.fail_on_regression)
     return replace(gates, fail_on_regression=tuple(dict.fromkeys(named)))
 
 
-def check_gates(gates: Gates) -> None:
-    """What can be told without a run. Raises UsageError for a value out of range, and for what is demanded twice."""
+def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
+    """What can be told without a run. Raises UsageError for a value out of range, and for what is demanded twice.
+
+    ``infos`` knows the metrics, by name: those of a run, else what is installed.
+    """
     for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
         for metric, value in demands:
-            _check_value(kind, metric, value)
+            _check_value(kind, infos(metric), value)
         _check_once(kind, [metric for metric, _ in demands])
     _check_once("fail-on-regression", gates.fail_on_regression)
     _check_once("must-pass", gates.must_pass)
@@ -63,17 +41,24 @@ def check_gates(gates: Gates) -> None:
         _selector(selector)
 
 
-def _check_value(kind: str, metric: str, value: float) -> None:
+def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
     if not math.isfinite(value):
-        raise UsageError(f"{kind} {metric} is {value!r}: give a number")
-    highest = HIGHEST.get(metric, math.inf)
-    # The values of a metric of another package may well be negative; a drop is a size.
-    lowest = -math.inf if highest == math.inf and kind == "min" else 0.0
+        raise UsageError(f"{kind} {metric.name} is {value!r}: give a number")
+    lowest = -math.inf if metric.lowest is None else metric.lowest
+    highest = math.inf if metric.highest is None else metric.highest
+    if kind == "max-drop":  # a size
+        lowest, highest = 0.0, highest - lowest
+    elif not metric.higher_is_better:
+        raise UsageError(
+            f"min {metric.name} is {value:g}, and of {metric.name} lower is better: hold it to a baseline, with "
+            f"max-drop {metric.name}=VALUE or fail-on-regression"
+        )
     if lowest <= value <= highest:
         return
     hint = f": {value:g} percent is {value / 100:g}, or {value:g}%" if highest == 1.0 < value <= 100.0 else ""
-    bound = "0 up" if highest == math.inf else f"0 to {highest:.4g}"
-    raise UsageError(f"{kind} {metric} is {value:g}: give a number from {bound}{hint}")
+    bound = f"{lowest:.4g} up" if highest == math.inf else f"{lowest:.4g} to {highest:.4g}"
+    bound = f"up to {highest:.4g}" if lowest == -math.inf else f"from {bound}"
+    raise UsageError(f"{kind} {metric.name} is {value:g}: give a number {bound}{hint}")
 
 
 def _check_once(kind: str, names: Sequence[str]) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.errors import UsageError
-from assay.model import Evidence, GateResult, Gates, MetricDiff, Rate, Run, RunDiff
-from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, is_share, resolved
+from assay.model import Evidence, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
+from assay.runs.metric_infos import info_of, knowing
 from assay.stats import holm, is_significant, least_p_value
 
 _SLACK = 1e-9
@@ -30,31 +31,32 @@ def evaluate_gates(
     for the names of cases that got worse. Raises UsageError or InputError, as `check_gates`, `check_metrics` and
     `check_cases` do, for gates that do not fit the run, and UsageError for a ``diff`` that is wanted and absent.
     """
-    check_gates(gates)
+    infos = knowing(run.settings)
+    check_gates(gates, infos)
     check_metrics(gates, run.settings.metrics)
     check_cases(gates, [item.case for item in run.evidence])
     gates = resolved(gates, run.settings.metrics)
     if gates.needs_baseline and diff is None:
         raise UsageError("max_drop and fail_on_regression compare with a baseline: name the finished run to be beaten")
-    results = [_minimum(run, metric, least) for metric, least in gates.minimum]
+    results = [_minimum(run, infos(metric), least) for metric, least in gates.minimum]
     if diff is not None:
         compared = _Compared(run, diff, baseline)
-        results += [_max_drop(compared, metric, most) for metric, most in gates.max_drop]
+        results += [_max_drop(compared, infos(metric), most) for metric, most in gates.max_drop]
         results += _regressions(compared, gates)
     results += [_must_pass(run, selector) for selector in gates.must_pass]
     return tuple(results)
 
 
-def _minimum(run: Run, metric: str, least: float) -> GateResult:
-    rate = run.aggregates.overall.rate(metric)
-    gate, wanted = f"min {metric}={least:g}", f"at least {_exact(metric, least)}"
+def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
+    rate = run.aggregates.overall.rate(metric.name)
+    gate, wanted = f"min {metric.name}={least:g}", _wanted(metric, f"at least {_exact(metric, least)}")
     if rate is None or rate.value is None:
         unscored = len(run.evidence) if rate is None else rate.unscored
         found = f"no scored case, {unscored:,} unscored"
         return GateResult(gate=gate, passed=False, wanted=wanted, found=found)
     if rate.value >= least - _SLACK:
         return GateResult(gate=gate, passed=True, wanted=wanted, found=_reading(metric, rate, run))
-    values = _case_values(run, metric)
+    values = _case_values(run, metric.name)
     missing = _size(metric, least - rate.value)
     if set(values.values()) <= {0.0, 1.0, None}:
         cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
@@ -91,8 +93,9 @@ class _Compared:
             return "no case that both runs have unchanged"
         return f"none of {_cases(paired)} in common is scored on both sides"
 
-    def lost(self, name: str) -> tuple[str, ...]:
-        """The cases whose value fell, in the run's order."""
+    def lost(self, metric: MetricInfo) -> tuple[str, ...]:
+        """The cases whose value got worse, in the run's order."""
+        name = metric.name
         if self.baseline is None:
             if name != self.diff.headline_metric:
                 return ()
@@ -101,23 +104,35 @@ class _Compared:
         pairs = ((one.candidate.case_id, one.baseline.case_id) for one in self.diff.changes)
         values = ((case_id, now.get(case_id), before.get(other)) for case_id, other in pairs)
         return tuple(
-            case_id for case_id, new, old in values if new is not None and old is not None and new < old - _SLACK
+            case_id
+            for case_id, new, old in values
+            if new is not None and old is not None and metric.gain(new - old) < -_SLACK
         )
 
 
-def _max_drop(compared: _Compared, metric: str, most: float) -> GateResult:
-    gate = f"max-drop {metric}={most:g}"
-    wanted = f"at most {_size(metric, most, exact=True)} below the baseline"
-    found = compared.metric(metric)
+def _wanted(metric: MetricInfo, demand: str) -> str:
+    """The demand, with what people call the metric, where that is not its name."""
+    return f"{metric.label}: {demand}" if metric.label else demand
+
+
+def _worse(metric: MetricInfo) -> str:
+    return "below" if metric.higher_is_better else "above"
+
+
+def _max_drop(compared: _Compared, metric: MetricInfo, most: float) -> GateResult:
+    gate = f"max-drop {metric.name}={most:g}"
+    wanted = _wanted(metric, f"at most {_size(metric, most, exact=True)} {_worse(metric)} the baseline")
+    found = compared.metric(metric.name)
     if found is None or found.difference is None:
-        return GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
-    passed = found.difference >= -most - _SLACK
+        return GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric.name))
+    worst = metric.gain(-most)
+    passed = metric.gain(found.difference) >= -most - _SLACK
     return GateResult(
         gate=gate,
         passed=passed,
         wanted=wanted,
-        found=_change(found, apart_from=None if passed else -most),
-        missed_by=None if passed else _size(metric, -most - found.difference),
+        found=_change(metric, found, apart_from=None if passed else worst),
+        missed_by=None if passed else _size(metric, abs(worst - found.difference)),
         case_ids=() if passed else compared.lost(metric),
     )
 
@@ -129,14 +144,15 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
     """
     found = [compared.metric(metric) for metric in gates.fail_on_regression]
     known = [None if one is None else one.p_value for one in found]
-    for metric, one, adjusted in zip(gates.fail_on_regression, found, holm(known), strict=True):
-        gate = f"fail-on-regression {metric}"
-        wanted = f"not significantly below the baseline (at {gates.alpha:g})"
+    for name, one, adjusted in zip(gates.fail_on_regression, found, holm(known), strict=True):
+        metric = info_of(name, compared.run.settings)
+        gate = f"fail-on-regression {name}"
+        wanted = _wanted(metric, f"not significantly {_worse(metric)} the baseline (at {gates.alpha:g})")
         if one is None or one.difference is None:
-            yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(metric))
+            yield GateResult(gate=gate, passed=False, wanted=wanted, found=compared.nothing(name))
             continue
-        passed = not (one.difference < 0.0 and is_significant(adjusted, gates.alpha))
-        tested = _change(one)
+        passed = not (metric.gain(one.difference) < 0.0 and is_significant(adjusted, gates.alpha))
+        tested = _change(metric, one)
         if one.p_value is not None and adjusted is not None:
             corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
             tested += f"; p {_p_value(one.p_value, sign=True)}{corrected}"
@@ -151,7 +167,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
             passed=passed,
             wanted=wanted,
             found=tested,
-            missed_by=None if passed else _size(metric, -one.difference),
+            missed_by=None if passed else _size(metric, abs(one.difference)),
             case_ids=() if passed else compared.lost(metric),
         )
 
@@ -205,23 +221,23 @@ def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
     return {case_id: math.fsum(found) / len(found) if found else None for case_id, found in values.items()}
 
 
-def _reading(metric: str, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
+def _reading(metric: MetricInfo, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
     """``76.2 % [73.5, 78.7], 788 of 1,034, 3 unscored``. ``apart_from``: a value that it must not look equal to."""
     value = rate.value or 0.0
-    text = _number(metric, value, places=_places(metric, value, apart_from)) + (" %" if is_share(metric) else "")
+    text = _number(metric, value, places=_places(metric, value, apart_from)) + (" %" if metric.is_share else "")
     between = (
         "" if rate.low is None or rate.high is None else f" [{_number(metric, rate.low)}, {_number(metric, rate.high)}]"
     )
     # The means of several answers to each question may add up to a whole number, which then counts nothing.
-    whole = float(rate.numerator).is_integer() and is_share(metric) and run.settings.repeats == 1
+    whole = float(rate.numerator).is_integer() and metric.is_share and run.settings.repeats == 1
     over = f"{rate.numerator:,.0f} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     return f"{text}{between}, {over}" + (f", {rate.unscored:,} unscored" if rate.unscored else "")
 
 
-def _change(found: MetricDiff, *, apart_from: float | None = None) -> str:
+def _change(metric: MetricInfo, found: MetricDiff, *, apart_from: float | None = None) -> str:
     """``74.7 % after 76.2 %: -1.5 points [-3.1, +0.1], 1,030 cases, 4 gained, 19 lost``."""
-    metric, difference = found.metric, found.difference or 0.0
-    unit = " %" if is_share(metric) else ""
+    difference = found.difference or 0.0
+    unit = " %" if metric.is_share else ""
     places = _places(metric, difference, apart_from)
     text = f"{_number(metric, found.candidate or 0.0)}{unit} after {_number(metric, found.baseline or 0.0)}{unit}: "
     text += f"{_number(metric, difference, places=places, sign=True)}" + (" points" if unit else "")
@@ -232,7 +248,7 @@ def _change(found: MetricDiff, *, apart_from: float | None = None) -> str:
     return text + (f", {found.unscored:,} unscored" if found.unscored else "")
 
 
-def _places(metric: str, value: float, other: float | None) -> int:
+def _places(metric: MetricInfo, value: float, other: float | None) -> int:
     """As many decimals as tell the two values apart; one where there is nothing to tell apart."""
     if other is None:
         return 1
@@ -240,29 +256,29 @@ def _places(metric: str, value: float, other: float | None) -> int:
     return next(told, _MOST_PLACES)
 
 
-def _number(metric: str, value: float, *, places: int = 1, sign: bool = False) -> str:
+def _number(metric: MetricInfo, value: float, *, places: int = 1, sign: bool = False) -> str:
     """A value without its unit, a share times 100. Halves go up; only a full 1 reads 100.0, as in all reports."""
-    shown = Decimal(f"{value * (100 if is_share(metric) else 1):.12g}")
+    shown = Decimal(f"{value * (100 if metric.is_share else 1):.12g}")
     text = str(shown.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
-    if is_share(metric) and places == 1 and text == "100.0" and value < 1.0:
+    if metric.is_share and places == 1 and text == "100.0" and value < 1.0:
         text = "99.9"
     if not text.strip("-0."):
         text = text.lstrip("-")
     return f"+{text}" if sign and value > 0 and text.strip("0.") else text
 
 
-def _exact(metric: str, value: float) -> str:
+def _exact(metric: MetricInfo, value: float) -> str:
     """What was asked for, with all of its digits: ``80.0 %``, ``81.25 %``."""
-    share = is_share(metric)
+    share = metric.is_share
     text = format(Decimal(f"{value * (100 if share else 1):.10g}"), "f")
     return (text if "." in text else f"{text}.0") + (" %" if share else "")
 
 
-def _size(metric: str, value: float, *, exact: bool = False) -> str:
+def _size(metric: MetricInfo, value: float, *, exact: bool = False) -> str:
     """A distance: ``3.8 points`` between percentages, as many digits as it takes to be none but 0."""
     places = next((n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n).strip("0.")), 1)
     text = _exact(metric, value).removesuffix(" %") if exact else _number(metric, value, places=places)
-    return f"{text} points" if is_share(metric) else text
+    return f"{text} points" if metric.is_share else text
 
 
 def _p_value(value: float, *, sign: bool = False) -> str:

@@ -25,7 +25,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """What says that a process writes the folder; there while it does."""
-MAY_DIFFER = ("workers", "name", "tags")
+MAY_DIFFER = ("workers", "name", "tags", "metric_infos")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
 RESULT_COLUMNS = {

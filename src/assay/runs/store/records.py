@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from itertools import groupby
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from assay.errors import InputError
-from assay.model import Aggregates, Case, CaseOptions, Evidence, Provenance, Run, RunSettings, TurnAnswer
-from assay.runs.headline import common_headline
+from assay.model import Aggregates, Case, CaseOptions, Evidence, MetricInfo, Provenance, Run, RunSettings, TurnAnswer
+from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
 from assay.runs.store.record_lines import SlimCase, SlimEvidence, SlimTurnAnswer
@@ -79,7 +79,9 @@ class RunRecords:
     repeats: int
     """The most answers that a case has; 1 for an empty run."""
     graded: frozenset[str]
-    """Metrics that gave some answer another value than 0 and 1."""
+    """Metrics whose values are not 0 and 1 alone."""
+    infos: Mapping[str, MetricInfo]
+    """What each metric says of itself."""
     cases: tuple[CaseRecord, ...]
 
     @property
@@ -94,7 +96,7 @@ class RunRecords:
 
 
 def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> list[RunRecords]:
-    """Runs in memory or in folders, to be compared. ``metric`` decides what is right; None: `common_headline` does.
+    """Runs in memory or in folders, to be compared. ``metric`` decides what is right; None: `common_metric` does.
 
     Raises InputError where there is no run, where runs over selections meet runs over queries, or where a run
     lacks the metric; RunError where a run is unfinished or damaged, and says where.
@@ -110,12 +112,13 @@ def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> li
             raise InputError(
                 f"the run {one.name or one.predictions!r} has no metric {metric!r}: it has {', '.join(one.metrics)}"
             )
-    headline = metric or common_headline(settings)
+    headline = metric or common_metric(settings)
     return [_records(run, head, headline) for run, head in opened]
 
 
 def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> RunRecords:
-    reader = _Reader(head.settings.metrics, headline)
+    infos = infos_of(head.settings)
+    reader = _Reader(infos, headline)
     if isinstance(head, Run):
         answers = [reader.record(evidence) for evidence in head.evidence]
     else:
@@ -130,6 +133,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
         headline_metric=headline,
         repeats=max((case.right + case.wrong + case.unscored for case in cases), default=1),
         graded=frozenset(reader.graded),
+        infos=infos,
         cases=cases,
     )
 
@@ -152,10 +156,11 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
 class _Reader:
     """Makes a record of each answer of one run, and notes what they have in common."""
 
-    def __init__(self, metrics: Sequence[str], headline: str) -> None:
-        self.metrics = tuple(metrics)
+    def __init__(self, infos: Mapping[str, MetricInfo], headline: str) -> None:
+        self.metrics = tuple(infos)
         self.place = self.metrics.index(headline)
-        self.graded: set[str] = set()
+        self.higher_is_better = infos[headline].higher_is_better
+        self.graded = {name for name, info in infos.items() if not info.binary}
         self.repeated = False
         """Whether some case has several answers."""
 
@@ -163,7 +168,7 @@ class _Reader:
         """Of one answer."""
         case, values, query = answer.case, self.values(answer), _query(answer)
         value = values[self.place]
-        wrong = value is not None and value < 1.0
+        wrong = value is not None and (value < 1.0 if self.higher_is_better else value > 0.0)
         if answer.prediction.repeat:
             self.repeated = True
         return CaseRecord(

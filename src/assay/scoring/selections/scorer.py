@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from assay.model import (
@@ -21,46 +21,11 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
+from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionMetric:
-    """A number of a judged selection. Per case it is the mean over the scored questions that have it."""
-
-    name: str
-    binary: bool
-    value: Callable[[SelectionScore], float | None]
-    absent: str
-    """Why a case may have none."""
-
-
-_NOTHING_WANTED = "the target selects nothing, so there is nothing to be found"
-_NO_DENOMINATOR = "there is nothing to divide by"
-SELECTION_METRICS = (
-    SelectionMetric(name="exact_match", binary=True, value=lambda one: float(one.exact), absent=_NO_DENOMINATOR),
-    SelectionMetric(
-        name="macro_precision", binary=False, value=lambda one: one.macro_precision, absent=_NO_DENOMINATOR
-    ),
-    SelectionMetric(name="macro_recall", binary=False, value=lambda one: one.macro_recall, absent=_NOTHING_WANTED),
-    SelectionMetric(name="macro_f1", binary=False, value=lambda one: one.macro_f1, absent=_NO_DENOMINATOR),
-    SelectionMetric(
-        name="micro_precision", binary=False, value=lambda one: one.micro_precision, absent=_NO_DENOMINATOR
-    ),
-    SelectionMetric(name="micro_recall", binary=False, value=lambda one: one.micro_recall, absent=_NOTHING_WANTED),
-    SelectionMetric(name="micro_f1", binary=False, value=lambda one: one.micro_f1, absent=_NO_DENOMINATOR),
-    SelectionMetric(
-        name="dataset_precision", binary=False, value=lambda one: one.dataset_precision, absent=_NO_DENOMINATOR
-    ),
-    SelectionMetric(name="dataset_recall", binary=False, value=lambda one: one.dataset_recall, absent=_NOTHING_WANTED),
-    SelectionMetric(
-        name="time_range", binary=False, value=lambda one: one.time_range, absent="the target says nothing of time"
-    ),
-)
-"""In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
 
 
 def judge_case(
