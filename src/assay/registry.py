@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
-from assay.model import DatabaseUrl, MetricInfo
+from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
 from assay.systems.options import SystemOptions
 
@@ -83,6 +83,10 @@ def engine_references() -> dict[str, str]:
     return {name: _reference(entry) for name, entry in registered("assay.engines").items()} | {ANY_SCHEME: _ANY}
 
 
+def _is_ours(entry: EntryPoint) -> bool:
+    return entry.module.startswith("assay.")
+
+
 def _reference(entry: EntryPoint) -> str:
     return f"{entry.module}:{entry.attr}"  # without the extras that an entry point may name behind it
 
@@ -129,7 +133,7 @@ def default_metrics() -> tuple[str, ...]:
 
     What else is installed changes nothing about such a run.
     """
-    ours = [name for name, entry in registered("assay.metrics").items() if entry.module.startswith("assay.")]
+    ours = [name for name, entry in registered("assay.metrics").items() if _is_ours(entry)]
     places = {name: MetricInfo.of(metric(name)).default_place for name in ours}
     return tuple(sorted((name for name in ours if places[name] is not None), key=lambda name: places[name] or 0))
 
@@ -143,3 +147,18 @@ def reporter(name: str) -> Reporter:
     """The reporter of that name."""
     instance: Reporter = load("assay.reports", name)()
     return instance
+
+
+def render(name: str, run: Run) -> bytes:
+    """A run in the format of that name. Raises PluginError where another package's reporter fails at it."""
+    chosen, entry = reporter(name), find("assay.reports", name)
+    what = f"the report format {name!r} of {_package(entry)}"
+    try:
+        content: object = chosen.render(run)
+    except Exception as error:
+        if _is_ours(entry):
+            raise
+        raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
+    if not isinstance(content, bytes):
+        raise PluginError(f"{what} gave {type(content).__name__} where bytes belong")
+    return content

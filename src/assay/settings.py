@@ -80,6 +80,8 @@ class RunFileSettings:
     metrics: tuple[str, ...] | None = None
     limit: int | None = None
     columns: str | None = None
+    relative_tolerance: float | None = None
+    absolute_tolerance: float | None = None
     extra_columns: str | None = None
     duplicates: str | None = None
     case: str | None = None
@@ -115,6 +117,11 @@ class RunFileSettings:
             prediction_fields=_overlaid(self.prediction_fields, other.prediction_fields),
             **given,
         )
+
+    def tolerances(self) -> dict[str, float]:
+        """Those of numbers that are given, by their names as arguments."""
+        given = {"relative_tolerance": self.relative_tolerance, "absolute_tolerance": self.absolute_tolerance}
+        return {name: value for name, value in given.items() if value is not None}
 
     def leniency(self) -> Leniency:
         """What is no mistake. Raises UsageError for a word that there is not."""

@@ -65,7 +65,7 @@ class Run:
         name = format or target.suffix.lstrip(".").lower()
         if not name:
             raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
-        target.write_bytes(registry.reporter(name).render(self.record))
+        target.write_bytes(registry.render(name, self.record))
 
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
         """Whether it reaches what is demanded, one result a demand (docs/gates.md).

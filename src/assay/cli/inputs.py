@@ -1,4 +1,4 @@
-"""The options that say how a file of questions is read."""
+"""Options that several verbs have: how a file of questions is read, and what else to write."""
 
 from __future__ import annotations
 
@@ -11,4 +11,8 @@ SheetOption = Annotated[
 ]
 EncodingOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8, such as cp1252.")
+]
+ToOption = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="NAME=FILE", help="Write a report by its format's name, a plugin's too; repeatable."),
 ]

@@ -19,6 +19,7 @@ from assay.cli.gate_options import (
     gathered,
     print_gates,
 )
+from assay.cli.inputs import ToOption
 
 
 def report(
@@ -32,6 +33,7 @@ def report(
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for a CI server.")] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
+    to: ToOption = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
     max_drop: MaxDropOption = None,
@@ -51,10 +53,10 @@ def report(
     """
     from assay.api import Run, load_run
     from assay.api.gates import keeper_of
-    from assay.cli.output import printed_report, say_written, show, write_reports
+    from assay.cli.output import printed_report, say_written, show, with_targets, write_reports
     from assay.runs.metric_infos import knowing
 
-    targets = {"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}
+    targets = with_targets({"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}, to)
     printed = printed_report(targets)
     stored = load_run(run)
     gates = gathered(

@@ -20,7 +20,7 @@ from assay.cli.gate_options import (
     exit_for,
     gathered,
 )
-from assay.cli.inputs import EncodingOption, SheetOption
+from assay.cli.inputs import EncodingOption, SheetOption, ToOption
 from assay.errors import InputError, Interrupted, UsageError
 from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
@@ -62,6 +62,13 @@ def run(  # one parameter an option
     columns: Annotated[
         str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
     ] = None,
+    relative_tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="How far floats may differ, of the larger, below 1. [default: 1e-12]"),
+    ] = None,
+    absolute_tolerance: Annotated[
+        float | None, typer.Option(metavar="SIZE", help="Floats this near to 0 are all 0. [default: 1e-12]")
+    ] = None,
     extra_columns: Annotated[
         str | None, typer.Option(metavar="RULE", help="'allowed': more columns than gold's are no mistake.")
     ] = None,
@@ -72,7 +79,7 @@ def run(  # one parameter an option
         str | None, typer.Option("--case", metavar="RULE", help="'ignored': upper and lower case are alike.")
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, help="Of floating-point numbers, such as 1e-6.")
+        float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
@@ -184,6 +191,7 @@ def run(  # one parameter an option
     ] = None,
     xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
+    to: ToOption = None,
     minimum: MinOption = None,
     min_accuracy: MinAccuracyOption = None,
     max_drop: MaxDropOption = None,
@@ -214,6 +222,8 @@ def run(  # one parameter an option
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
         limit=limit,
         columns=columns,
+        relative_tolerance=relative_tolerance,
+        absolute_tolerance=absolute_tolerance,
         extra_columns=extra_columns,
         duplicates=duplicates,
         case=letter_case,
@@ -247,6 +257,9 @@ def run(  # one parameter an option
         baseline=baseline,
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
+    from assay.cli.output import with_targets
+
+    reports = with_targets({"html": html, "md": md, "xlsx": xlsx, "junit": junit}, to)
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
@@ -292,7 +305,6 @@ def run(  # one parameter an option
     if show_prompt:
         _print_prompt(settings, opened)
         return
-    reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
     run_settings(
         settings,
         system=opened,
@@ -358,6 +370,7 @@ def run_settings(
                 limits=settings.limits(),
                 columns="strict" if settings.columns == "strict" else "any",
                 leniency=settings.leniency(),
+                **settings.tolerances(),
                 workers=settings.workers,
                 output=folder,
                 overwrite=overwrite,
