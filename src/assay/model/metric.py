@@ -76,6 +76,11 @@ class MetricInfo:
         """Whether its values read as percentages: all but those that may go far beyond 1."""
         return not any(bound is not None and abs(bound) >= PERCENTAGES_UP_TO for bound in (self.lowest, self.highest))
 
+    def reads_as_share(self, *values: float | None) -> bool:
+        """Whether these values of it read as percentages. Where it names no range, none may be beyond 1."""
+        known = self.lowest is not None or self.highest is not None
+        return self.is_share and (known or not any(value is not None and abs(value) > 1.0 for value in values))
+
     def gain(self, difference: float) -> float:
         """How much better a value is that is higher by ``difference``: below 0 where it is worse."""
         return difference if self.higher_is_better else -difference

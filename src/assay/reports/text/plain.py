@@ -112,16 +112,17 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
             return _cut("other", _HIDDEN_IN_CELL.sub(_mark, str(cell)[: 4 * limit]), limit)
 
 
-def percent(value: float | None) -> str:
-    """``71.2 %``. Only a full 1 reads 100.0 % and only a 0 reads 0.0 %. None reads ``n/a``."""
-    return "n/a" if value is None else f"{_percent_digits(value)} %"
+def percent(value: float | None, *, share: bool = True) -> str:
+    """``71.2 %``. Only a full 1 reads 100.0 % and only a 0 reads 0.0 %. None reads ``n/a``, no share ``1.25``."""
+    return "n/a" if value is None else f"{_percent_digits(value)} %" if share else number(value)
 
 
-def interval(rate: Rate) -> str:
+def interval(rate: Rate, *, share: bool = True) -> str:
     """``[68.4, 73.9]`` in percent, or nothing where the rate has no interval."""
     if rate.low is None or rate.high is None:
         return ""
-    return f"[{_percent_digits(rate.low)}, {_percent_digits(rate.high)}]"
+    digits = _percent_digits if share else number
+    return f"[{digits(rate.low)}, {digits(rate.high)}]"
 
 
 def number(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, Rate, RunDiff, RunHead
+from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, MetricInfo, Rate, RunDiff, RunHead
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import clipped, interval, one_line, percent, plural
 from assay.reports.views.diff import (
@@ -63,8 +63,8 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
     }
     return DiffView(
         title=f"{label_of(diff.candidate)} against {label_of(diff.baseline)}",
-        baseline=_side("baseline", diff.baseline),
-        candidate=_side("candidate", diff.candidate),
+        baseline=_side("baseline", diff.baseline, diff.headline_metric),
+        candidate=_side("candidate", diff.candidate, diff.headline_metric),
         headline_metric=metric_name(diff.headline_metric),
         confidence=f"{diff.settings.confidence * 100:g} %",
         direction=direction,
@@ -103,16 +103,16 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
 
 def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = None) -> DiffFigure:
     """How a metric's difference reads; ``direction`` where it was decided elsewhere."""
-    alpha = diff.settings.alpha
+    alpha, share = diff.settings.alpha, is_share(one, diff.candidate)
     unscored = f", {one.unscored:,} unscored" if one.unscored else ""
     holds_zero = one.low is not None and one.high is not None and one.low <= 0 <= one.high
     p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
     return DiffFigure(
         diff=one,
-        baseline=percent(one.baseline),
-        candidate=percent(one.candidate),
-        difference=points(one.difference),
-        interval=points_interval(one.low, one.high),
+        baseline=percent(one.baseline, share=share),
+        candidate=percent(one.candidate, share=share),
+        difference=points(one.difference, share=share),
+        interval=points_interval(one.low, one.high, share=share),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
         decisive_p_value=p_text(p_value if direction is None else one.p_value, alpha=alpha),
@@ -131,6 +131,16 @@ def direction_of(improvement: float | None, p_value: float | None, alpha: float)
     return "better" if improvement > 0 else "worse"
 
 
+def is_share(one: MetricDiff, head: RunHead) -> bool:
+    """Whether a metric's values read as percentages, and its differences in points of these."""
+    return info_of(one.metric, head.settings).reads_as_share(one.baseline, one.candidate)
+
+
+def _size(value: float | None, share: bool) -> str:  # noqa: FBT001 - private
+    """``2.3 points``, or a number that is none."""
+    return points(value, signed=False, share=share) + (" points" if share else "")
+
+
 def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]:
     """Whether it is better, as a direction, in a word, and in the rest of the sentence."""
     metric = metric_name(diff.headline_metric)
@@ -140,7 +150,7 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
         return "unknown", "Nothing to compare", f"not both runs have the metric {metric}"
     if one.difference is None:
         return "unknown", "Nothing to compare", f"no case has a score of {metric} in both runs"
-    direction = direction_of(one.improvement, one.p_value, diff.settings.alpha)
+    direction, share = direction_of(one.improvement, one.p_value, diff.settings.alpha), is_share(one, diff.candidate)
     cases = plural(one.n, "case")
     told = p_said(one.p_value, alpha=diff.settings.alpha)
     if told and one.test == "sign_flip_databases":
@@ -150,31 +160,32 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
         lead = "Better" if direction == "better" else "Worse"
         if one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0 <= one.high:
             lead += " on these cases, perhaps not on others"
-        return direction, lead, f"{_movement(metric, one)} over {cases}{ending}"
+        return direction, lead, f"{_movement(metric, one, share)} over {cases}{ending}"
     these = "this case" if one.n == 1 else f"these {cases}"
-    limits = [f"a difference below {points(one.detectable, signed=False)} points would probably go unnoticed"]
+    limits = [f"a difference below {_size(one.detectable, share)} would probably go unnoticed"]
     limits = limits if one.detectable is not None else []
     if one.cases_needed is not None and one.difference:
         limits.append(f"some {some(one.cases_needed)} cases would be needed for the one observed")
-    rest = "; ".join((f"{_movement(metric, one)}{ending}", *limits))
+    rest = "; ".join((f"{_movement(metric, one, share)}{ending}", *limits))
     return direction, f"No difference that {these} can show", rest
 
 
-def _movement(metric: str, one: MetricDiff) -> str:
+def _movement(metric: str, one: MetricDiff, share: bool) -> str:  # noqa: FBT001 - private
     """``match fell by 2.3 points [-3.9, -0.8], from 73.5 % to 71.2 %``.
 
     The interval is signed like every paired difference: the candidate less the baseline.
     """
     difference = one.difference or 0.0
-    bounds = points_interval(one.low, one.high)
+    bounds = points_interval(one.low, one.high, share=share)
     if not difference:
         changed = one.gained + one.lost
         why = f"{plural(one.gained, 'case')} gained, {one.lost:,} lost" if changed else "and no case changed"
-        ending = f", a difference of 0 points {bounds}" if bounds else ""
-        return f"{metric} is {percent(one.candidate)} in both, {why}{ending}"
-    size = f"{points(difference, signed=False)} points{' ' if bounds else ''}{bounds}"
+        ending = f", a difference of {'0 points' if share else '0'} {bounds}" if bounds else ""
+        return f"{metric} is {percent(one.candidate, share=share)} in both, {why}{ending}"
+    size = f"{_size(difference, share)}{' ' if bounds else ''}{bounds}"
     verb = "rose" if difference > 0 else "fell"
-    return f"{metric} {verb} by {size}, from {percent(one.baseline)} to {percent(one.candidate)}"
+    was, now = percent(one.baseline, share=share), percent(one.candidate, share=share)
+    return f"{metric} {verb} by {size}, from {was} to {now}"
 
 
 def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha: float) -> Iterable[str]:
@@ -210,17 +221,17 @@ def _own_notes(one: MetricDiff | None, direction: Direction, alpha: float) -> It
 def _power(one: MetricDiff | None, diff: RunDiff) -> str:
     if one is None or one.difference is None:
         return ""
+    share = is_share(one, diff.candidate)
     power, alpha = f"{diff.settings.power * 100:g} %", f"{diff.settings.alpha:g}"
     said = ""
     if one.detectable is not None:
-        size = points(one.detectable, signed=False)
+        size = _size(one.detectable, share)
         said = (
-            f"{plural(one.n, 'case')} show a difference of {size} points or more with a power of {power} "
+            f"{plural(one.n, 'case')} show a difference of {size} or more with a power of {power} "
             f"at α = {alpha}, where {'cases' if one.clusters is None else 'cases and databases'} vary as here."
         )
     if one.cases_needed is not None and one.difference:
-        observed = points(one.difference, signed=False)
-        said += f" To show the observed {observed} points takes some {some(one.cases_needed)} cases."
+        said += f" To show the observed {_size(one.difference, share)} takes some {some(one.cases_needed)} cases."
     return said.strip()
 
 
@@ -306,13 +317,14 @@ def label_of(head: RunHead) -> str:
     return one_line(head.label, limit=80) or "''"
 
 
-def own_rate(rate: Rate | None) -> str:
+def own_rate(rate: Rate | None, info: MetricInfo) -> str:
     """``73.5 % [70.7, 76.1], 1,034 cases``."""
     if rate is None or rate.value is None:
         return "no scored case"
-    bounds = interval(rate)
+    share = info.reads_as_share(rate.value)
+    bounds = interval(rate, share=share)
     unscored = f", {rate.unscored:,} unscored" if rate.unscored else ""
-    return f"{percent(rate.value)}{' ' if bounds else ''}{bounds}, {plural(rate.n, 'case')}{unscored}"
+    return f"{percent(rate.value, share=share)}{' ' if bounds else ''}{bounds}, {plural(rate.n, 'case')}{unscored}"
 
 
 def facts_of(head: RunHead) -> tuple[Fact, ...]:
@@ -330,11 +342,11 @@ def facts_of(head: RunHead) -> tuple[Fact, ...]:
     return tuple(Fact(name=name, value=one_line(value, limit=300)) for name, value in entries if value)
 
 
-def _side(role: Literal["baseline", "candidate"], head: RunHead) -> SideView:
+def _side(role: Literal["baseline", "candidate"], head: RunHead, metric: str) -> SideView:
     return SideView(
         role=role,
         label=label_of(head),
-        own=own_rate(head.headline),
+        own=own_rate(head.headline, info_of(metric, head.settings)),
         facts=facts_of(head),
     )
 

@@ -8,14 +8,14 @@ _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 _DIGITS = range(2, 7)
 
 
-def points(value: float | None, *, signed: bool = True) -> str:
+def points(value: float | None, *, signed: bool = True, share: bool = True) -> str:
     """A difference of shares in percentage points: ``+2.3``, ``-0.04`` where a tenth would hide it, ``0.0``.
 
-    None reads ``n/a``. Without ``signed`` it is the size alone.
+    None reads ``n/a``. Without ``signed`` it is the size alone; without ``share`` the difference itself.
     """
     if value is None:
         return "n/a"
-    exact = Decimal(f"{value * 100:.12g}")
+    exact = Decimal(f"{value * (100 if share else 1):.12g}")
     shown = exact.quantize(_TENTH, ROUND_HALF_UP)
     if exact and not shown:
         shown = exact.quantize(_HUNDREDTH, ROUND_HALF_UP)
@@ -25,9 +25,9 @@ def points(value: float | None, *, signed: bool = True) -> str:
     return f"+{size}" if exact > 0 else f"-{size}" if exact < 0 else size
 
 
-def points_interval(low: float | None, high: float | None) -> str:
+def points_interval(low: float | None, high: float | None, *, share: bool = True) -> str:
     """``[-9.8, +0.7]``, or nothing where there is none: signed like the difference, the candidate less the baseline."""
-    return "" if low is None or high is None else f"[{points(low)}, {points(high)}]"
+    return "" if low is None or high is None else f"[{points(low, share=share)}, {points(high, share=share)}]"
 
 
 def p_text(value: float | None, *, alpha: float) -> str:

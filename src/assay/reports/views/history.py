@@ -12,7 +12,7 @@ from assay.model import HistoryPoint, Rate
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
 from assay.reports.views.run_build import short_name
 from assay.runs.history import QuestionSet, question_set, run_name, started_at
-from assay.runs.metric_infos import VERDICT
+from assay.runs.metric_infos import info_of
 
 _SERIES_SHOWN = 4
 _NAME_LENGTH = 80
@@ -126,8 +126,8 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
         cases="" if asked is None else labels.get(asked, one_line(asked.name)).partition(" (")[0],
         count=f"{point.cases:,}" if finished else "",
         headline={"running": "unfinished", "damaged": "damaged"}.get(point.status)
-        or percent(rate.value if rate is not None else None),
-        interval=interval(rate) if rate is not None else "",
+        or percent(rate.value if rate is not None else None, share=_is_share(point)),
+        interval=interval(rate, share=_is_share(point)) if rate is not None else "",
         unscored=f"{rate.unscored if rate is not None else point.unscored:,}" if finished else "",
         took=seconds(wall_time_s) if finished and wall_time_s is not None else "",
     )
@@ -184,22 +184,29 @@ def _series(
 
 
 def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
-    value = rate.value if rate.value is not None else 0.0
+    value, share = rate.value if rate.value is not None else 0.0, _is_share(point)
     name = one_line(run_name(point), limit=_NAME_LENGTH)
-    # Only of a verdict's own metric is it known here that its sum counts cases: a graded one's may be whole by chance.
-    counts = point.headline_metric in VERDICT and _asked_once(point)
+    # The sum of a graded metric may be whole by chance.
+    info = info_of(point.headline_metric or "", point.settings)
+    counts = info.binary and info.highest is not None and _asked_once(point)
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
-    said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {percent(value)} {interval(rate)} ({tally}), {label}"
+    text = percent(value, share=share)
+    said = f"{name}, {at:%Y-%m-%d %H:%M} UTC: {text} {interval(rate, share=share)} ({tally}), {label}"
     return TrendPoint(
         at=at,
         value=value,
         low=value if rate.low is None else rate.low,
         high=value if rate.high is None else rate.high,
         name=name,
-        text=percent(value),
+        text=text,
         said=said,
         current=current,
     )
+
+
+def _is_share(point: HistoryPoint) -> bool:
+    value = point.headline.value if point.headline is not None else None
+    return info_of(point.headline_metric or "", point.settings).reads_as_share(value)
 
 
 def _asked_once(point: HistoryPoint) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model import Leaderboard, MetricDiff, Standing, StandingPair
+from assay.model import Leaderboard, MetricDiff, MetricInfo, Standing, StandingPair
 from assay.reports.text.plain import interval, number, one_line, percent, plural
 from assay.reports.views.diff_build import facts_of, label_of, metric_name
 from assay.reports.views.diff_text import p_text, points, points_interval
 from assay.reports.views.leaderboard import LeaderboardView, PairFigure, StandingRow
 from assay.reports.views.run import Figure
+from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
 SAME = "="
@@ -18,7 +19,7 @@ _NAMED = 6
 
 def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
     """The view of a leaderboard."""
-    metric = metric_name(board.metric)
+    metric, info = metric_name(board.metric), _info(board)
     binary = all(pair.diff.binary for pair in board.pairs)
     return LeaderboardView(
         title=f"{plural(len(board.standings), 'run')} by {metric}",
@@ -26,12 +27,20 @@ def view_of_leaderboard(board: Leaderboard) -> LeaderboardView:
         confidence=f"{board.settings.confidence * 100:g} %",
         lead=_lead(board),
         cases=_cases(board),
-        notes=tuple(map(one_line, board.notes)),
-        standings=tuple(_standing(one, binary=binary) for one in board.standings),
+        notes=tuple(map(one_line, (*([f"{metric}: {info.said}"] if info.label else []), *board.notes))),
+        standings=tuple(_standing(one, binary=binary, share=_is_share(board)) for one in board.standings),
         matrix=_matrix(board),
         pairs=tuple(_pair(pair, board) for pair in board.pairs),
         legend=tuple(_legend(board)),
     )
+
+
+def _info(board: Leaderboard) -> MetricInfo:
+    return info_of(board.metric, board.standings[0].run.settings if board.standings else None)
+
+
+def _is_share(board: Leaderboard) -> bool:
+    return _info(board).reads_as_share(*(one.rate.value for one in board.standings))
 
 
 def is_apart(pair: StandingPair, board: Leaderboard) -> bool:
@@ -48,15 +57,17 @@ def _holds_zero(one: MetricDiff) -> bool:
 def _lead(board: Leaderboard) -> str:
     if not board.standings:
         return "There is no run to rank."
-    first, metric = board.standings[0], metric_name(board.metric)
+    first, metric, higher = board.standings[0], metric_name(board.metric), _info(board).higher_is_better
+    best = "highest" if higher else "lowest"
     if first.rate.value is None:
         return "Nothing to rank: no case is scored in every run."
-    value = f"{percent(first.rate.value)} {interval(first.rate)}".strip()
+    share = _is_share(board)
+    value = f"{percent(first.rate.value, share=share)} {interval(first.rate, share=share)}".strip()
     name = label_of(first.run)
     pairs = [pair for pair in board.pairs if 0 in (pair.first, pair.second)]
     tied = [pair.first + pair.second for pair in pairs if not is_apart(pair, board)]
     if not tied:
-        ending = ", significantly above every other run" if pairs else ""
+        ending = f", significantly {'above' if higher else 'below'} every other run" if pairs else ""
         return f"{name} is first: {metric} {value}{ending}."
     others = [label_of(board.standings[place].run) for place in sorted(tied)]
     equals = [label_of(one.run) for one in board.standings[1:] if one.rank == first.rank]
@@ -65,9 +76,9 @@ def _lead(board: Leaderboard) -> str:
         ending = f", and {_listed(rest)} cannot be told apart from {name}" if rest else ""
         return f"No single best run: {_listed([name, *equals])} have the same {metric}, {value}{ending}."
     if len(tied) == len(board.standings) - 1 and len(tied) > 1:
-        return f"No best run: {name} has the highest {metric}, {value}, but no other can be told apart from it."
+        return f"No best run: {name} has the {best} {metric}, {value}, but no other can be told apart from it."
     return (
-        f"No single best run: {name} has the highest {metric}, {value}, "
+        f"No single best run: {name} has the {best} {metric}, {value}, "
         f"but {_listed(others)} cannot be told apart from it."
     )
 
@@ -85,7 +96,7 @@ def _cases(board: Leaderboard) -> str:
     return f"{said}."
 
 
-def _standing(one: Standing, *, binary: bool) -> StandingRow:
+def _standing(one: Standing, *, binary: bool, share: bool) -> StandingRow:
     rate = one.rate
     # Means of several answers may add up to a whole number, too, which then counts nothing.
     whole = binary and one.run.repeats == 1 and float(rate.numerator).is_integer()
@@ -98,8 +109,8 @@ def _standing(one: Standing, *, binary: bool) -> StandingRow:
         label=label_of(one.run),
         figure=Figure(
             rate=rate,
-            text=percent(rate.value),
-            interval=interval(rate),
+            text=percent(rate.value, share=share),
+            interval=interval(rate, share=share),
             tally=tally if rate.n else "no scored case",
         ),
         facts=facts_of(one.run),
@@ -107,24 +118,24 @@ def _standing(one: Standing, *, binary: bool) -> StandingRow:
 
 
 def _matrix(board: Leaderboard) -> tuple[tuple[str | None, ...], ...]:
-    count = len(board.standings)
+    count, share = len(board.standings), _is_share(board)
     cells: list[list[str | None]] = [[None] * count for _ in range(count)]
     for pair in board.pairs:
         difference = pair.diff.difference
         apart = is_apart(pair, board) and difference is not None
-        cells[pair.second][pair.first] = points(difference) if apart else SAME
-        cells[pair.first][pair.second] = points(-(difference or 0.0)) if apart else SAME
+        cells[pair.second][pair.first] = points(difference, share=share) if apart else SAME
+        cells[pair.first][pair.second] = points(-(difference or 0.0), share=share) if apart else SAME
     return tuple(map(tuple, cells))
 
 
 def _pair(pair: StandingPair, board: Leaderboard) -> PairFigure:
-    one, alpha = pair.diff, board.settings.alpha
+    one, alpha, share = pair.diff, board.settings.alpha, _is_share(board)
     return PairFigure(
         first=label_of(board.standings[pair.first].run),
         second=label_of(board.standings[pair.second].run),
         diff=one,
-        difference=points(one.difference),
-        interval=points_interval(one.low, one.high),
+        difference=points(one.difference, share=share),
+        interval=points_interval(one.low, one.high, share=share),
         p_value=p_text(one.p_value, alpha=alpha),
         adjusted_p_value=p_text(one.adjusted_p_value, alpha=alpha),
         apart=is_apart(pair, board),

@@ -77,7 +77,10 @@ class _Builder:
         self.headline_metric = leading_metric(self.metrics)
         scores = [score for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)]
         self.graded = {score.metric for score in scores} | {n for n, info in self.infos.items() if not info.binary}
-        self.beyond_one = {score.metric for score in scores if score.value and not 0.0 <= score.value <= 1.0}
+        values = [(score.metric, score.value) for score in scores if score.value is not None]
+        self.beyond_one = {name for name, value in values if not 0.0 <= value <= 1.0}
+        farthest = dict(sorted(values, key=lambda one: abs(one[1])))
+        self.shares = {name for name, info in self.infos.items() if info.reads_as_share(farthest.get(name))}
 
     def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
         numbers, totals = self.numbers, self.numbers.selection
@@ -168,7 +171,10 @@ class _Builder:
             tally = f"mean of {rate.n:,}"
         else:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
-        return Figure(rate=rate, text=percent(rate.value), interval=interval(rate), tally=tally)
+        share = metric in self.shares or metric not in self.infos
+        return Figure(
+            rate=rate, text=percent(rate.value, share=share), interval=interval(rate, share=share), tally=tally
+        )
 
     def tally(self, headline: Figure) -> str:
         if self.repeats is not None:
