@@ -24,7 +24,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -33,8 +33,9 @@ from typing import get_args
 import pytest
 
 import commands
-from assay import demo, load_run
-from assay.model import FailureKind, Flag, Limits, NearMissKind
+from assay import demo, load_run, registry
+from assay.model import FailureKind, Flag, Limits, MetricInfo, NearMissKind
+from assay.scoring.selections.metrics import SELECTION_METRICS
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
@@ -290,6 +291,30 @@ def test_every_metric_is_documented_under_its_own_heading() -> None:
     metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
     headings = set(re.findall(r"^#+ `(\w+)`", _text("metrics.md"), re.M))
     assert headings == metrics
+
+
+def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
+    def said(info: MetricInfo) -> list[str]:
+        reach = "0 or 1" if info.binary else f"{info.lowest:g} to {info.highest:.4g}"
+        place = "" if info.default_place is None else str(info.default_place)
+        return [f"`{info.name}`", info.meaning, reach, place, info.guide_column or ""]
+
+    rows = [row.strip("| ").split("|") for row in re.findall(r"^\| `\w+` \|.* \|$", _text("metrics.md"), re.M)]
+    found = {cells[0].strip(): [cell.strip() for cell in cells] for cells in rows}
+    of_queries = [entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"]
+    for info in [MetricInfo.of(registry.metric(name)) for name in of_queries]:
+        wanted = said(info)
+        assert found[wanted[0]] + [""] * (5 - len(found[wanted[0]])) == wanted
+    for info in map(MetricInfo.of, SELECTION_METRICS):
+        assert found[f"`{info.name}`"] == said(info)[:3]
+    table = re.findall(r"^\| `(\w+)` \|", _text("metrics.md").partition("## `match`")[0], re.M)
+    assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
+    assert sorted(table) == sorted([*of_queries, *(one.name for one in SELECTION_METRICS)])
+
+
+def test_what_a_metric_may_say_is_documented() -> None:
+    documented = set(re.findall(r"`(\w+)`", _text("metrics.md").partition("## A metric of your own")[2]))
+    assert {field.name for field in fields(MetricInfo)} - {"timed"} <= documented
 
 
 def test_every_flag_near_miss_and_failure_is_documented() -> None:

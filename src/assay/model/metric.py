@@ -8,7 +8,6 @@ from typing import Any
 
 from assay.errors import UsageError
 
-PERCENTAGES_UP_TO = 2.0
 _OF_ONE_NAME = frozenset({"label", "meaning", "heading", "guide_column", "default_place"})
 """What is said of a name: a class that inherits from another metric and has a name of its own does not inherit it."""
 
@@ -63,7 +62,7 @@ class MetricInfo:
 
     @property
     def said(self) -> str:
-        """Label and meaning, as far as there are any: ``Rows within one: as many rows as gold, give or take one``."""
+        """Label and meaning, as far as there are any: ``Row gap: how many rows more or fewer than gold``."""
         return ": ".join(filter(None, (self.label, self.meaning)))
 
     @property
@@ -74,7 +73,7 @@ class MetricInfo:
     @property
     def is_share(self) -> bool:
         """Whether its values read as percentages: all but those that may go far beyond 1."""
-        return not any(bound is not None and abs(bound) >= PERCENTAGES_UP_TO for bound in (self.lowest, self.highest))
+        return not any(bound is not None and abs(bound) >= 2.0 for bound in (self.lowest, self.highest))
 
     def reads_as_share(self, *values: float | None) -> bool:
         """Whether these values of it read as percentages. Where it names no range, none may be beyond 1."""
@@ -87,9 +86,10 @@ class MetricInfo:
 
 
 def _says(metric: object, attribute: str) -> bool:
-    if attribute not in _OF_ONE_NAME or "name" in getattr(metric, "__dict__", ()):
+    kind = metric if isinstance(metric, type) else type(metric)
+    if attribute not in _OF_ONE_NAME or (kind is not metric and "name" in getattr(metric, "__dict__", ())):
         return hasattr(metric, attribute)
-    for one in (metric if isinstance(metric, type) else type(metric)).__mro__:
+    for one in kind.__mro__:
         if attribute in vars(one) or "name" in vars(one):
             return attribute in vars(one)
     return False

@@ -7,13 +7,12 @@ scored answers, so that an interval knows how many questions there were, not how
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations, groupby
 from statistics import fmean
 from typing import TypeVar
 
 from assay.errors import UsageError
-from assay.model import Aggregates, Case, Count, Disagreement, Evidence, PassRate, Rate, RepeatTotals
+from assay.model import Aggregates, Case, Count, Disagreement, Evidence, MetricInfo, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 from assay.runs.aggregate.totals import (
@@ -69,7 +68,7 @@ def aggregate_answers(
     times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
     groups = groups_of(
         firsts,
-        [_MeanOf(name=metric.name) for metric in metrics],
+        [MetricInfo(name=metric.name) for metric in metrics],  # means are no longer 0 and 1 alone
         [mean_of_each(_split(column, sizes)) for column in columns],
         mean_of_each(_split(times, sizes)),
         confidence=confidence,
@@ -99,14 +98,6 @@ def aggregate_answers(
         usage=usage_of([item.prediction for item in evidence]),
         times=spreads_of(evidence, times),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MeanOf:
-    """A metric whose values are means of a case's answers: no longer 0 and 1 alone."""
-
-    name: str
-    binary: bool = False
 
 
 def repeat_totals(evidence: Sequence[Evidence], *, asked: int, confidence: float = 0.95) -> RepeatTotals:

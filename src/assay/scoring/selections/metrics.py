@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from assay.model import MetricInfo, SelectionScore
 
@@ -15,11 +16,18 @@ class SelectionMetric(MetricInfo):
     lowest: float | None = 0.0
     highest: float | None = 1.0
     value: Callable[[SelectionScore], float | None]
-    absent: str = "there is nothing to divide by"
+    absent: str
     """Why a case may have none."""
 
 
 _NOTHING_WANTED = "the target selects nothing, so there is nothing to be found"
+
+
+def _share(name: str, meaning: str, absent: str = "there is nothing to divide by") -> SelectionMetric:
+    return SelectionMetric(name=name, meaning=meaning, value=attrgetter(name), absent=absent)
+
+
+_RIGHT, _FOUND = "share of the selected {} that are right", "share of the target's {} that were selected"
 SELECTION_METRICS = (
     SelectionMetric(
         name="exact_match",
@@ -27,55 +35,20 @@ SELECTION_METRICS = (
         meaning="datasets, terms and, where the target speaks of it, time are the target's: no more, no less",
         binary=True,
         value=lambda one: float(one.exact),
+        absent="",
     ),
-    SelectionMetric(
-        name="macro_precision",
-        meaning="share of the selected terms that are right: the mean over dimensions",
-        value=lambda one: one.macro_precision,
-    ),
-    SelectionMetric(
-        name="macro_recall",
-        meaning="share of the target's terms that were selected: the mean over dimensions",
-        value=lambda one: one.macro_recall,
-        absent=_NOTHING_WANTED,
-    ),
-    SelectionMetric(
-        name="macro_f1",
-        meaning="harmonic mean of precision and recall: the mean over dimensions",
-        value=lambda one: one.macro_f1,
-    ),
-    SelectionMetric(
-        name="micro_precision",
-        meaning="share of the selected terms that are right: the terms of all dimensions pooled",
-        value=lambda one: one.micro_precision,
-    ),
-    SelectionMetric(
-        name="micro_recall",
-        meaning="share of the target's terms that were selected: the terms of all dimensions pooled",
-        value=lambda one: one.micro_recall,
-        absent=_NOTHING_WANTED,
-    ),
-    SelectionMetric(
-        name="micro_f1",
-        meaning="harmonic mean of micro precision and micro recall",
-        value=lambda one: one.micro_f1,
-    ),
-    SelectionMetric(
-        name="dataset_precision",
-        meaning="share of the selected datasets that are right",
-        value=lambda one: one.dataset_precision,
-    ),
-    SelectionMetric(
-        name="dataset_recall",
-        meaning="share of the target's datasets that were selected",
-        value=lambda one: one.dataset_recall,
-        absent=_NOTHING_WANTED,
-    ),
-    SelectionMetric(
-        name="time_range",
-        meaning="the selected periods beside the target's: 1 exact, the share in common where they overlap",
-        value=lambda one: one.time_range,
-        absent="the target says nothing of time",
+    _share("macro_precision", f"{_RIGHT.format('terms')}: the mean over dimensions"),
+    _share("macro_recall", f"{_FOUND.format('terms')}: the mean over dimensions", _NOTHING_WANTED),
+    _share("macro_f1", "harmonic mean of precision and recall: the mean over dimensions"),
+    _share("micro_precision", f"{_RIGHT.format('terms')}: the terms of all dimensions pooled"),
+    _share("micro_recall", f"{_FOUND.format('terms')}: the terms of all dimensions pooled", _NOTHING_WANTED),
+    _share("micro_f1", "harmonic mean of micro precision and micro recall"),
+    _share("dataset_precision", _RIGHT.format("datasets")),
+    _share("dataset_recall", _FOUND.format("datasets"), _NOTHING_WANTED),
+    _share(
+        "time_range",
+        "the selected periods beside the target's: 1 exact, the share in common where they overlap",
+        "the target says nothing of time",
     ),
 )
 """In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
