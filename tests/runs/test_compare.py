@@ -22,6 +22,7 @@ from assay.model import (
     Fingerprint,
     Limits,
     MetricDiff,
+    MetricInfo,
     NearMiss,
     Prediction,
     Provenance,
@@ -31,8 +32,10 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.reports.console.diff import plain_diff
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
+from assay.runs.compare.leaderboard import rank
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.store.records import read_records
 
@@ -392,3 +395,40 @@ def test_selections_are_compared_by_exact_match_and_never_with_queries(tmp_path:
     assert otherwise, "to select wrongly is another way of being wrong than to say nothing"
     with pytest.raises(InputError, match="selections of SDMX data"):
         diff_runs(run(answer("a", 1)), told)
+
+
+def test_one_case_alone_bounds_nothing_where_nothing_bounds_the_metric() -> None:
+    def of(*rewards: float) -> Run:
+        names, difficulties = ("a", "b", "c"), ("easy", "hard", "hard")
+        return run(
+            *(
+                answer(name, reward, metrics=("bird_rves",), difficulty=difficulty)
+                for name, reward, difficulty in zip(names, rewards, difficulties, strict=True)
+            )
+        )
+
+    found = diff_runs(of(100.0, 50.0, 86.6), of(50.0, 100.0, 86.6))
+    easy, hard = (group.metrics[0] for group in found.groups if group.kind == "difficulty")
+    assert (easy.n, easy.difference, easy.low, easy.high) == (1, -50.0, None, None)
+    assert hard.low is not None
+    assert "-50.0" in plain_diff(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_which_way_is_better_mirrors_what_is_gained_and_who_is_first_and_moves_no_number(seed: int) -> None:
+    chance = random.Random(seed)
+    values = [[chance.choice([0.0, 0.5, 3.0, 7.0]) for _ in range(30)] for _ in range(2)]
+
+    def of(scores: Sequence[float], *, higher: bool) -> Run:
+        made = run(*(answer(f"c{n}", value, metrics=("gap",)) for n, value in enumerate(scores)))
+        info = MetricInfo(name="gap", highest=9.0, higher_is_better=higher)
+        return replace(made, settings=replace(made.settings, metric_infos=(info,)))
+
+    (up,), (down,) = (diff_runs(*(of(scores, higher=higher) for scores in values)).metrics for higher in (True, False))
+    assert (up.gained, up.lost, up.improvement) == (down.lost, down.gained, -(down.improvement or 0.0))
+    same = {"gained": 0, "lost": 0, "higher_is_better": True}
+    assert replace(up, **same) == replace(down, **same)  # type: ignore[arg-type]
+    boards = [rank([of(scores, higher=higher) for scores in values], labels=("one", "two")) for higher in (True, False)]
+    orders = [[standing.run.label for standing in board.standings] for board in boards]
+    assert orders[0] == orders[1][::-1] or up.difference == 0
+    assert [standing.rank for standing in boards[0].standings] == [standing.rank for standing in boards[1].standings]

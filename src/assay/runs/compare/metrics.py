@@ -170,7 +170,6 @@ def compare_column(
         resamples=settings.resamples,
         seed=settings.seed,
     )
-    assert interval is not None
     counted = column.binary and not column.repeated
     by_case = (
         mcnemar_exact(gained, lost)
@@ -178,7 +177,9 @@ def compare_column(
         else sign_flip_test(differences, permutations=permutations, seed=settings.seed)
     )
     by_database = None
-    if interval.clusters is not None:
+    # One case alone bounds nothing where nothing bounds the metric.
+    over = interval.clusters if interval is not None else None
+    if over is not None:
         by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)
     test: PairedTest = "mcnemar_exact" if counted else "sign_flip"
     detectable, needed = _power(differences, (gained + lost) / n if counted else None, clusters, settings)
@@ -187,12 +188,12 @@ def compare_column(
         baseline=float(old.mean()),
         candidate=float(new.mean()),
         difference=float(differences.mean()),
-        low=interval.low,
-        high=interval.high,
+        low=interval.low if interval is not None else None,
+        high=interval.high if interval is not None else None,
         test=test if by_database is None else "sign_flip_databases",
         p_value=by_case if by_database is None else by_database,
         case_p_value=None if by_database is None else by_case,
-        clusters=interval.clusters,
+        clusters=over,
         detectable=detectable,
         cases_needed=needed,
     )
