@@ -184,6 +184,13 @@ def test_a_value_of_no_share_reads_as_the_number_it_is(folder: Path) -> None:
     row = next(one for one in view_of(run).metrics if one.metric == "row_gap")
     assert (row.figure.text, row.share, row.graded) == ("3.50", False, True)
     assert "350" not in _assay("report", "new", folder=folder).stdout
+    led = _assay(*_job("new.jsonl", "gap", "row_gap"), "--to", "md=gap.md", "--to", "html=gap.html", folder=folder)
+    assert led.returncode == 0, led.stderr
+    for name in ("gap.md", "gap.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "3.50" in text
+        assert "█" not in text  # a bar from 0 to 1 would be full, whatever the number
+        assert 'class="bar"' not in text
 
 
 def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) -> None:
@@ -274,7 +281,7 @@ def test_reports_of_any_package_are_written_by_name(folder: Path) -> None:
         (("--to", "=x"), "write NAME=FILE"),
         (("--to", "html=a", "--html", "b"), "the report html is to be written twice, to b and to a"),
         (("--to", "ids=a", "--to", "ids=b"), "the report ids is to be written twice"),
-        (("--to", "ids=-", "--md", "-"), "would be mixed on standard output"),
+        (("--to", "ids=-", "--md", "-"), "--md - and --to ids=- would be mixed on standard output"),
         (
             ("--to", "broken=x"),
             "'broken' of their-assay (their_assay:Broken) fails: ValueError: no ink",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from assay.api.run import Run
+from assay.api.run import Run, target_of
 from assay.errors import UsageError
 from assay.model import (
     CaseChange,
@@ -99,7 +99,7 @@ class RunDiff:
         """Write a report; the format is that of the path's suffix where none is given."""
         from assay.reports.diff_formats import render_diff
 
-        target, name = _target(path, format)
+        target, name = target_of(path, format)
         target.write_bytes(render_diff(self.record, name, runs=self.runs))
 
     def runs(self) -> tuple[RunRecord, RunRecord]:
@@ -157,7 +157,7 @@ class Leaderboard:
         """Write a report; the format is that of the path's suffix where none is given."""
         from assay.reports.diff_formats import render_leaderboard
 
-        target, name = _target(path, format)
+        target, name = target_of(path, format)
         target.write_bytes(render_leaderboard(self.record, name))
 
     def __repr__(self) -> str:
@@ -235,11 +235,3 @@ def _settings(confidence: float, alpha: float, power: float, resamples: int, see
     if seed < 0:
         raise UsageError(f"seed is {seed!r}: give a number from 0 up")
     return DiffSettings(confidence=confidence, alpha=alpha, power=power, resamples=resamples, seed=seed)
-
-
-def _target(path: str | os.PathLike[str], format: str | None) -> tuple[Path, str]:
-    target = Path(path)
-    name = format or target.suffix.lstrip(".").lower()
-    if not name:
-        raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
-    return target, name

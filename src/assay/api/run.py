@@ -61,10 +61,7 @@ class Run:
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
-        target = Path(path)
-        name = format or target.suffix.lstrip(".").lower()
-        if not name:
-            raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
+        target, name = target_of(path, format)
         target.write_bytes(registry.render(name, self.record))
 
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
@@ -101,6 +98,15 @@ class Run:
             f"<assay.Run of {numbers.cases} cases: {numbers.correct} correct, {numbers.incorrect} incorrect, "
             f"{numbers.unscored} unscored>"
         )
+
+
+def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, str]:
+    """Where a report goes, and its format: that of the path's suffix where none is given."""
+    target = Path(path)
+    name = format or target.suffix.lstrip(".").lower()
+    if not name:
+        raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
+    return target, name
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:

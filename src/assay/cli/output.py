@@ -18,6 +18,8 @@ from assay.errors import InputError, UsageError
 
 STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
+_FLAGS = ("html", "md", "xlsx", "junit", "json")
+"""The formats that verbs have a flag for; the others are written by ``--to``."""
 
 
 def with_targets(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> dict[str, Path | None]:
@@ -44,7 +46,8 @@ def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False)
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1 or (printed and as_json):
-        options = [*(f"--{name} -" for name in printed), *(["--json"] if as_json else [])]
+        flags = [f"--{name} -" if name in _FLAGS else f"--to {name}=-" for name in printed]
+        options = [*flags, *(["--json"] if as_json else [])]
         raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
     return printed[0] if printed else None
 

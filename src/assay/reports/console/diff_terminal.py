@@ -340,7 +340,8 @@ def _columns(figures: Sequence[DiffFigure], *, decisive: bool = False) -> list[_
 
 
 def _ends(one: DiffFigure) -> list[float]:
-    return [end for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
+    """What a bar of it shows; nothing where it is no share, for which the axis is none."""
+    return [end for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None and one.share]
 
 
 def _interval_bar(one: DiffFigure, cells: int, scale: float) -> Text:
@@ -357,7 +358,7 @@ def _interval_bar(one: DiffFigure, cells: int, scale: float) -> Text:
         signs[cell] = ("━", colour)
     zero = cells // 2
     signs[zero] = ("┿", colour) if ends and min(ends) <= zero <= max(ends) else ("┼", "bright_black")
-    if one.diff.difference is not None:
+    if ends and one.diff.difference is not None:
         signs[place(one.diff.difference)] = ("●", f"bold {colour}")
     return Text.assemble(*signs)
 

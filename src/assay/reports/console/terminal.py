@@ -193,7 +193,7 @@ def _bar(figure: Figure, cells: int) -> Text:
 
     rate = figure.rate
     bar = Text(no_wrap=True)
-    if rate.value is None:
+    if rate.value is None or not figure.share:
         return bar.append("·" * cells, style="dim")
     low = rate.value if rate.low is None else rate.low
     high = rate.value if rate.high is None else rate.high

@@ -148,5 +148,6 @@ def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, no
 
 def _scale(figures: Iterable[DiffFigure]) -> float:
     """The largest difference that one of the intervals reaches, so that all are drawn alike. Above 0, at most 1."""
-    ends = [end for one in figures for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
+    shares = [one.diff for one in figures if one.share]
+    ends = [end for one in shares for end in (one.low, one.high, one.difference) if end is not None]
     return min(1.0, max([0.01, *map(abs, ends)]))

@@ -139,7 +139,9 @@ def _metrics(view: DiffView) -> Iterable[str]:
         ]
         yield from grid(("metric", *_HEAD), [(name, *_figure(row.figure)) for name, row in rows[:_GROUP_ROWS]])
         yield ""
-        yield f"{SIGNS_MEANING}. Differences and their intervals are in percentage points."
+        numbers = not all(row.figure.share for row in view.metrics)
+        points = "percentage points, but for metrics that are numbers" if numbers else "percentage points"
+        yield f"{SIGNS_MEANING}. Differences and their intervals are in {points}."
         yield ""
         yield from explained(row.explained for row in view.metrics)
     for said in view.only_in_one:

@@ -198,7 +198,7 @@ def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
         [
             (
                 cell_code(row.name),
-                f"`{_bar(row.headline.rate.value)}`",
+                f"`{_bar(row.headline.rate.value if row.headline.share else None)}`",
                 row.headline.text,
                 row.headline.interval,
                 row.headline.tally,

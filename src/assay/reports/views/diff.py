@@ -35,6 +35,8 @@ class DiffFigure:
     """One metric's difference over some cases, and how it reads."""
 
     diff: MetricDiff
+    share: bool
+    """Whether its values read as percentages; else ``difference`` is no points."""
     baseline: str
     """``71.2 %``."""
     candidate: str

@@ -84,8 +84,8 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         metrics=tuple(
             DiffMetricRow(
                 metric=metric_name(one.metric),
-                meaning=one_line(info.said),
-                explained=f"{metric_name(one.metric)}: {one_line(info.said)}" if info.label else "",
+                meaning=one_line(info.said, limit=300),
+                explained=f"{metric_name(one.metric)}: {one_line(info.said, limit=300)}" if info.label else "",
                 figure=figures[one.metric],
                 headline=one is lead_metric,
             )
@@ -109,6 +109,7 @@ def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = N
     p_value = one.p_value if one.adjusted_p_value is None else one.adjusted_p_value
     return DiffFigure(
         diff=one,
+        share=share,
         baseline=percent(one.baseline, share=share),
         candidate=percent(one.candidate, share=share),
         difference=points(one.difference, share=share),

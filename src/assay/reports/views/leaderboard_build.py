@@ -112,6 +112,7 @@ def _standing(one: Standing, *, binary: bool, share: bool) -> StandingRow:
             text=percent(rate.value, share=share),
             interval=interval(rate, share=share),
             tally=tally if rate.n else "no scored case",
+            share=share,
         ),
         facts=facts_of(one.run),
     )

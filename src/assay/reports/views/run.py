@@ -25,6 +25,8 @@ class Figure:
     text: str
     interval: str
     tally: str
+    share: bool = True
+    """Whether it reads as a percentage: only then a bar from 0 to 1 can show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class _Builder:
         return RunView(
             title=self.title(),
             headline_metric=one_line(self.headline_metric),
-            headline_name=one_line(info_of(self.headline_metric, self.run.settings).title),
+            headline_name=one_line(info_of(self.headline_metric, self.run.settings).title, limit=80),
             headline=headline,
             tally=f"{' · '.join(filter(None, (self.tally(headline), self.caution())))}{self.leniency}",
             lenient=self.leniency,
@@ -107,7 +107,7 @@ class _Builder:
                 MetricRow(
                     metric=one_line(metric),
                     info=info,
-                    meaning=one_line(info.said),
+                    meaning=one_line(info.said, limit=300),
                     figure=self.figure(numbers.overall, metric),
                     headline=metric == self.headline_metric,
                     graded=metric in self.graded,
@@ -172,9 +172,8 @@ class _Builder:
         else:
             tally = f"{number(rate.numerator)} of {rate.n:,}"
         share = metric in self.shares or metric not in self.infos
-        return Figure(
-            rate=rate, text=percent(rate.value, share=share), interval=interval(rate, share=share), tally=tally
-        )
+        text, bounds = percent(rate.value, share=share), interval(rate, share=share)
+        return Figure(rate=rate, text=text, interval=bounds, tally=tally, share=share)
 
     def tally(self, headline: Figure) -> str:
         if self.repeats is not None:
@@ -247,7 +246,9 @@ class _Builder:
         cases, all_tie = len({item.case.id for item in ambiguous}), len({item.case.id for item in wholly})
         wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
         without = self.figure(determined, self.headline_metric)
-        rest = f" Over the others, accuracy is {without.text} ({without.tally})." if without.rate.n else ""
+        info = info_of(self.headline_metric, self.run.settings)
+        what = info.heading.lower() or one_line(info.title, limit=80)
+        rest = f" Over the others, {what} is {without.text} ({without.tally})." if without.rate.n else ""
         yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:

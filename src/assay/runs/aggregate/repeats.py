@@ -16,7 +16,6 @@ from assay.model import Aggregates, Case, Count, Disagreement, Evidence, MetricI
 from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 from assay.runs.aggregate.totals import (
-    ScoredMetric,
     Values,
     aggregate,
     causes_of,
@@ -52,7 +51,7 @@ def repeated(cases: Sequence[Case], repeats: int) -> tuple[Case, ...]:
 
 
 def aggregate_answers(
-    evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, repeats: int, confidence: float = 0.95
+    evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, repeats: int, confidence: float = 0.95
 ) -> Aggregates:
     """The numbers of a run in which each question was asked ``repeats`` times; of one, those of `aggregate`.
 
@@ -159,7 +158,7 @@ def _split(items: Sequence[_Item], sizes: Sequence[int]) -> list[Sequence[_Item]
 
 
 def _disagreements(
-    firsts: Sequence[Evidence], metrics: Sequence[ScoredMetric], columns: Sequence[Sequence[Values]]
+    firsts: Sequence[Evidence], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[Values]]
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from assay.errors import UsageError
 from assay.model import (
@@ -17,6 +17,7 @@ from assay.model import (
     Disagreement,
     Evidence,
     Group,
+    MetricInfo,
     MetricSummary,
     Prediction,
     Rate,
@@ -33,17 +34,7 @@ _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "har
 Values: TypeAlias = Sequence[float | None]
 
 
-class ScoredMetric(Protocol):
-    """What aggregation needs to know of a metric. `assay.model.MetricInfo` has it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def binary(self) -> bool: ...
-
-
-def aggregate(evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], *, confidence: float = 0.95) -> Aggregates:
+def aggregate(evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, confidence: float = 0.95) -> Aggregates:
     """Every rate of a run, over all cases and over those that share a difficulty, database or tag.
 
     Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
@@ -92,7 +83,7 @@ class Groups:
 
 def groups_of(
     evidence: Sequence[Evidence],
-    metrics: Sequence[ScoredMetric],
+    metrics: Sequence[MetricInfo],
     columns: Sequence[Values],
     times: Values,
     *,
@@ -125,7 +116,7 @@ def groups_of(
     )
 
 
-def column_of(evidence: Sequence[Evidence], metric: ScoredMetric) -> list[float | None]:
+def column_of(evidence: Sequence[Evidence], metric: MetricInfo) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
     column: list[float | None] = []
     place = 0
@@ -231,7 +222,7 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    evidence: Sequence[Evidence], metrics: Sequence[ScoredMetric], columns: Sequence[Values]
+    evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], columns: Sequence[Values]
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on at least one case, in the metrics' order."""
     found = []
