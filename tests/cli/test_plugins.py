@@ -62,6 +62,29 @@ class Silent(NearRows):
     name = "silent"
 
 
+class Liar(Silent):
+    """Gives each case something else that cannot be counted, but for the last."""
+
+    name = "liar"
+    binary = False
+    lowest, highest = 0, 5
+    given = [7.0, -1.0, float("nan"), "high", None, 0.5]
+
+    def score(self, case, prediction, executions, comparison):
+        place = int(case.id[1:]) - 10
+        value = self.given[place] if place < len(self.given) else 2.5
+        return Score(metric=self.name if place != 6 else "other", value=value) if place != 7 else 1.0
+
+
+class Half(Silent):
+    """Says by inheritance that it is yes or no, and gives a half."""
+
+    name = "half"
+
+    def score(self, case, prediction, executions, comparison):
+        return Score(metric=self.name, value=0.5 if case.id == "c10" else 1.0)
+
+
 class Ids:
     name = "ids"
     suffix = ".ids"
@@ -88,6 +111,8 @@ ENTRY_POINTS = """
 near_rows = their_assay:NearRows
 row_gap = their_assay:RowGap
 silent = their_assay:Silent
+liar = their_assay:Liar
+half = their_assay:Half
 
 [assay.reports]
 ids = their_assay:Ids
@@ -233,6 +258,29 @@ def test_a_ranking_puts_first_what_is_lowest_where_that_is_better(folder: Path) 
     assert [(one.run.label, one.rank) for one in board.standings] == [("old", 1), ("new", 2)]
     assert "Row gap" in board.summary()
     assert "lowest row_gap" in board.summary() or "significantly below" in board.summary()
+
+
+def test_what_a_metric_gives_beyond_its_word_costs_that_case_alone(folder: Path) -> None:
+    done = _assay(*_job("new.jsonl", "lied", "match,liar,half"), folder=folder)
+    assert done.returncode == 0, done.stderr
+    found = {item.case.id: item.score("liar") for item in load_run(folder / "lied").evidence}
+    told = {name: score.value if score.failure is None else score.failure.message for name, score in found.items()}
+    assert told == {
+        "c10": "the metric 'liar' gave 7.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
+        "c11": "the metric 'liar' gave -1.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
+        "c12": "the metric 'liar' failed with UsageError: the value of 'liar' is nan: "
+        "give None and a Failure where there is none",
+        "c13": "the metric 'liar' failed with TypeError: must be real number, not str",
+        "c14": None,
+        "c15": 0.5,
+        "c16": "the metric 'liar' gave a score under the name 'other'",
+        "c17": "the metric 'liar' gave 1.0 where an assay.Score belongs",
+        "c18": 2.5,
+        "c19": 2.5,
+    }
+    rate = load_run(folder / "lied").rate("half")
+    assert rate is not None
+    assert (rate.n, rate.unscored, rate.value) == (9, 1, 1.0)
 
 
 def test_what_a_metric_leads_is_titled_by_its_label(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
-from assay.ports import Executions, Metric, QueryRequest
+from assay.ports import Metric, QueryRequest
 from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
@@ -234,28 +234,10 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     scorer = Scorer(Timekeeper(job.settings.limits.judge_timeout_s), work.case, work.prediction, work.url)
+    scorer.requests(job.local_metrics)  # what they say is executed already; one that fails at it has no score
     for metric in job.local_metrics:
-        scores[metric.name] = _score(metric, scorer, executions, evidence)
+        scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
     return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
-
-
-def _score(metric: Metric, scorer: Scorer, executions: Executions, evidence: Evidence) -> Score:
-    """A score of a metric of the caller's, if it gives one that can be counted under its name."""
-    scorer.requests([metric])  # what it says is executed already; where it fails, it has no score
-    score: object = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
-    if not isinstance(score, Score):
-        return _no_score(metric, f"gave {score!r} where an assay.Score belongs")
-    if score.metric != metric.name:
-        return _no_score(metric, f"gave a score under the name {score.metric!r}")
-    if MetricInfo.of(metric).binary and score.value not in (None, 0, 1):
-        return _no_score(metric, f"gave {score.value}, and says that its values are 0 and 1 only (binary)")
-    return score
-
-
-def _no_score(metric: Metric, what: str) -> Score:
-    message = f"the metric {metric.name!r} {what}"
-    failure = Failure(stage="score", kind="unscorable", blame="judge", message=message)
-    return Score(metric=metric.name, value=None, failure=failure)
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:

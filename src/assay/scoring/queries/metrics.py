@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from assay.model import Case, Comparison, DatabaseUrl, Failure, Prediction, Score, Verdict
+from assay.model import Case, Comparison, DatabaseUrl, Failure, MetricInfo, Prediction, Score, Verdict
 from assay.model.blame import befalls
 from assay.ports import Executions, Metric, QueryRequest
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 _T = TypeVar("_T")
+_SLACK = 1e-9
+"""What sums of floats may be beyond a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,13 @@ class Scorer:
         if failure is not None:
             return Score(metric=metric.name, value=None, failure=failure)
         if metric.name not in self._failed:
-            score = self._of(metric, "", lambda: metric.score(self.case, self.prediction, executions, comparison))
-            if score is not None:
-                return score
+            given = self._of(metric, "", lambda: (metric.score(self.case, self.prediction, executions, comparison),))
+            if given is not None:
+                (score,) = given
+                if (wrong := _objection(metric, score)) is None:
+                    return score
+                message = f"the metric {metric.name!r} {wrong}"
+                self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="judge", message=message)
         return Score(metric=metric.name, value=None, failure=self._failed.get(metric.name))
 
     def _asked(self, metric: Metric) -> tuple[QueryRequest, ...]:
@@ -60,6 +66,24 @@ class Scorer:
             message = f"the metric {metric.name!r} failed with {type(error).__name__}{said}: {error}"
             self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="judge", message=message)
         return None
+
+
+def _objection(metric: Metric, score: object) -> str | None:
+    """Why what a metric gave cannot be counted under its name."""
+    if not isinstance(score, Score):
+        return f"gave {score!r} where an assay.Score belongs"
+    if score.metric != metric.name:
+        return f"gave a score under the name {score.metric!r}"
+    value = score.value
+    if value is None or value in (0, 1):
+        return None
+    info = MetricInfo.of(metric)
+    if info.binary:
+        return f"gave {value}, and says that its values are 0 and 1 only (binary)"
+    lowest, highest = info.lowest, info.highest
+    if (lowest is not None and value < lowest - _SLACK) or (highest is not None and value > highest + _SLACK):
+        return f"gave {value}, and says that its values go from {lowest} to {highest} (lowest, highest)"
+    return None
 
 
 def _unscored_by(verdict: Verdict) -> Failure | None:
