@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,7 @@ def lines(rows: Rows) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def book(*sheets: str, merged: bool = False, far: bool = False) -> Callable[[Path], None]:
+def book(*sheets: str, merged: bool = False, far: bool = False, spoilt: bool = False) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         with xlsxwriter.Workbook(path) as workbook:
             for name in sheets:
@@ -46,10 +47,27 @@ def book(*sheets: str, merged: bool = False, far: bool = False) -> Callable[[Pat
                     sheet.write_row(row, 0, [str(value) for value in case.values()])
                 if merged:
                     sheet.merge_range(2, 1, 2, 2, "both")
+                if spoilt:
+                    sheet.write_formula("C3", "=Other!#REF!", None, "#REF!")
                 if far:
                     sheet.write(1_048_575, 16_383, "x")
 
     return write
+
+
+def not_computed(path: Path) -> None:
+    """Answers of which one is a formula, as a program writes it that does not compute."""
+    plain = path.with_name("plain.xlsx")
+    with xlsxwriter.Workbook(plain) as workbook:
+        sheet = workbook.add_worksheet("Answers")
+        sheet.write_row(0, 0, ["id", "predicted_sql"])
+        sheet.write_row(1, 0, ["a"])
+        sheet.write_formula("B2", '="SELECT "&1', None, 5)
+        sheet.write_row(2, 0, ["b", "SELECT 2"])
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(path, "w") as made:
+        for part in source.namelist():
+            made.writestr(part, source.read(part).replace(b"<v>5</v>", b"<v></v>"))
+    plain.unlink()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +144,10 @@ FAULTS: Mapping[str, Fault] = {
     "cells merged over two columns": Fault(files={"cases.xlsx": book("A", merged=True)}, cases="cases.xlsx"),
     "a workbook with a cell in the last row and column": Fault(
         files={"cases.xlsx": book("A", far=True)}, cases="cases.xlsx"
+    ),
+    "a cell that is an error": Fault(files={"cases.xlsx": book("A", spoilt=True)}, cases="cases.xlsx"),
+    "a prediction that is a formula nobody computed": Fault(
+        files={"answers.xlsx": not_computed}, predictions="answers.xlsx"
     ),
     "a text in Windows-1252": Fault(files=CP1252, cases="cases.csv"),
     "the same, with `--encoding cp1252`": Fault(files=CP1252, cases="cases.csv"),

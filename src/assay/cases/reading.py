@@ -33,6 +33,7 @@ from assay.cases.values import (
     number_of,
     tags_of,
     text_of,
+    usable,
 )
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, Failure, FieldNames, Prediction, TokenUsage
@@ -94,7 +95,7 @@ class _Reader(Generic[T]):
             if self.keyed:
                 return self.convert(record.key)
             if len(self.columns) == 1:
-                return self.convert(record.values.get(self.columns[0]))
+                return self.convert(usable(record.values.get(self.columns[0])))
             return self.convert(self._agreed(record) if self.columns else None)
         except UnusableValue as error:
             raise _placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
@@ -103,7 +104,7 @@ class _Reader(Generic[T]):
         found: object = None
         at = ""
         for column in self.columns:
-            value = record.values.get(column)
+            value = usable(record.values.get(column))
             if is_absent(value) or value == "":
                 continue
             if found is None:
@@ -408,7 +409,7 @@ class _Extras:
 
     def _read(self, record: Record, column: str, convert: Callable[[object, str], T]) -> T:
         try:
-            return convert(record.values.get(column), column)
+            return convert(usable(record.values.get(column)), column)
         except UnusableValue as error:
             raise _placed(error, self.path, record, column) from error
 

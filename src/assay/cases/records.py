@@ -16,6 +16,18 @@ _WRAPPERS = ("cases", "questions", "predictions", "results", "data", "examples",
 """Keys under which a document may keep its list of records, where it is an object with nothing else to read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spoilt:
+    """A cell of a workbook that should hold a value and holds none: an error, or a formula that nobody computed."""
+
+    cell: str
+    """Its sheet and place, as Excel writes them."""
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} (cell {self.cell})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One row of a file: its values by column, and where it stands, such as ``line 17``."""
@@ -114,6 +126,8 @@ def kind_of(value: object) -> str:
     """What a value is, for messages, in the words of a file and not of Python."""
     if value is None:
         return "nothing (null)"
+    if isinstance(value, Spoilt):
+        return str(value)
     if isinstance(value, bool):
         return "the truth value " + str(value).lower()
     if isinstance(value, dict):

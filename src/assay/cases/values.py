@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import SupportsFloat
 
-from assay.cases.records import kind_of, shortened
+from assay.cases.records import Spoilt, kind_of, shortened
 
 _FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
 _DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)
@@ -20,6 +20,15 @@ class UnusableValue(Exception):
     def __init__(self, message: str) -> None:
         self.message = message
         super().__init__(message)
+
+
+def usable(value: object) -> object:
+    """The value, unless its cell is spoilt: no field can be read from that, and it is not blank."""
+    if isinstance(value, Spoilt):
+        raise UnusableValue(
+            f"the cell {value.cell} holds {value.what}: mend it in Excel and save, or write the value itself"
+        )
+    return value
 
 
 def is_absent(value: object) -> bool:

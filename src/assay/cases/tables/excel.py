@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cases.fields import Field, closest, columns_of, describe, listed
-from assay.cases.records import Record, Table, header_of, without_end
+from assay.cases.records import Record, Spoilt, Table, header_of, without_end
+from assay.cases.tables.spoilt import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
@@ -98,7 +99,9 @@ def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) 
 
 
 def _header(sheet: Sheet) -> tuple[tuple[str, ...], frozenset[str]]:
-    return header_of(["" if cell is None else str(cell) for cell in sheet.rows[0]])
+    return header_of(
+        ["" if cell is None else str(cell[0] if isinstance(cell, tuple) else cell) for cell in sheet.rows[0]]
+    )
 
 
 def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:
@@ -106,7 +109,7 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
 
     Raises CaseFileError where cells of several columns are merged: the value could be any one's.
     """
-    rows = [list(row) for row in sheet.rows]
+    rows = [[_value(sheet, row, at) for at in range(len(cells))] for row, cells in enumerate(sheet.rows)]
     for first_row, first_column, last_row, last_column in sheet.merged:
         top, left = first_row - sheet.first_row, first_column - sheet.first_column
         bottom, right = last_row - sheet.first_row, last_column - sheet.first_column
@@ -116,7 +119,7 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
         if value in ("", None):
             continue
         if any(columns[left + 1 : right + 1]) or (right > left and columns[left]):
-            cells = f"{_letters(first_column)}{first_row + 1}:{_letters(last_column)}{last_row + 1}"
+            cells = f"{cell_name(first_row, first_column)}:{cell_name(last_row, last_column)}"
             raise CaseFileError(
                 f"the cells {cells} are merged over several columns, so their text is no one column's: split them",
                 path=str(path),
@@ -128,14 +131,11 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
     return rows
 
 
-def _letters(column: int) -> str:
-    """A column as Excel calls it: 0 is A, 26 is AA."""
-    letters = ""
-    column += 1
-    while column:
-        column, place = divmod(column - 1, 26)
-        letters = chr(ord("A") + place) + letters
-    return letters
+def _value(sheet: Sheet, row: int, column: int) -> object:
+    value = sheet.rows[row][column]
+    if isinstance(value, tuple):
+        return Spoilt(f"{sheet.name}!{cell_name(sheet.first_row + row, sheet.first_column + column)}", value[0])
+    return value
 
 
 def _is_blank(row: Sequence[object]) -> bool:

@@ -2,7 +2,8 @@
 
 A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which
 a reader makes room up to there and ends the process where there is none. So it is read by this very file, run
-as a program that imports nothing of Assay's; what it read comes back on its standard output.
+as a program that imports nothing of Assay's but its neighbour `spoilt`; what it read comes back on its standard
+output.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ class Sheet:
     name: str
     visible: bool
     rows: Cells
+    """A cell that is an error, or a formula without a value, is a tuple of one text that says so."""
     first_row: int
     first_column: int
     merged: tuple[tuple[int, int, int, int], ...]
@@ -103,8 +106,12 @@ def _limit_own_process() -> None:
 def _read(path: str) -> list[tuple[Any, ...]] | str:
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
+    from assay.cases.tables.spoilt import cell_name, spoilt_cells
+
     sheets: list[tuple[Any, ...]] = []
+    spoilt: Mapping[str, Mapping[tuple[int, int], str]] = {}
     try:
+        spoilt = spoilt_cells(path)
         with CalamineWorkbook.from_path(path) as workbook:
             for about in workbook.sheets_metadata:
                 if about.typ is not SheetTypeEnum.WorkSheet:
@@ -113,14 +120,39 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                 rows = sheet.to_python(skip_empty_area=True)
                 while rows and all(_is_empty(cell) for cell in rows[-1]):
                     rows.pop()
+                row, column = sheet.start or (0, 0)
+                rows, row, column = _with_spoilt(rows, row, column, spoilt.get(about.name, {}))
                 if rows:
-                    row, column = sheet.start or (0, 0)
                     merged = tuple((*start, *end) for start, end in sheet.merged_cell_ranges or ())
                     visible = about.visible is SheetVisibleEnum.Visible
                     sheets.append((about.name, visible, rows, row, column, merged))
-    except CalamineError as error:
-        return str(error)
+    except (CalamineError, ValueError) as error:
+        # Errors of newer kinds, such as #SPILL!, end the reading of the whole.
+        cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in spoilt.items() for at, what in one.items()]
+        return "; ".join([str(error), *cells[:3]])
     return sheets
+
+
+def _with_spoilt(
+    rows: Cells, first_row: int, first_column: int, spoilt: Mapping[tuple[int, int], str]
+) -> tuple[Cells, int, int]:
+    """The rows with what is wrong with a cell, as a tuple, in its place; more of them where it lies outside."""
+    if not spoilt:
+        return rows, first_row, first_column
+    if not rows:
+        first_row, first_column = min(row for row, _ in spoilt), min(column for _, column in spoilt)
+    top = min(first_row, *(row for row, _ in spoilt)) if rows else first_row
+    left = min(first_column, *(column for _, column in spoilt))
+    bottom = max(first_row + len(rows), *(row + 1 for row, _ in spoilt))
+    right = max(first_column + len(rows[0]) if rows else 0, *(column + 1 for _, column in spoilt))
+    blank: list[list[Any]] = [[] for _ in range(first_row - top)]
+    below: list[list[Any]] = [[] for _ in range(bottom - first_row - len(rows))]
+    wider = [[""] * (first_column - left) + row if row else row for row in (*blank, *rows, *below)]
+    for row in wider:
+        row.extend([""] * (right - left - len(row)))
+    for (at_row, at_column), what in spoilt.items():
+        wider[at_row - top][at_column - left] = (what,)
+    return wider, top, left
 
 
 def _is_empty(cell: object) -> bool:
