@@ -14,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import bad_server
 import pytest
 from processes import assay, end_group, started, until
 
@@ -361,3 +362,59 @@ def test_the_schema_of_a_duckdb_file_is_read(tmp_path: Path, server: ChatEmulato
         "CREATE VIEW a AS SELECT n FROM b;",
         "CREATE TABLE b",
     ]
+
+
+# A judge that fails
+
+
+FINE = b'{"choices": [{"message": {"role": "assistant", "content": "{\\"equivalent\\": true}"}, "finish_reason": "stop"}]}'
+FAILING = {
+    "resets": bad_server.reset,
+    "HTML": bad_server.HTML,
+    "bad gateway": bad_server.BAD_GATEWAY,
+    "invalid JSON": bad_server.NO_JSON,
+    "no HTTP": bad_server.garbage,
+    "invalid UTF-8": bad_server.whole(b'{"choices": [{"message": {"content": "\xff\xfe{\xc3"}}]}'),
+    "a drip of the body": bad_server.drip_body,
+    "a drip of the head": bad_server.drip_head,
+}
+DRIPS = (bad_server.drip_body, bad_server.drip_head)
+
+
+@pytest.mark.parametrize("answer", FAILING.values(), ids=list(FAILING))
+def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(
+    run: Path, answer: bad_server.Answer
+) -> None:
+    def judged(server: bad_server.BadServer) -> tuple[int, str, str]:
+        options = ["--retries", 0, "--concurrency", 1, "--ask-timeout", 1 if answer in DRIPS else 20, "-q"]
+        where = ["--model", f"chat:{server.url}/v1", "--param", "model=judge-1"]
+        return _command(run, *where, *options, "--json")
+
+    with bad_server.BadServer(answer, fine=FINE, good=3) as server:
+        status, out, said = judged(server)
+        assert (status, json.loads(out)["equivalent"]["unscored"] > 0) == (3, True)
+        assert "run the same command again to go on" in said
+        open_ = server.requests - 3
+        server.requests, server.good = 0, 1_000_000
+        status, out, said = judged(server)
+        assert (status, json.loads(out)["equivalent"]["unscored"]) == (0, 0), said
+        kept = json.loads(out)["spending"]["kept"]
+    assert (kept, server.requests) == (3, json.loads(out)["spending"]["questions"])
+    assert open_ > 0
+
+
+def test_a_single_pair_without_an_opinion_is_unfinished() -> None:
+    pair = ("--sql", "SELECT 1", "--gold", "SELECT 2", "--retries", 0, "-q")
+    with bad_server.BadServer(bad_server.HTML) as server:
+        status, out, said = _command(*pair, "--model", f"chat:{server.url}/v1", "--param", "model=judge-1")
+    assert status == 3, out + said
+    assert "unfinished: nothing could be judged" in said
+
+
+def test_a_judge_that_contradicts_itself_about_all_ends_with_status_3() -> None:
+    def by_place(first: str, second: str) -> bool:
+        return first < second
+
+    with ChatEmulator(answers=judge_by(by_place), token=KEY) as server:
+        said = _judge(server, "--sql", "SELECT 1", "--gold", "SELECT 2", status=3)
+    assert "nothing could be judged (the judge contradicts itself" in said

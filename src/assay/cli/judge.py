@@ -89,7 +89,7 @@ def judge(  # one parameter an option
     """
     from assay.api.judge_model import open_judge, open_model
     from assay.cli.access import Access, parameters
-    from assay.cli.judge_output import show_opinions, write_opinions
+    from assay.cli.judge_output import exit_if_unjudged, show_opinions, write_opinions
     from assay.reports.text.plain import visible
 
     wording = _prompt(prompt, keep_comments=keep_comments)
@@ -133,6 +133,7 @@ def judge(  # one parameter an option
         if output is not None:
             write_opinions(output, judged, task.run)
         show_opinions(asking, judged, task.run, human, calibrate=calibrate, as_json=as_json)
+    exit_if_unjudged(judged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from assay.cli.output import UNFINISHED
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
 from assay.model import Rate
@@ -100,6 +101,25 @@ def show_opinions(
         _show_calibration(measured, blank=0 if labels is None else labels.blank)
     for note in getattr(judge.model, "notes", ()):
         print(f"note: {one_line(note)}", file=sys.stderr)
+
+
+def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
+    """Say on standard error what has no opinion for no answer's fault, and end with status 3, as a run does.
+
+    That is what lacks a vote, for which the same command asks again; and where no case has an opinion, whatever the
+    reason. Where every answer came and some cases have an opinion, what is unscored stays so, and the status is 0.
+    """
+    asked = [case for case in judged if case.asked]
+    without = [case for case in asked if case.equivalent is None]
+    open_ = [case for case in without if case.lacks_votes]
+    if open_ or (without and len(without) == len(asked)):
+        reason = Counter(case.reason for case in open_ or without).most_common(1)[0][0]
+        count = len(open_ or without)
+        what = "nothing could be judged" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
+        sys.stdout.flush()
+        advice = "run the same command again to go on" if open_ else "see the reasons"
+        print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
+        raise typer.Exit(UNFINISHED)
 
 
 def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:

@@ -47,6 +47,16 @@ class JudgedCase:
         return bool(self.opinions)
 
     @property
+    def lacks_votes(self) -> bool:
+        """Whether it has no verdict, and the judge gave no readable answer to some question: another time it may."""
+        return self.equivalent is None and any(
+            vote.failure is not None
+            for opinion in self.opinions
+            if opinion.equivalent is None
+            for vote in opinion.votes
+        )
+
+    @property
     def opinion(self) -> Opinion | None:
         """The opinion that decided; None where nobody was asked."""
         return None if self.gold_index is None else self.opinions[self.gold_index]

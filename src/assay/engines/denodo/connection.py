@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.engines.denodo.url import Endpoint
 from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
@@ -61,7 +62,7 @@ class CatalogConnection:
         self._stream: Any = None
         self._connected_now = False
         self._watchdog = Watchdog(self._disconnect)
-        headers = {"accept": "application/json"}
+        headers = {"accept": "application/json", "accept-encoding": ACCEPTED}
         auth: tuple[str, str] | None = None
         if endpoint.token is not None:
             headers["authorization"] = f"Bearer {endpoint.token.reveal()}"
@@ -84,6 +85,10 @@ class CatalogConnection:
                 self._connected_now = False
                 try:
                     return self._post(vql, limit, end, max_bytes)
+                except Unreadable as error:
+                    if self._watchdog.fired:
+                        raise DeadlinePassed from error
+                    raise Unreachable(str(error), sent=True) from error
                 except self._httpx.TimeoutException as error:
                     raise DeadlinePassed from error
                 except (self._httpx.HTTPError, OSError) as error:
@@ -149,8 +154,6 @@ class CatalogConnection:
                     f"its certificate is not trusted ({detail}): verify=0 or DATA_CATALOG_VERIFY_SSL=0 skips the check"
                 )
             return f"it cannot be connected to ({detail})"
-        if isinstance(error, self._httpx.DecodingError):
-            return f"its answer cannot be decompressed ({detail})"
         return f"the connection broke before the whole answer was there ({detail})"
 
 
@@ -158,7 +161,7 @@ def _read(response: httpx.Response, max_bytes: int) -> tuple[bytes, bool]:
     """The body up to so many bytes, and whether there was more."""
     chunks: list[bytes] = []
     size = 0
-    for chunk in response.iter_bytes():
+    for chunk in unpacked(response.iter_raw(), response.headers.get("content-encoding", "")):
         chunks.append(chunk)
         size += len(chunk)
         if size > max_bytes:

@@ -9,10 +9,12 @@ import ssl
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from threading import local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret
 from assay.systems.address import MASK, Address, is_secret_name
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     import httpx
 
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_MAX_VALUES = 4_000_000
+"""In JSON an empty list takes three bytes, and in memory 64."""
 _MOST_CONNECT_S = 10.0
 _OWN_FAILURE = 500
 """The service itself failed at the question: the limit of its model, say. It may pass, and is the service's own."""
@@ -92,6 +96,8 @@ class Exchange:
         token = options.token
         if token is not None:
             user = None
+        self._of_thread = local()
+        """``deadline``: when the answer that this thread waits for is to be whole."""
         self._authenticates = user is not None or token is not None
         self._secrets = _secrets(user, password, token, address, options)
         self.has_answered = False
@@ -102,7 +108,7 @@ class Exchange:
             logging.getLogger("httpx").addFilter(self._log_filter)
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
-            headers=_token_headers(token, self._conventions.token_header),
+            headers={"Accept-Encoding": ACCEPTED, **_token_headers(token, self._conventions.token_header)},
             verify=options.verify_ssl,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             # A proxy of the environment is for hosts out there; no proxy could reach this machine's own loopback.
@@ -200,8 +206,10 @@ class Exchange:
         deadline = monotonic() + limit
         connect = max(0.05, min(_MOST_CONNECT_S, started + limit - monotonic()))
         timeout = httpx.Timeout(limit, connect=connect)
+        self._of_thread.deadline = deadline
+        sent: dict[str, Any] = {"content": content, "headers": headers, "extensions": {"trace": self._trace}}
         try:
-            with self._client.stream(method, url, content=content, headers=headers, timeout=timeout) as response:
+            with self._client.stream(method, url, timeout=timeout, **sent) as response:
                 answer = self._read(response, deadline)
                 if not response.is_success:
                     raise self._trouble(response, answer, is_question=method == "POST")
@@ -214,6 +222,8 @@ class Exchange:
             raise TryAgain(
                 f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
             ) from None
+        except Unreadable as error:
+            raise QuestionFailed(f"the answer cannot be read: {error}") from None
         except httpx.HTTPError as error:
             raise QuestionFailed(f"the answer cannot be read ({type(error).__name__}): {error}") from None
 
@@ -227,17 +237,39 @@ class Exchange:
         reason = "no connection in time" if isinstance(error, _timeouts()) else first_line(self.scrub(str(error)))
         return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
 
+    def _trace(self, event: str, info: dict[str, Any]) -> None:
+        """Hold each wait for bytes of a new connection to the deadline of the whole answer.
+
+        httpx limits each wait alone: a head that trickles, byte by byte, would not end in a day.
+        """
+        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            return
+        stream = info["return_value"]
+        plain: Callable[..., bytes] = stream.read
+
+        def read(max_bytes: int, timeout: float | None = None) -> bytes:
+            left = max(0.001, self._of_thread.deadline - monotonic())
+            return plain(max_bytes, timeout=left if timeout is None else min(timeout, left))
+
+        stream.read = read
+
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        """The body. httpx limits the wait for each portion; this limits the whole."""
+        """The body, at most so large once it is unpacked, and whole within the time limit."""
+        import httpx
+
         portions: list[bytes] = []
         size = 0
-        for portion in response.iter_bytes():
-            size += len(portion)
-            if size > _MAX_ANSWER_BYTES:
-                raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
-            if monotonic() > deadline:
-                raise QuestionFailed(f"the answer was not whole within {self._options.timeout_s:g} s")
-            portions.append(portion)
+        late = f"the answer was not whole within {self._options.timeout_s:g} s"
+        try:
+            for portion in unpacked(response.iter_raw(), response.headers.get("Content-Encoding", "")):
+                size += len(portion)
+                if size > _MAX_ANSWER_BYTES:
+                    raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
+                if monotonic() > deadline:
+                    raise QuestionFailed(late)
+                portions.append(portion)
+        except httpx.TimeoutException:
+            raise QuestionFailed(late) from None
         return b"".join(portions)
 
     def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
@@ -300,7 +332,9 @@ def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool
 
 
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
-    """JSON, whatever the content type says. Raises QuestionFailed for a body that is none."""
+    """JSON, whatever the content type says. Raises QuestionFailed for a body that is none, or holds too many values."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
+        raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values")
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
