@@ -142,7 +142,9 @@ def test_a_position_biased_model_is_unscored_and_reported(run: Path) -> None:
         return len(first) < len(second)
 
     with ChatEmulator(answers=judge_by(first_is_shorter), token=KEY) as server:
-        numbers = _json(server, run, "--only", "correct")
+        status, out, _ = _command(run, "--only", "correct", "--model", "judge-1", "-q", "--json", env=_env(server))
+    numbers = json.loads(out)
+    assert status == (3 if numbers["equivalent"]["unscored"] == 3 else 0)
     assert numbers["equivalent"]["unscored"] >= 2
     assert numbers["position_bias"] >= 2
     assert "contradicts itself when the queries change places" in numbers["unscored_reasons"][0]["reason"]
@@ -150,7 +152,8 @@ def test_a_position_biased_model_is_unscored_and_reported(run: Path) -> None:
 
 def test_refusals_are_unscored_with_their_reason(run: Path) -> None:
     with ChatEmulator(answers=lambda _: ChatAnswer(refusal="no \x1b[31mthanks"), token=KEY) as server:
-        printed = _judge(server, run)
+        status, printed, said = _command(run, "--model", "judge-1", "-q", env=_env(server))
+    assert (status, "unfinished: nothing could be judged" in said) == (3, True)
     assert re.search(r"^unscored +4 of 5\n +4 x the judge refused: no .*thanks", printed, re.M)
     assert "\x1b" not in printed
 

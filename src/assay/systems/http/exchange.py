@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import ssl
+import weakref
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -245,11 +246,13 @@ class Exchange:
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         stream = info["return_value"]
-        plain: Callable[..., bytes] = stream.read
+        plain: Callable[..., bytes] = type(stream).read
+        itself = weakref.ref(stream)  # a circle would keep the socket open until the next collection
+        of_thread = self._of_thread
 
         def read(max_bytes: int, timeout: float | None = None) -> bytes:
-            left = max(0.001, self._of_thread.deadline - monotonic())
-            return plain(max_bytes, timeout=left if timeout is None else min(timeout, left))
+            left = max(0.001, of_thread.deadline - monotonic())
+            return plain(itself(), max_bytes, timeout=left if timeout is None else min(timeout, left))
 
         stream.read = read
 
