@@ -172,3 +172,26 @@ def test_a_busy_machine_is_no_lost_server_so_that_no_query_leaves_the_rate_by_it
     executor.close()
     assert failure is not None
     assert (failure.kind, failure.blame) == ("timeout", "system")
+
+
+class BusyServer(BusySqlite):
+    """The same behind a URL that names a host."""
+
+    __slots__ = ()
+
+    @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> Self:
+        return super().open(DatabaseUrl.parse(f"sqlite:///{url.text.partition('/host/')[2]}"), limits)
+
+
+@pytest.mark.parametrize("limit_s", [0.05, 0.3, 0.9])
+def test_however_short_the_limit_a_query_that_saturates_its_server_is_to_blame(
+    url: DatabaseUrl, limit_s: float
+) -> None:
+    executor = Executor(engines=ENGINES, limits=Limits(timeout_s=limit_s), patience_s=0.0)
+    executor._classes["busy"] = BusyServer
+    path = url.text.removeprefix("sqlite:///")
+    failure = executor.execute(DatabaseUrl.parse(f"busy://host/{path}"), "SELECT count(*) FROM orders").failure
+    executor.close()
+    assert failure is not None
+    assert (failure.kind, failure.blame) == ("timeout", "system")
