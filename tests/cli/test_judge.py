@@ -14,10 +14,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import bad_server
 import pytest
 from processes import assay, end_group, started, until
 
+import bad_server
 from assay import demo, evaluate, judge_equivalence, load_run, open_judge, read_labels
 from assay.api.judged_run import judge_run, measure_judge
 from assay.cli.app import run_command_line
@@ -370,7 +370,9 @@ def test_the_schema_of_a_duckdb_file_is_read(tmp_path: Path, server: ChatEmulato
 # A judge that fails
 
 
-FINE = b'{"choices": [{"message": {"role": "assistant", "content": "{\\"equivalent\\": true}"}, "finish_reason": "stop"}]}'
+FINE = (
+    b'{"choices": [{"message": {"role": "assistant", "content": "{\\"equivalent\\": true}"}, "finish_reason": "stop"}]}'
+)
 FAILING = {
     "resets": bad_server.reset,
     "HTML": bad_server.HTML,
@@ -385,9 +387,7 @@ DRIPS = (bad_server.drip_body, bad_server.drip_head)
 
 
 @pytest.mark.parametrize("answer", FAILING.values(), ids=list(FAILING))
-def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(
-    run: Path, answer: bad_server.Answer
-) -> None:
+def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: Path, answer: bad_server.Answer) -> None:
     def judged(server: bad_server.BadServer) -> tuple[int, str, str]:
         options = ["--retries", 0, "--concurrency", 1, "--ask-timeout", 1 if answer in DRIPS else 20, "-q"]
         where = ["--model", f"chat:{server.url}/v1", "--param", "model=judge-1"]

@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from assay.engines.denodo.engine import DenodoHttpEngine
+from assay.model import Blame, Case, DatabaseUrl, Limits
+from assay.registry import open_system
+from assay.systems.options import SystemOptions
 from bad_server import (
     BAD_GATEWAY,
     HTML,
@@ -23,11 +28,6 @@ from bad_server import (
     reset,
     whole,
 )
-
-from assay.engines.denodo.engine import DenodoHttpEngine
-from assay.model import Blame, Case, DatabaseUrl, Limits
-from assay.registry import open_system
-from assay.systems.options import SystemOptions
 
 MIB = 1 << 20
 SYSTEMS = ("denodo:", "chat:", "")

@@ -22,6 +22,7 @@ from assay.model import (
 from assay.model import Leaderboard as LeaderboardRecord
 from assay.model import Run as RunRecord
 from assay.model import RunDiff as RunDiffRecord
+from assay.reports.files import replace_file
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.store.folder import load_run
@@ -100,7 +101,7 @@ class RunDiff:
         from assay.reports.diff_formats import render_diff
 
         target, name = target_of(path, format)
-        target.write_bytes(render_diff(self.record, name, runs=self.runs))
+        replace_file(target, render_diff(self.record, name, runs=self.runs))
 
     def runs(self) -> tuple[RunRecord, RunRecord]:
         """The baseline and the candidate with all their evidence, read where they were given as folders."""
@@ -158,7 +159,7 @@ class Leaderboard:
         from assay.reports.diff_formats import render_leaderboard
 
         target, name = target_of(path, format)
-        target.write_bytes(render_leaderboard(self.record, name))
+        replace_file(target, render_leaderboard(self.record, name))
 
     def __repr__(self) -> str:
         order = ", ".join(standing.run.label for standing in self.standings)

@@ -10,6 +10,7 @@ from assay import registry
 from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
+from assay.reports.files import replace_file
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run, write_parquet
 
@@ -62,7 +63,7 @@ class Run:
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
         target, name = target_of(path, format)
-        target.write_bytes(registry.render(name, self.record))
+        replace_file(target, registry.render(name, self.record))
 
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
         """Whether it reaches what is demanded, one result a demand (docs/gates.md).

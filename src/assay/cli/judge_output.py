@@ -16,6 +16,7 @@ from assay.cli.output import UNFINISHED
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
 from assay.model import Rate
+from assay.reports.files import replace_file
 from assay.reports.text.plain import interval, one_line, percent
 from assay.runs.aggregate.repeats import mean_of_each
 from assay.runs.aggregate.totals import rate_of
@@ -37,7 +38,7 @@ def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) ->
     lines = [json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for one in records]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"".join(lines))
+        replace_file(path, b"".join(lines))
     except OSError as error:
         raise InputError(f"{path}: the opinions cannot be written there ({error.strerror})") from error
 

@@ -15,6 +15,7 @@ import typer
 from assay import registry
 from assay.api import Run
 from assay.errors import InputError, UsageError
+from assay.reports.files import replace_file
 
 STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
@@ -122,7 +123,7 @@ def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], 
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            replace_file(path, content)
         except OSError as error:
             raise InputError(f"{path}: the report cannot be written there ({error.strerror})") from error
         written[name] = path

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.errors import InputError, RunError, UsageError
+from assay.reports.files import replace_file
 
 if TYPE_CHECKING:
     from assay.model import HistoryPoint
@@ -105,7 +106,7 @@ def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> Non
     content = runs_html(points, folder=str(folder))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        replace_file(path, content)
     except OSError as error:
         raise InputError(f"{path}: the page cannot be written there ({error.strerror})") from error
     typer.echo(f"wrote {path}", err=True)
