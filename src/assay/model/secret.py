@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+MASK = "***"
+_SHORT = 3
+"""Characters up to which a secret may be any word of a message, and is masked only where a credential stands."""
+_LONG = 8
+"""From here on it is masked wherever it stands; below, only as a word of its own."""
+_BEFORE = r"(?i:(?:password|passwd|pwd|token|secret|key|bearer|basic)\b(?: for user \S+)?[\s:=\"'(]{1,4})"
+
 
 class Secret:
     """A password or token. ``repr`` and ``str`` mask it; only ``reveal()`` gives it away."""
@@ -25,3 +36,25 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(("assay.Secret", self._value))
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """The text with each of the secrets masked, the longest first.
+
+    A short one is masked only where it stands as a credential: between ``:`` and ``@`` of a URL, or behind a word such
+    as ``password``. Masked everywhere, the password ``p`` would make ``res***onse`` of a word, and show itself by that.
+    """
+    for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
+        if len(secret) >= _LONG:
+            text = text.replace(secret, MASK)
+        elif secret in text:
+            text = _pattern(secret).sub(lambda found: (found[1] or "") + MASK, text)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _pattern(secret: str) -> re.Pattern[str]:
+    exact = re.escape(secret)
+    if len(secret) > _SHORT:
+        return re.compile(rf"()(?<!\w){exact}(?!\w)")
+    return re.compile(rf"(:(?={exact}@)|{_BEFORE}){exact}(?!\w)")

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Secret
+from assay.model.secret import masked
 
 FORM = "denodo+http://[user:password@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path]"
 _OPTIONS = ("serverId", "verify", "execution")
@@ -35,8 +36,7 @@ class Endpoint:
         for secret in (self.password, self.token):
             if secret is not None and (plain := secret.reveal()):
                 pair = b64encode(f"{self.user or ''}:{plain}".encode()).decode()
-                for form in (pair, plain, quote(plain, safe="")):
-                    text = text.replace(form, "***")
+                text = masked(text, (pair, plain, quote(plain, safe="")))
         return text
 
 

@@ -21,6 +21,7 @@ from assay.engines.postgres import values
 from assay.engines.postgres.guard import HARMLESS, VOLATILE_FUNCTIONS
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits, Row
+from assay.model.secret import masked
 
 CONNECT_TIMEOUT_S = 10.0
 CHUNK_ROWS = 32
@@ -232,4 +233,4 @@ def _scrubbed(url: DatabaseUrl, message: str) -> str:
         password = psycopg.conninfo.conninfo_to_dict(url.reveal()).get("password")
     except psycopg.Error:
         return message
-    return message.replace(str(password), "***") if password else message
+    return masked(message, (str(password),)) if password else message

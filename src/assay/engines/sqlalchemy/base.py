@@ -16,6 +16,7 @@ from assay.engines.fetching import fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.model.secret import masked
 
 CHECK_TIMEOUT_S = 10.0
 """How long `check` waits for a server."""
@@ -272,8 +273,7 @@ class SqlAlchemyBase:
     def _scrubbed(self, text: str) -> str:
         """The text without the password, should a driver or server repeat it: plain or URL-encoded."""
         if password := self._engine.url.password:
-            for form in (str(password), quote(str(password), safe="")):
-                text = text.replace(form, "***")
+            text = masked(text, (str(password), quote(str(password), safe="")))
         return text
 
     def _cancel(self) -> None:

@@ -18,7 +18,8 @@ from urllib.parse import quote
 from assay.bodies import ACCEPTED, Unreadable, unpacked
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret
-from assay.systems.address import MASK, Address, is_secret_name
+from assay.model.secret import masked
+from assay.systems.address import Address, is_secret_name
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, failed, first_line
@@ -41,7 +42,6 @@ _NOT_OF_A_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """What servers say of an address or of credentials, whatever is asked."""
-_SHORTEST_SECRET = 3  # shorter ones would black out every other word of a message
 
 
 class RequestRefused(QuestionFailed):
@@ -142,9 +142,7 @@ class Exchange:
 
     def scrub(self, text: str) -> str:
         """The text with each of our secrets masked, should a server have sent one back."""
-        for secret in self._secrets:
-            text = text.replace(secret.reveal(), MASK)
-        return text
+        return masked(text, (secret.reveal() for secret in self._secrets))
 
     def post(self, body: object, *, parse: Parse | None = None, accept: str = "application/json") -> Reply:
         """Post ``body`` and give the JSON object of the answer, with retries after trouble that may pass.
@@ -380,11 +378,10 @@ def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationEr
 def _secrets(
     user: str | None, password: Secret, token: Secret | None, address: Address, options: SystemOptions
 ) -> tuple[Secret, ...]:
-    """Every form in which a server could send a secret of ours back, the longest first."""
+    """Every form in which a server could send a secret of ours back."""
     named = [value for name, value in options.parameters if is_secret_name(name)]
     texts = [password.reveal(), token.reveal() if token else "", *named]
     texts += [secret.reveal() for secret in address.query_secrets]
     texts += [form for text in texts for form in (quote(text, safe=""), json.dumps(text)[1:-1])]
     texts.append(b64encode(f"{user or ''}:{password.reveal()}".encode()).decode())
-    long_enough = {text for text in texts if len(text) >= _SHORTEST_SECRET}
-    return tuple(Secret(text) for text in sorted(long_enough, key=len, reverse=True))
+    return tuple(Secret(text) for text in dict.fromkeys(texts) if text)
