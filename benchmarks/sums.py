@@ -13,6 +13,7 @@ import argparse
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -42,23 +43,23 @@ def orders(values: Floats) -> tuple[list[Floats], list[Floats]]:
 
 def on_sqlite(values: Floats) -> Iterable[tuple[float, ...]]:
     """One connection, one thread."""
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE numbers (x REAL)")
-    connection.executemany("INSERT INTO numbers VALUES (?)", ((value,) for value in values.tolist()))
-    yield connection.execute(QUERY).fetchone()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE numbers (x REAL)")
+        connection.executemany("INSERT INTO numbers VALUES (?)", ((value,) for value in values.tolist()))
+        yield connection.execute(QUERY).fetchone()
 
 
 def on_duckdb(values: Floats) -> Iterable[tuple[float, ...]]:
     """With one, two, four and eight threads, three times each."""
-    connection = duckdb.connect()
-    connection.register("given", {"x": np.ascontiguousarray(values)})
-    connection.execute("CREATE TABLE numbers AS SELECT x FROM given")
-    for threads in (1, 2, 4, 8):
-        connection.execute(f"SET threads = {threads}")
-        for _ in range(3):
-            found = connection.execute(QUERY).fetchone()
-            assert found is not None
-            yield found
+    with duckdb.connect() as connection:
+        connection.register("given", {"x": np.ascontiguousarray(values)})
+        connection.execute("CREATE TABLE numbers AS SELECT x FROM given")
+        for threads in (1, 2, 4, 8):
+            connection.execute(f"SET threads = {threads}")
+            for _ in range(3):
+                found = connection.execute(QUERY).fetchone()
+                assert found is not None
+                yield found
 
 
 def on_postgres(url: str) -> Callable[[Floats], Iterable[tuple[float, ...]]]:

@@ -1,0 +1,33 @@
+"""The columns in which predictions repeat what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.cases.fields import normal
+from assay.cases.joining.candidates import DATABASES, QUESTIONS, same_name
+from assay.ports import Column, LoadedCases, LoadedPredictions
+
+
+def echo_of(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[Column, Sequence[object]] | None:
+    """The column in which predictions repeat the question, and what it is to say of each case."""
+    own = next((use.column for use in questions.columns if use.field == "question"), None)
+    asked: Sequence[object] = [case.question for case in questions.cases]
+    if own is not None and (same := column_named(loaded.beside, own)) is not None:
+        return same, asked
+    for column in loaded.beside:
+        if normal(column.name) in QUESTIONS:
+            beside = column_named(questions.beside, column.name)
+            return column, asked if beside is None else beside.values
+    return None
+
+
+def database_echo_of(questions: LoadedCases, loaded: LoadedPredictions) -> Column | None:
+    """The column in which predictions repeat the database's name."""
+    own = next((normal(use.column) for use in questions.columns if use.field == "database"), None)
+    return next((column for column in loaded.beside if normal(column.name) in {*DATABASES, own}), None)
+
+
+def column_named(columns: Iterable[Column], name: str) -> Column | None:
+    """The column of that name, however it is written."""
+    return next((column for column in columns if same_name(column.name, name)), None)

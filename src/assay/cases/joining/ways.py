@@ -1,0 +1,254 @@
+"""By what predictions find their cases: by row, id, question or position. Whatever is not plain is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.cases.fields import POSITION, listed
+from assay.cases.joining.candidates import candidates_of, ids_in, loose_id, same_name
+from assay.cases.joining.contradictions import as_name, as_question
+from assay.cases.joining.repeated import column_named, database_echo_of, echo_of
+from assay.cases.joining.wording import MOST_IDS, as_rows, did_you_mean, shown_ids, some
+from assay.errors import InputError
+from assay.model import ColumnUse, JoinedBy
+from assay.ports import Column, LoadedCases, LoadedPredictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """For each prediction the place of its case, None where it fits none."""
+
+    by: JoinedBy
+    places: Sequence[int | None]
+    loose: int = 0
+
+
+def way_of(
+    questions: LoadedCases, loaded: LoadedPredictions, *, wanted: int | None, same_file: bool, echoes: bool
+) -> Way:
+    if same_file and (by_row := _by_row(questions, loaded)) is not None:
+        return by_row
+    if not loaded.by_position:
+        return _by_id(questions, loaded, echoes=echoes)
+    if loaded.stated or _names_positions(loaded):
+        return _by_stated_position(questions, loaded, wanted)
+    by_question = _by_question(questions, loaded) if echoes else None
+    if by_question is not None and any(place is not None for place in by_question.places):
+        return by_question
+    return _by_position(questions, loaded, wanted)
+
+
+def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
+    """Both were read from the same rows. Blank rows, which a question set does not have, hold no prediction."""
+    places = {case.origin: place for place, case in enumerate(questions.cases)}
+    if None in places or len(places) != len(questions.cases):
+        return None
+    found = [places.get(prediction.origin) for prediction in loaded.predictions]
+    rest = [one for one, place in zip(loaded.predictions, found, strict=True) if place is None]
+    if any(one.query is not None or one.turns for one in rest):
+        return None
+    return Way(by="row", places=found) if not rest else None
+
+
+def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
+    """Neither side has ids. Raises where that is not so certain."""
+    found = candidates_of(questions, loaded)
+    if not questions.by_position:
+        raise InputError(
+            f"the predictions have no id that is known as one, and the questions have ids, "
+            f"{shown_ids(questions.cases)}. "
+            + ("The questions that they repeat do not tell the cases apart. " if echo_of(questions, loaded) else "")
+            + (did_you_mean(found) or f"Give each prediction the id of its question; {as_rows()}")
+        )
+    doubtful = [candidate for candidate in found if not candidate.in_order]
+    if doubtful:
+        raise InputError(
+            "neither the questions nor the predictions have an id that is known as one, and rows are joined by "
+            f"position only where nothing speaks against it. {did_you_mean(doubtful)}"
+        )
+    _check_count(questions, loaded, wanted)
+    return _positions(questions, loaded)
+
+
+def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
+    """The format or the user says positions. Raises where the numbers could as well be the cases' ids."""
+    if not _names_positions(loaded):
+        _check_count(questions, loaded, wanted)
+        return _positions(questions, loaded)
+    numbers = [prediction.case_id for prediction in loaded.predictions]
+    ids = {case.id: place for place, case in enumerate(questions.cases)}
+    whole = set(numbers) == {str(number) for number in range(len(questions.cases))}
+    if not questions.by_position and not whole and ids.keys() >= set(numbers):
+        other = next((number for number in numbers if ids[number] != int(number)), None)
+        if other is not None:
+            beyond = int(other) >= len(questions.cases)
+            raise InputError(
+                f"the predictions are read by position, but their keys are the cases' ids: {other} is "
+                + (
+                    f"beyond the last of {len(questions.cases)} cases and is the id of one"
+                    if beyond
+                    else "the id of another case than stands there"
+                )
+                + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
+            )
+    if "0" not in numbers and len(numbers) < len(questions.cases):
+        raise InputError(
+            f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
+            "from 1, or be ids. Give the first question an answer, too, be it null, so that it is plain; or "
+            "name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
+        )
+    return _positions(questions, loaded)
+
+
+def _names_positions(loaded: LoadedPredictions) -> bool:
+    """Whether each prediction names its position, as by BIRD's keys; else rows were counted."""
+    keyed = any(use.field == "id" for use in loaded.columns)
+    return keyed or any(one.case_id != str(number) for number, one in enumerate(loaded.predictions))
+
+
+def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> Way:
+    count = len(questions.cases)
+    numbers = [int(prediction.case_id) for prediction in loaded.predictions]
+    return Way(by="position", places=[number if number < count else None for number in numbers])
+
+
+def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> None:
+    """Raise where rows that are joined by position are not as many on both sides."""
+    rows, count = len(loaded.predictions), len(questions.cases)
+    if rows not in (count, wanted if wanted is not None and wanted < count else count):
+        raise InputError(
+            f"the predictions have no ids and are {rows}, and there are {count} questions: by position both must be "
+            "as many. Add what is missing (null where there is no answer), or give each prediction the id of its "
+            "question" + (f"; to judge only the first {rows}: --limit {rows}" if rows < count else "")
+        )
+
+
+def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -> Way:
+    places = {case.id: place for place, case in enumerate(questions.cases)}
+    ids = [prediction.case_id for prediction in loaded.predictions]
+    found, loose = _matched(ids, places)
+    fitting = sum(place is not None for place in found)
+    if not fitting and echoes:
+        by_question = _keyed_by_question(questions, ids) or _by_question(questions, loaded)
+        if by_question is not None and any(place is not None for place in by_question.places):
+            return by_question
+    if questions.by_position and questions.columns and not questions.stated and fitting:
+        _check_row_numbers(questions, loaded, ids)
+    if fitting:
+        _no_other_id(questions, loaded, found)
+    _no_positions(questions, ids, fitting)
+    return Way(by="id", places=found, loose=loose)
+
+
+def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | None], int]:
+    """Where ids are found, and how many of them only loosely: where no two of either side become one by that."""
+    found = [places.get(id_) for id_ in ids]
+    if None not in found:
+        return list(found), 0
+    by_loose = {loose_id(id_): place for id_, place in places.items()}
+    if len(by_loose) != len(places) or len({loose_id(id_) for id_ in ids}) != len(ids):
+        return list(found), 0
+    loosely = [by_loose.get(loose_id(id_)) for id_ in ids]
+    return loosely, sum(place is not None for place in loosely) - sum(place is not None for place in found)
+
+
+def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: Sequence[str]) -> None:
+    """Raise where ids of predictions may be anything but the zero-based row numbers of questions without ids."""
+    loose = {loose_id(id_) for id_ in ids}
+    for column in questions.beside:
+        own = ids_in(column) or []
+        at = {id_: place for place, id_ in enumerate(own)}
+        both = loose.intersection(at)
+        if len(both) * 2 >= len(ids) and any(str(at[id_]) != id_ for id_ in both):
+            raise InputError(
+                f'the predictions have ids, {some(ids)}, which may be the questions\' column "{column.name}" or their '
+                f'row numbers from 0: say --id-column "{column.name}", or --id-column "{POSITION}"'
+            )
+    if "0" in loose and all(number.isdigit() and int(number) < len(questions.cases) for number in loose):
+        return
+    raise InputError(
+        f"the questions have no id that is known as one, and the predictions have ids, {some(ids)}: they are no "
+        "certain row numbers, which count from 0. "
+        + (
+            did_you_mean(candidates_of(questions, loaded))
+            or f"Name the id's column of the questions (--id-column); or, if the ids are row numbers from 0, say "
+            f'--id-column "{POSITION}"'
+        )
+    )
+
+
+def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Sequence[int | None]) -> None:
+    """Raise where both files have a column of one name that is the id on one side only, and says otherwise."""
+    own, others = id_column(questions.columns), id_column(loaded.columns)
+    if own is None or others is None or same_name(own, others):
+        return
+    pairs = (
+        (column_named(questions.beside, others), tuple(one.case_id for one in loaded.predictions)),
+        (Column(name=own, values=tuple(case.id for case in questions.cases)), column_named(loaded.beside, own)),
+    )
+    for case_side, prediction_side in pairs:
+        if case_side is None or prediction_side is None:
+            continue
+        values = prediction_side.values if isinstance(prediction_side, Column) else prediction_side
+        places = _unique_places(case_side.values)
+        if places is None:
+            continue
+        other = [places.get(as_name(value)) for value in values]
+        if sum(place is not None for place in other) * 2 >= len(found) and other != list(found):
+            raise InputError(
+                f'the questions\' id is "{own}" and the predictions\' "{others}", and by the column '
+                f'"{case_side.name}", which both files have, other rows belong together: name the id of both files '
+                f"(--id-column), or of each (--id-column, --prediction-id-column)"
+            )
+
+
+def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> None:
+    """Raise where ids are just the row numbers, and some happen to be ids of cases."""
+    rows = {str(number) for number in range(len(questions.cases))}
+    from_one = {str(number) for number in range(1, len(questions.cases) + 1)}
+    if 0 < fitting < len(ids) and set(ids) in (rows, from_one) and len(ids) == len(questions.cases):
+        raise InputError(
+            f"the predictions' ids count their rows, {some(ids)}, and only {fitting} of them happen to be ids of "
+            f"questions, {shown_ids(questions.cases)}. Name the column of the questions' ids; {as_rows()}"
+        )
+
+
+def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> Way | None:
+    places = _unique_places(tuple(case.question for case in questions.cases), of=as_question)
+    if places is None:
+        return None
+    found = [places.get(as_question(key)) for key in keys]
+    return None if None in found or len(set(found)) != len(found) else Way(by="question", places=found)
+
+
+def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
+    """By the questions that the predictions repeat, and the databases; None where these do not tell cases apart."""
+    echo = echo_of(questions, loaded)
+    if echo is None:
+        return None
+    column, asked = echo
+    said = [as_question(value) for value in column.values]
+    if "" in said:
+        return None
+    keys: list[tuple[str, str]] = [(text, "") for text in said]
+    own: list[tuple[str, str]] = [(as_question(text), "") for text in asked]
+    database = database_echo_of(questions, loaded)
+    if len(set(own)) != len(own) and database is not None:
+        keys = [(text, as_name(value)) for text, value in zip(said, database.values, strict=True)]
+        own = [(text, as_name(case.database)) for (text, _), case in zip(own, questions.cases, strict=True)]
+    if len(set(own)) != len(own) or len(set(keys)) != len(keys):
+        return None
+    places = {key: place for place, key in enumerate(own)}
+    return Way(by="question", places=[places.get(key) for key in keys])
+
+
+def _unique_places(values: Sequence[object], *, of: object = None) -> dict[str, int] | None:
+    """Each value's place; None where two are the same or one is missing."""
+    reading = as_question if of is as_question else as_name
+    texts = [reading(value) for value in values]
+    return None if "" in texts or len(set(texts)) != len(texts) else {text: place for place, text in enumerate(texts)}
+
+
+def id_column(columns: Iterable[ColumnUse]) -> str | None:
+    return next((use.column for use in columns if use.field == "id"), None)
