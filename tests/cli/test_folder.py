@@ -17,6 +17,8 @@ from processes import assay, environment, lines, started, until
 from assay.api import load_run
 from assay.testing import Fault
 
+pytestmark = pytest.mark.slow
+
 VERBS = ("run", "denodo", "sdmx")
 
 if sys.platform == "win32":

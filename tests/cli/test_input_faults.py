@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "input-faults.md"
 ROW = re.compile(r"^\| (?P<given>.+?) \| `(?P<printed>.+)` \| (?P<status>\d) \|$", re.MULTILINE)
 

@@ -386,6 +386,7 @@ FAILING = {
 DRIPS = (bad_server.drip_body, bad_server.drip_head)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", FAILING.values(), ids=list(FAILING))
 def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: Path, answer: bad_server.Answer) -> None:
     def judged(server: bad_server.BadServer) -> tuple[int, str, str]:

@@ -16,7 +16,7 @@ from assay import Gates, diff, leaderboard, load_run
 from assay.model import MetricInfo
 from assay.reports.views.run_build import view_of
 
-pytestmark = pytest.mark.xdist_group("plugins")
+pytestmark = [pytest.mark.xdist_group("plugins"), pytest.mark.slow]
 
 METRICS = '''
 from assay import Score

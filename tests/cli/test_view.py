@@ -23,6 +23,8 @@ import assay as product
 from assay import demo
 from assay.model import Limits
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

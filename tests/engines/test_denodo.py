@@ -377,6 +377,7 @@ def test_a_server_that_is_gone_in_the_middle_leaves_the_case_unscored(catalog: C
     assert (gone.outcome, gone.failure.blame) == ("unscored", "setup")
 
 
+@pytest.mark.slow
 def test_a_prediction_that_takes_too_long_is_incorrect(catalog: Catalog) -> None:
     catalog.fault, catalog.spared = "slow", ("SELECT 1",)
     late = judged(catalog, "SELECT 2", "SELECT 1", timeout_s=3)

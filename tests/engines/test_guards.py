@@ -25,6 +25,8 @@ from assay.engines.postgres.guard import refusal
 from assay.model import DatabaseUrl, Limits
 from assay.sql import read_mysql
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024 * 1024
 LIMITS = Limits(timeout_s=20.0, max_result_bytes=16 * MIB, max_memory_bytes=128 * MIB)
 ENGINES = {

@@ -21,6 +21,7 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits,
 from assay.runs.worker import CaseTask
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("tasks_on_path"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cap of a process is Linux's"),
 ]

@@ -192,6 +192,7 @@ def test_a_second_connection_kills_what_the_server_does_not_end(
     wait_until_idle(mariadb)
 
 
+@pytest.mark.slow
 def test_a_server_too_busy_to_let_the_killer_in_at_once_is_asked_again(
     database: str, mariadb: MariadbServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +264,7 @@ def test_a_connection_that_was_cut_is_made_anew(engine: MysqlEngine, mariadb: Ma
     assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: MariadbServer) -> None:
     references = {"mysql": "assay.engines.mysql.engine:MysqlEngine"}
     with closing(Executor(engines=references, limits=LIMITS)) as executor:

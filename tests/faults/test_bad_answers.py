@@ -29,6 +29,8 @@ from bad_server import (
     whole,
 )
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 SYSTEMS = ("denodo:", "chat:", "")
 CASE = Case(id="1", question="how many?", golds=("SELECT 1",))

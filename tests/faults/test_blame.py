@@ -43,6 +43,8 @@ from assay.model.blame import Side, is_final, ruling
 from assay.ports import Executions, QueryRequest
 from assay.scoring.queries.scorer import CaseJudge
 
+pytestmark = pytest.mark.slow
+
 GOLD, PREDICTED = "SELECT 1", "SELECT 1 AS predicted"
 URL = DatabaseUrl.parse("sqlite:///nowhere")
 

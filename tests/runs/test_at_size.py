@@ -29,7 +29,8 @@ from assay.runs.worker import CaseTask, WorkerJudge, WorkerSettings
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
-pytestmark = pytest.mark.timeout(method="thread")  # the signal of the other method is what is tested here
+# The signal of the other method is what is tested here.
+pytestmark = [pytest.mark.timeout(method="thread"), pytest.mark.slow]
 ROWS = 4000
 
 

@@ -26,6 +26,7 @@ def test_every_solution_runs_and_finds_something() -> None:
     tables.close()
 
 
+@pytest.mark.slow
 def test_answers_are_right_wrong_wider_absent_slow_and_failing() -> None:
     cases = [
         Case(id=str(number), question=question["question"], golds=(question["solution"],), context=question["context"])
