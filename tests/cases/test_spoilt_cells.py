@@ -16,6 +16,8 @@ from assay.cases import load_cases, load_predictions
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
+pytestmark = pytest.mark.slow
+
 HEADER = ["id", "question", "gold_sql", "db_id", "note"]
 ERRORS = ["#REF!", "#N/A", "#DIV/0!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!", "#SPILL!"]
 NOT_COMPUTED = {

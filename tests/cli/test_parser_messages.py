@@ -9,6 +9,7 @@ from assay.cli.app import run_command_line
 HIDDEN = ("\x1b]0;x\x07", "\x1b[31m", "\x9b1m", "\u202e", "\u2066", "\u200b", "\x08", "\u2028", "\ufeff")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize(
     "arguments",

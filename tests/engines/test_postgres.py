@@ -199,6 +199,7 @@ def test_text_without_an_encoding_keeps_its_bytes(postgres: Any, open_engine: Ca
         postgres.drop(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -309,6 +310,7 @@ def test_what_only_looks_dangerous_is_let_through(query: str) -> None:
     assert refusal(query) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["(", "a(", "E'\\'' ", "$a$", "/*", "$x ", "E''\n", '""', "- -", "é;"])
 def test_a_text_of_any_shape_is_looked_at_in_time(part: str) -> None:
     text = "SELECT " + part * (LONGEST_QUERY // len(part) - 10)

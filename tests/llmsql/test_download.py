@@ -64,6 +64,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @needs_hub
 @pytest.mark.parametrize("version", VERSIONS)
 def test_missing_files_are_downloaded_once_and_kept(hub: Hub, folder: Path, version: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from small_benchmark import GOLDS, Benchmark
 
+pytestmark = pytest.mark.slow
+
 LIMIT_S = 1.0
 ENDLESS = "SELECT * FROM (WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM n) SELECT max(x) FROM n)"
 WIDE = ", ".join(['"Table"'] * 40)

@@ -37,6 +37,7 @@ def convert(tmp_path: Path, workbook: bytes, target: str) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_it_opens_and_prints(tmp_path: Path, small_run: Run) -> None:
     (page,) = convert(tmp_path, XlsxReporter().render(small_run), "pdf")
     content = page.read_bytes()
