@@ -121,8 +121,9 @@ def test_a_bounded_mean_is_never_wider_than_wilsons(values: list[float]) -> None
 
 @given(UNIT_VALUES)
 def test_a_bounded_mean_of_misses_is_bounded_as_the_mirror_image(values: list[float]) -> None:
-    interval = bounded_mean_interval(values)
-    mirrored = bounded_mean_interval([1.0 - value for value in values])
+    misses = [1.0 - value for value in values]
+    interval = bounded_mean_interval([1.0 - miss for miss in misses])  # what is too small beside 1 has no mirror image
+    mirrored = bounded_mean_interval(misses)
     assert interval is not None
     assert mirrored is not None
     assert mirrored == pytest.approx((1.0 - interval[1], 1.0 - interval[0]), abs=1e-6)
