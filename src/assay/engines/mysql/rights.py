@@ -46,9 +46,11 @@ def beyond_reading(grants: Iterable[str]) -> str:
 def loaded_functions(connection: Any) -> frozenset[str]:
     """The names, in lower case, of functions that the server loaded from libraries.
 
-    None where the account may not see them: then those whose names are known are refused all the same.
+    Empty where the account may not see them: then those whose names are known are refused all the same.
     """
+    from sqlalchemy.exc import DBAPIError
+
     try:
         return frozenset(str(name).lower() for (name,) in connection.exec_driver_sql("SELECT name FROM mysql.func"))
-    except Exception:  # noqa: BLE001 - each driver has its own error for a table that may not be read
+    except DBAPIError:  # whatever the driver raises where a table may not be read
         return frozenset()

@@ -54,15 +54,6 @@ STRENGTHS: Mapping[str, str] = {
 }
 """How sure a verdict is."""
 
-BLAMES: Mapping[str, str] = {
-    "gold": "the gold query is broken: the system is not to blame",
-    "setup": "something about how the run was set up",
-    "engine": "the database engine gave up, or was lost",
-    "network": "the way to the system under test",
-    "judge": "Assay's own judging",
-    "system": "the system under test",
-}
-
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
     "clarification": "a question or a refusal in place of a query",
