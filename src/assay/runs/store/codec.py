@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, fields, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 from uuid import UUID
 
 import msgspec
@@ -21,14 +21,10 @@ from assay.model import (
     AlignedRow,
     Case,
     Cell,
-    Comparison,
     Evidence,
     Execution,
-    PairTiming,
     Prediction,
     Row,
-    Score,
-    Verdict,
 )
 
 _Value = TypeVar("_Value")
@@ -156,33 +152,27 @@ def decode_evidence(line: bytes) -> Evidence:
     return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(unpack_cell, row)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Findings:
-    """What an evidence line holds beside the case and the prediction."""
-
-    verdict: Verdict
-    scores: tuple[Score, ...] = ()
-    comparison: Comparison | None = None
-    gold_executions: tuple[Execution, ...] = ()
-    predicted_execution: Execution | None = None
-    pair_timings: tuple[PairTiming, ...] = ()
-    cause: str | None = None
+@lru_cache(maxsize=1)
+def _findings() -> type[msgspec.Struct]:
+    """What an evidence line holds beside the case and the prediction, whatever `Evidence` has."""
+    types = get_type_hints(Evidence)
+    held = [field for field in fields(Evidence) if field.name not in ("case", "prediction")]
+    return msgspec.defstruct(
+        "Findings",
+        [
+            (field.name, types[field.name])
+            if field.default is MISSING
+            else (field.name, types[field.name], field.default)
+            for field in held
+        ],
+        frozen=True,
+    )
 
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, for whoever has the case and the prediction: not reading them spares half the work."""
-    found = decode_value(line, _Findings)
-    evidence = Evidence(
-        case=case,
-        prediction=prediction,
-        verdict=found.verdict,
-        scores=found.scores,
-        comparison=found.comparison,
-        gold_executions=found.gold_executions,
-        predicted_execution=found.predicted_execution,
-        pair_timings=found.pair_timings,
-        cause=found.cause,
-    )
+    found = decode_value(line, _findings())
+    evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
     return evidence if _plain(evidence) else _with_rows(evidence, lambda row: tuple(map(unpack_cell, row)))
 
 

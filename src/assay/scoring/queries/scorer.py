@@ -75,15 +75,7 @@ class CaseJudge:
             evidence = self.judge(case, prediction, url).evidence
             self._executor.keep(evidence, *key)
             return evidence
-        return Evidence(
-            case=case,
-            prediction=prediction,
-            verdict=known.verdict,
-            scores=known.scores,
-            comparison=known.comparison,
-            gold_executions=known.gold_executions,
-            predicted_execution=known.predicted_execution,
-        )
+        return replace(known, case=case, prediction=prediction)
 
     def judge(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
