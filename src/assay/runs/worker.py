@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.store.codec import encode_evidence, unpack_task
-from assay.scoring.queries.scorer import CaseJudge
+from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 
 SETUP = "assay.runs.worker:set_up"
@@ -98,8 +99,10 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
             attempt=attempt,
         )
 
-    def make_judge(executor: Executor) -> CaseJudge:
-        return CaseJudge(executor, metrics, settings.options, timeout_s=settings.limits.judge_timeout_s)
+    def make_judge(executor: Executor) -> QueryScorer:
+        return QueryScorer(
+            executor, metrics, settings.options, timeout_s=settings.limits.judge_timeout_s, pulse=heartbeat
+        )
 
     executors = {0: make_executor(0)}
     judges = {0: make_judge(executors[0])}
@@ -134,7 +137,7 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
     return Timed(timings=tuple(found))
 
 
-def _judge(judge: CaseJudge, task: CaseTask) -> bytes | CaseOutcome:
+def _judge(judge: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
         return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
     judged = judge.judge(task.case, task.prediction, task.url, task.requests)

@@ -2,7 +2,7 @@
 
 Two things end what takes too long. A timer raises in the midst of Python code. Where that code is within one call
 that never returns, the pool ends the worker, and the worker that does the case again leaves out what cost the first
-one its life (`assay.engines.pool.heartbeat`). Outside a worker only the timer works, and only in the main thread.
+one its life (`assay.ports.Pulse`). Outside a worker only the timer works, and only in the main thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import blake2b
 from types import FrameType
 from typing import TypeVar
 
-from assay.engines.pool import heartbeat
+from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
@@ -28,8 +28,8 @@ _GRACE_S = 2.0
 class OutOfTimeError(Exception):
     """What was held did not come to its end. The message is a clause such as ``took longer than 60 s``."""
 
-    def __init__(self, message: str, *, kind: heartbeat.LossKind = "timeout") -> None:
-        self.kind: heartbeat.LossKind = kind
+    def __init__(self, message: str, *, kind: LossKind = "timeout") -> None:
+        self.kind: LossKind = kind
         super().__init__(message)
 
 
@@ -37,11 +37,29 @@ class _Alarm(BaseException):
     """Raised by the timer, in the midst of anything: no ``except Exception`` may take it for its own."""
 
 
+class _Silent:
+    """The pulse of what is no worker: it reaches nobody."""
+
+    def begin(self, label: bytes, seconds: float) -> None:
+        """Nobody waits."""
+
+    def end(self) -> None:
+        """Nobody waits."""
+
+    def lost(self, label: bytes) -> Loss | None:  # noqa: ARG002 - the port's
+        """Nothing was."""
+        return None
+
+
+SILENT = _Silent()
+
+
 class Timekeeper:
     """Holds one thing at a time to ``limit_s`` seconds. While `paused`, the clock stands."""
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, limit_s: float, pulse: Pulse = SILENT) -> None:
         self.limit_s = limit_s
+        self._pulse = pulse
         self._label: bytes | None = None
         self._deadline = 0.0
 
@@ -51,7 +69,7 @@ class Timekeeper:
         Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
         """
         label = _label_of(what)
-        loss = heartbeat.lost(label)
+        loss = self._pulse.lost(label)
         if loss is not None and loss.kind == "timeout":
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
         if loss is not None:
@@ -93,12 +111,12 @@ class Timekeeper:
 
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
-        heartbeat.begin(self._label or b"\0" * heartbeat.LABEL_BYTES, left + _GRACE_S)
+        self._pulse.begin(self._label or b"\0" * LABEL_BYTES, left + _GRACE_S)
         _timer.start(left)
 
     def _stop(self) -> None:
         _timer.stop()
-        heartbeat.end()
+        self._pulse.end()
 
 
 class _Timer:
@@ -135,4 +153,4 @@ _timer = _Timer()
 
 def _label_of(what: tuple[object, ...]) -> bytes:
     text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=heartbeat.LABEL_BYTES, person=b"judging").digest()
+    return blake2b(text, digest_size=LABEL_BYTES, person=b"judging").digest()

@@ -13,10 +13,9 @@ from typing import Any, cast
 from assay.engines import outcomes
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, size_of
-from assay.engines.pool.heartbeat import Loss
 from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
-from assay.ports import Engine, EngineClass
+from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
 """Among the engines: a function that names the class for a scheme that stands not among them, or None."""
@@ -318,7 +317,7 @@ def _is_remote(url: DatabaseUrl) -> bool:
 def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
     """The heartbeat label of a query on a database: 16 bytes."""
     text = f"{url.text}\0{query}" + (f"\0{attempt}" if attempt else "")
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LABEL_BYTES).digest()
 
 
 def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:

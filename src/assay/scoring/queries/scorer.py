@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.comparison import Answer
 from assay.model import (
@@ -21,27 +21,19 @@ from assay.model import (
     Result,
     Verdict,
 )
-from assay.ports import Executions, Metric, QueryRequest
+from assay.ports import CachingExecutor, Executions, Judged, Metric, Pulse, QueryRequest
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.luck import Luck
 from assay.scoring.queries.metrics import Scorer
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query
-from assay.scoring.queries.watching import CachingExecutor, ThriftyExecutor, WatchedExecutor
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
+from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic, may_be_cut
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A judged case, with the rows that its evidence no longer carries."""
-
-    evidence: Evidence
-    executions: Executions
-
-
-class CaseJudge:
-    """Judges cases on one executor, in whose cache it keeps what more than one case may need.
+class QueryScorer:
+    """Judges queries on one executor, in whose cache it keeps what more than one case may need.
 
     Comparing, and each metric's score, may take ``timeout_s`` seconds.
     """
@@ -53,8 +45,9 @@ class CaseJudge:
         options: ComparisonOptions,
         *,
         timeout_s: float = Limits().judge_timeout_s,
+        pulse: Pulse = SILENT,
     ) -> None:
-        self._keeper = Timekeeper(timeout_s)
+        self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._options = options
