@@ -12,7 +12,7 @@ from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import Executions, Metric, QueryRequest
-from assay.runs.aggregate.repeats import aggregate_answers
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
@@ -184,7 +184,7 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
         evidence=evidence,
-        aggregates=aggregate_answers(evidence, job.metrics, repeats=job.settings.repeats),
+        aggregates=aggregate(evidence, job.metrics, repeats=job.settings.repeats),
     )
 
 

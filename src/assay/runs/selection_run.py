@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 
 from assay.model import Case, Evidence, Prediction, Provenance, Run, RunSettings, SelectionSettings
-from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.aggregate.selections import selection_totals
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import OnProgress
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import encode_evidence
@@ -89,7 +89,7 @@ def _judge(job: SelectionJob, index: int) -> Evidence:
 
 
 def _run(job: SelectionJob, evidence: Sequence[Evidence], started: float) -> Run:
-    aggregates = aggregate_answers(evidence, SELECTION_METRICS, repeats=job.settings.repeats)
+    aggregates = aggregate(evidence, SELECTION_METRICS, repeats=job.settings.repeats)
     return Run(
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
