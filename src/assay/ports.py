@@ -175,11 +175,14 @@ class EngineClass(Protocol):
 class QueryRequest:
     """One more query that a metric needs executed, beside gold and prediction as they are.
 
-    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too.
+    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
+    another query of the answer itself: it is executed whatever became of gold, all of an answer's queries share one
+    time limit, and what came of it is part of the evidence.
     """
 
     query: str
     scope: Literal["own", "siblings"] = "own"
+    candidate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,8 +69,8 @@ def test_a_worker_that_dies_costs_only_what_killed_it(
     monkeypatch.chdir(tmp_path)
     # The worker of this test dies at a query of this text, as it would of a fault within SQLite.
     deadly = (
-        "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute_quick; "
-        "s.SqliteEngine.execute_quick = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
+        "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute; "
+        "s.SqliteEngine.execute = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
     )
     monkeypatch.setattr(process, "_BOOTSTRAP", process._BOOTSTRAP.replace("from assay", deadly + "from assay"))
     outputs = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +33,8 @@ class WorkerSettings:
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
     """For all that a worker keeps from case to case: results, gold's answers, verdicts."""
+    head_rows: int | None = None
+    """Rows of each result that the evidence keeps where an answer is not right by every metric; None: a few."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -87,7 +89,7 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
     What it returns takes a CaseTask, packed or not, and gives the evidence as a line of JSON, with
     the rows where the task asks for them; or a TimingTask, and gives what it measured.
     """
-    _load_parsers()
+    _load_parsers(settings.metrics)
     _tame_collector()
     metrics = [load_metric(reference) for reference in settings.metrics]
 
@@ -101,7 +103,13 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
 
     def make_judge(executor: Executor) -> QueryScorer:
         return QueryScorer(
-            executor, metrics, settings.options, timeout_s=settings.limits.judge_timeout_s, pulse=heartbeat
+            executor,
+            metrics,
+            settings.options,
+            timeout_s=settings.limits.judge_timeout_s,
+            answer_s=settings.limits.timeout_s,
+            pulse=heartbeat,
+            head_rows=settings.head_rows,
         )
 
     executors = {0: make_executor(0)}
@@ -171,13 +179,17 @@ def load_metric(reference: str) -> Metric:
     return metric
 
 
-def _load_parsers() -> None:
+def _load_parsers(metrics: Sequence[str]) -> None:
     """Import what nearly every case needs while there is nothing else to do."""
-    from assay.metrics import spider
     from assay.sql import warm_up
 
     warm_up()
-    spider.warm_up()
+    for module in {reference.partition(":")[0] for reference in metrics}:
+        getattr(importlib.import_module(module), "warm_up", _nothing)()
+
+
+def _nothing() -> None:
+    """Most metrics parse nothing."""
 
 
 def _tame_collector() -> None:

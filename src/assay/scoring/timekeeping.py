@@ -112,7 +112,7 @@ class Timekeeper:
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
         self._pulse.begin(self._label or b"\0" * LABEL_BYTES, left + _GRACE_S)
-        _timer.start(left)
+        _timer.start(left, alone=self._pulse is not SILENT)
 
     def _stop(self) -> None:
         _timer.stop()
@@ -120,28 +120,39 @@ class Timekeeper:
 
 
 class _Timer:
-    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never."""
+    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never.
+
+    Once it has the signal it keeps it, unless somebody takes it: to hand it back each time takes longer than most of
+    what is held.
+    """
 
     def __init__(self) -> None:
         self._armed = False
+        self._has_signal = False
 
-    def start(self, seconds: float) -> None:
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    def start(self, seconds: float, *, alone: bool) -> None:
+        """``alone``: in a worker, where nobody else takes the signal. To ask each time who has it takes long."""
+        if not (alone and self._has_signal) and not self._takes_signal():
             return
+        self._armed = True
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+
+    def _takes_signal(self) -> bool:
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            return False
         handler = signal.getsignal(signal.SIGALRM)
         if handler == signal.SIG_DFL:
             signal.signal(signal.SIGALRM, self._raise)
         elif handler != self._raise:
-            return
-        self._armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+            return False
+        self._has_signal = True
+        return True
 
     def stop(self) -> None:
         if not self._armed:
             return
         self._armed = False  # first: an alarm that is on its way comes to nothing
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def _raise(self, _number: int, _frame: FrameType | None) -> None:
         if self._armed:

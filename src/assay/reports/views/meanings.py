@@ -20,6 +20,7 @@ METRICS: Mapping[str, str] = {
     "bird_soft_f1": "BIRD: soft F1 of the cells, row by row",
     "spider_ex": "Spider test suite: execution match on every database, its quirks kept",
     "spider2_lite": "Spider 2.0-lite: gold's columns found among the predicted ones",
+    "llmsql_ex": "LLMSQL: a query of the completion gives gold's rows",
     "exact_match": "datasets, terms and, where the target speaks of it, time are the target's: no more, no less",
     "macro_precision": "share of the selected terms that are right: the mean over dimensions",
     "macro_recall": "share of the target's terms that were selected: the mean over dimensions",

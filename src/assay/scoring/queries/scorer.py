@@ -14,11 +14,13 @@ from assay.model import (
     DatabaseUrl,
     Evidence,
     Execution,
+    Failure,
     Flag,
     Leniency,
     Limits,
     Prediction,
     Result,
+    Score,
     Verdict,
 )
 from assay.ports import CachingExecutor, Executions, Judged, Metric, Pulse, QueryRequest
@@ -35,7 +37,9 @@ from assay.sql import is_nondeterministic, may_be_cut
 class QueryScorer:
     """Judges queries on one executor, in whose cache it keeps what more than one case may need.
 
-    Comparing, and each metric's score, may take ``timeout_s`` seconds.
+    Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer ``answer_s``. Of each
+    result the evidence keeps ``head_rows`` rows where the answer is not right by every metric, and the first of a right
+    one's; None: a few where it is wrong.
     """
 
     def __init__(
@@ -46,10 +50,14 @@ class QueryScorer:
         *,
         timeout_s: float = Limits().judge_timeout_s,
         pulse: Pulse = SILENT,
+        answer_s: float = Limits().timeout_s,
+        head_rows: int | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
+        self._answer_s = answer_s
+        self._head_rows = head_rows
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
@@ -80,20 +88,31 @@ class QueryScorer:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
         self._executor.look_out()
         comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
-        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
         scorer = Scorer(self._keeper, case, prediction, url)
-        asked = (*scorer.requests(self._metrics), *requests) if any(gold.succeeded for gold in golds) else ()
-        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked))
+        asked = [*scorer.requests(self._metrics), *requests]
+        if not any(gold.succeeded for gold in golds):
+            asked = [request for request in asked if request.candidate]
+        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
+        scores = tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics)
+        head = self._head(verdict, scores)
+        candidates = [request for request in executions.requested if request.candidate]
         evidence = Evidence(
             case=case,
             prediction=prediction,
             verdict=verdict,
-            scores=tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics),
+            scores=scores,
             comparison=comparison,
             gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
             predicted_execution=predicted.without_rows(head=head) if predicted else None,
+            candidates=tuple(executions.requested[one][0].without_rows(head=head) for one in candidates),
         )
         return Judged(evidence=evidence, executions=executions)
+
+    def _head(self, verdict: Verdict, scores: Sequence[Score]) -> int:
+        """How many rows of each result a reader will want to see."""
+        if self._head_rows is None:
+            return 0 if verdict.outcome == "correct" else _HEAD_ROWS
+        return 1 if all(score.value == 1.0 for score in scores) else self._head_rows
 
     def _held_verdict(
         self,
@@ -256,15 +275,30 @@ class QueryScorer:
         return frozenset(flags)
 
     def _requested(
-        self, url: DatabaseUrl, requests: Sequence[QueryRequest]
+        self, url: DatabaseUrl, requests: Sequence[QueryRequest], predicted: Execution | None
     ) -> dict[QueryRequest, tuple[Execution, ...]]:
         found: dict[QueryRequest, tuple[Execution, ...]] = {}
+        spent_s = predicted.wall_time_s or 0.0 if predicted is not None else 0.0
         for request in requests:
-            if request not in found:
+            if request in found:
+                continue
+            if request.candidate:
+                execution = self._candidate(url, request.query, spent_s)
+                spent_s += execution.wall_time_s or 0.0
+                found[request] = (execution,)
+            else:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 # Whose query it was, the metric knows; here it matters only what kept it from running.
                 found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
         return found
+
+    def _candidate(self, url: DatabaseUrl, query: str, spent_s: float) -> Execution:
+        """A further query of an answer, unless those before it took all the time that the answer has."""
+        if spent_s < self._answer_s:
+            return blame(self._executor.execute(url, query), "predicted")
+        message = f"not run: the queries before it used up the limit of {self._answer_s:g} s"
+        failure = Failure(stage="execute", kind="timeout", blame="system", message=message)
+        return Execution(query=query, status="timeout", failure=failure)
 
 
 _HEAD_ROWS = 5

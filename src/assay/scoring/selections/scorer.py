@@ -8,6 +8,7 @@ from statistics import fmean
 
 from assay.model import (
     Case,
+    DatabaseUrl,
     DatasetSelection,
     Evidence,
     Failure,
@@ -63,23 +64,33 @@ SELECTION_METRICS = (
 """In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
 
 
-def judge_case(
-    case: Case, prediction: Prediction, *, structures: Structures | None, settings: SelectionSettings
-) -> Evidence:
-    """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
-    answers = [_read(one, turn, structures) for one, turn in zip(_aligned(case, prediction), case.turns, strict=True)]
-    turns = tuple(
-        _turn_score(number, turn, answer, structures, settings)
-        for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
-    )
-    failure = next((answer.failure for answer in answers if answer.failure is not None), None)
-    return Evidence(
-        case=case,
-        prediction=replace(prediction, turns=tuple(answers)),
-        verdict=_verdict(turns, failure),
-        scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
-        turns=turns,
-    )
+SELECTED = DatabaseUrl(text="selections:")
+"""Where cases over selections stand in a run: on no database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionScorer:
+    """Judges selections, as far as ``structures`` tell what there is to select. Executes nothing."""
+
+    structures: Structures | None = None
+    settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
+        """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
+        asked = zip(_aligned(case, prediction), case.turns, strict=True)
+        answers = [_read(one, turn, self.structures) for one, turn in asked]
+        turns = tuple(
+            _turn_score(number, turn, answer, self.structures, self.settings)
+            for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
+        )
+        failure = next((answer.failure for answer in answers if answer.failure is not None), None)
+        return Evidence(
+            case=case,
+            prediction=replace(prediction, turns=tuple(answers)),
+            verdict=_verdict(turns, failure),
+            scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
+            turns=turns,
+        )
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
