@@ -190,11 +190,15 @@ class _Judging:
 
 
 def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool) -> Evidence:
-    """``whole``: the evidence says more of the prediction than was given."""
+    """``whole``: the evidence says more of the prediction than was given; but where it stood in its file may change."""
     try:
-        return decode_evidence(line.content) if whole else decode_findings(line.content, work.case, work.prediction)
+        if not whole:
+            return decode_findings(line.content, work.case, work.prediction)
+        evidence = decode_evidence(line.content)
     except RunError as error:
         raise damaged(journal.path, line.number) from error
+    prediction = replace(evidence.prediction, origin=work.prediction.origin)
+    return replace(evidence, case=work.case, prediction=prediction)
 
 
 def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
