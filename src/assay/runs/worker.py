@@ -107,7 +107,7 @@ def set_up(settings: WorkerSettings) -> Callable[[object], bytes | CaseOutcome |
             metrics,
             settings.options,
             timeout_s=settings.limits.judge_timeout_s,
-            answer_s=settings.limits.timeout_s,
+            limits=settings.limits,
             pulse=heartbeat,
             head_rows=settings.head_rows,
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 from assay.comparison import Answer
 from assay.model import (
@@ -20,6 +22,7 @@ from assay.model import (
     Limits,
     Prediction,
     Result,
+    Row,
     Score,
     Verdict,
 )
@@ -37,7 +40,8 @@ from assay.sql import is_nondeterministic, may_be_cut
 class QueryScorer:
     """Judges queries on one executor, in whose cache it keeps what more than one case may need.
 
-    Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer ``answer_s``. Of each
+    Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer share the time and the
+    bytes that ``limits`` give to one. Of each
     result the evidence keeps ``head_rows`` rows where the answer is not right by every metric, and the first of a right
     one's; None: a few where it is wrong.
     """
@@ -50,13 +54,13 @@ class QueryScorer:
         *,
         timeout_s: float = Limits().judge_timeout_s,
         pulse: Pulse = SILENT,
-        answer_s: float = Limits().timeout_s,
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
         head_rows: int | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
-        self._answer_s = answer_s
+        self._limits = limits
         self._head_rows = head_rows
         self._options = options
         self._answers = GoldAnswers(self._executor)
@@ -95,6 +99,7 @@ class QueryScorer:
         executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
         scores = tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics)
         head = self._head(verdict, scores)
+        kept = partial(_without_rows, head=head, cut=self._head_rows is not None)
         candidates = [request for request in executions.requested if request.candidate]
         evidence = Evidence(
             case=case,
@@ -102,9 +107,9 @@ class QueryScorer:
             verdict=verdict,
             scores=scores,
             comparison=comparison,
-            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
-            predicted_execution=predicted.without_rows(head=head) if predicted else None,
-            candidates=tuple(executions.requested[one][0].without_rows(head=head) for one in candidates),
+            gold_executions=tuple(map(kept, golds)),
+            predicted_execution=kept(predicted) if predicted else None,
+            candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
         return Judged(evidence=evidence, executions=executions)
 
@@ -278,31 +283,59 @@ class QueryScorer:
         self, url: DatabaseUrl, requests: Sequence[QueryRequest], predicted: Execution | None
     ) -> dict[QueryRequest, tuple[Execution, ...]]:
         found: dict[QueryRequest, tuple[Execution, ...]] = {}
-        spent_s = predicted.wall_time_s or 0.0 if predicted is not None else 0.0
+        answers = [] if predicted is None else [predicted]
         for request in requests:
             if request in found:
                 continue
             if request.candidate:
-                execution = self._candidate(url, request.query, spent_s)
-                spent_s += execution.wall_time_s or 0.0
-                found[request] = (execution,)
+                answers.append(self._candidate(url, request.query, answers))
+                found[request] = (answers[-1],)
             else:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 # Whose query it was, the metric knows; here it matters only what kept it from running.
                 found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
         return found
 
-    def _candidate(self, url: DatabaseUrl, query: str, spent_s: float) -> Execution:
-        """A further query of an answer, unless those before it took all the time that the answer has."""
-        if spent_s < self._answer_s:
+    def _candidate(self, url: DatabaseUrl, query: str, before: Sequence[Execution]) -> Execution:
+        """A further query of an answer, unless those before it took all the time or room that the answer has."""
+        limits = self._limits
+        what = None
+        if sum(one.wall_time_s or 0.0 for one in before) >= limits.timeout_s:
+            what = f"limit of {limits.timeout_s:g} s"
+        elif sum(map(_size, before)) >= limits.max_result_bytes:
+            what = f"{limits.max_result_bytes >> 20:,} MiB that results may have"
+        if what is None:
             return blame(self._executor.execute(url, query), "predicted")
-        message = f"not run: the queries before it used up the limit of {self._answer_s:g} s"
+        message = f"not run: the queries before it used up the {what}"
         failure = Failure(stage="execute", kind="timeout", blame="system", message=message)
         return Execution(query=query, status="timeout", failure=failure)
 
 
 _HEAD_ROWS = 5
 """Of each result, where a reader will want to see what came back."""
+_HEAD_CHARACTERS = 100_000
+"""About as many, at most, of a longer head: a thousand rows may hold a gigabyte."""
+
+
+def _size(execution: Execution) -> int:
+    """About how many bytes its rows hold."""
+    cells = chain.from_iterable(execution.result.rows) if execution.result is not None else ()
+    return sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
+
+
+def _without_rows(execution: Execution, *, head: int, cut: bool) -> Execution:
+    kept = execution.without_rows(head=head)
+    return replace(kept, head=tuple(_within_characters(kept.head))) if cut and kept.head else kept
+
+
+def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
+    left = _HEAD_CHARACTERS
+    for row in rows:
+        cells = tuple([cell[:_HEAD_CHARACTERS] if isinstance(cell, str | bytes) else cell for cell in row])
+        left -= sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
+        if left < 0 and row is not rows[0]:
+            return
+        yield cells
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
