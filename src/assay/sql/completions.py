@@ -58,10 +58,12 @@ def with_table(query: str, table_id: str) -> str:
 def completed(case: Case, prediction: Prediction) -> Prediction:
     """The answer with the first query of its text, where the case takes completions; any other as it is.
 
-    The text stays in ``raw``. One without a query is the system's failure.
+    The text stays in ``raw``. One without a query is the system's failure; of one that was too long to be kept, what is
+    left is not read.
     """
     table, text = case.options.table, prediction.raw if prediction.raw is not None else prediction.query
-    if table is None or text is None:
+    too_long = prediction.failure is not None and prediction.failure.kind == "unreadable_answer"
+    if table is None or text is None or too_long:
         return prediction
     queries = queries_in(text)
     if not queries:
@@ -75,4 +77,6 @@ def completed(case: Case, prediction: Prediction) -> Prediction:
 def candidates(case: Case, prediction: Prediction) -> list[str]:
     """The queries of a `completed` answer after the first, as they are executed."""
     table, text = case.options.table, prediction.raw
-    return [] if table is None or text is None else [with_table(query, table) for query in queries_in(text)[1:]]
+    if table is None or text is None or prediction.query is None:
+        return []
+    return [with_table(query, table) for query in queries_in(text)[1:]]
