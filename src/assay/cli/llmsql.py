@@ -120,5 +120,5 @@ def llmsql(  # one parameter an option
         reports=reports,
         as_json=as_json,
         folder=output,
-        advice="--save-report FILE writes every mismatch",
+        advice="--save-report FILE writes every mismatch" if path is None else None,
     )

@@ -88,18 +88,18 @@ def finish(
     reports: Mapping[str, Path | None],
     as_json: bool,
     folder: Path | None,
-    advice: str,
+    advice: str | None,
 ) -> None:
     """Hold a run to its gates, write its reports, show it, and end with the status that it comes to.
 
-    ``advice`` is what else could be kept of it, where nothing was.
+    ``advice`` is what else could be kept of it, where nothing was; None: something was.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
     written = write_reports(run, reports.items())
     on_stderr = STANDARD_OUTPUT in reports.values()
     show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)
-    if folder is None and not written and not as_json and not on_stderr:
+    if advice is not None and folder is None and not written and not as_json and not on_stderr:
         typer.echo(f"\nNothing was kept: -o RUN keeps the run, {advice}.")
     # A gate says nothing of a system that could not be asked or judged.
     exit_if_unfinished(run)

@@ -32,7 +32,7 @@ _WORTH_A_WORKER = 200
 """So few outputs are judged before another worker has started."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What became of one output, in the benchmark's terms."""
 
@@ -76,7 +76,7 @@ def _is_none(execution: Execution | None) -> bool:
     return execution is not None and execution.row_count == 1 and execution.head == ((None,),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is worked out once
 class Assessment:
     """A run over outputs, and what the benchmark counts in it. The counts are of queries, as it counts them."""
 
@@ -90,7 +90,7 @@ class Assessment:
     def findings(self) -> tuple[Finding, ...]:
         """One for each output, in their order."""
         pairs = zip(self.run.evidence, self.outputs.items, strict=True)
-        return tuple(Finding(evidence, output.question_id) for evidence, output in pairs)
+        return tuple(Finding(evidence=evidence, question_id=output.question_id) for evidence, output in pairs)
 
     @cached_property
     def mismatches(self) -> tuple[Finding, ...]:

@@ -16,7 +16,7 @@ Values: TypeAlias = Sequence[float | None]
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """Which answers belong to which case. Those to one case follow one another."""
 
@@ -28,13 +28,13 @@ class Answers:
     @classmethod
     def once_each(cls, count: int) -> Answers:
         """One answer to each case."""
-        return cls(range(count), count)
+        return cls(starts=range(count), count=count)
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence]) -> Answers:
         """The answers of a run that asked repeatedly, by the cases' ids."""
         sizes = [sum(1 for _ in items) for _, items in groupby(evidence, key=lambda item: item.case.id)]
-        return cls([0, *accumulate(sizes)][:-1] if sizes else [], len(evidence))
+        return cls(starts=[0, *accumulate(sizes)][:-1], count=len(evidence))
 
     def split(self, items: Sequence[_Item]) -> list[Sequence[_Item]]:
         """The items of each case."""
