@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.pool.heartbeat import Loss
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, UsageError
+from assay.ports import Loss
 
 pytestmark = [
     pytest.mark.usefixtures("tasks_on_path"),
@@ -217,7 +217,7 @@ def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: 
 PARENT = """
 import sys, time
 sys.path.insert(0, {tasks!r})
-from assay.engines.pool import Task, WorkerPool
+from assay.engines.pool.pool import Task, WorkerPool
 pool = WorkerPool(workers=2, setup="pool_tasks:echo", argument=None)
 pool.start()
 for outcome in pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]]):
