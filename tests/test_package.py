@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint, distribution
 from pkgutil import iter_modules
 
+import grimp
 import pytest
 
 import assay
@@ -87,6 +89,17 @@ def test_no_public_name_is_a_module_that_would_take_its_place() -> None:
 
 def test_the_promised_names_are_public() -> None:
     assert {"__version__", "compare", "evaluate", "judge", "load_run"} <= set(assay.__all__)
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Imports within functions and those for the type checker count, too."""
+    graph = grimp.build_graph("assay", cache_dir=None)
+    imports = {module: sorted(graph.find_modules_directly_imported_by(module)) for module in sorted(graph.modules)}
+    assert len(imports) > 300
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

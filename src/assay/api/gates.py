@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay import registry
 from assay.errors import InputError, RunError, UsageError
@@ -16,9 +15,6 @@ from assay.runs.gates.checks import check_cases, check_gates, check_metrics, res
 from assay.runs.gates.results import evaluate_gates
 from assay.runs.metric_infos import InfoOf, info_of, knowing
 from assay.runs.store.folder import load_run, read_finished
-
-if TYPE_CHECKING:
-    from assay.api.run import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +53,7 @@ class DiffGates:
     """Gates for the candidate of a comparison that is made anyway: nothing is compared again."""
 
     def __init__(self, gates: Gates, baseline: Path, candidate: Path) -> None:
-        """See, before anything is compared, that the gates can be evaluated. Raises as `check` does."""
+        """See, before anything is compared, that the gates can be evaluated. Raises as `keeper_of` does."""
         settings = read_finished(candidate).settings
         check_gates(gates, knowing(settings))
         known = _known_metrics()
@@ -78,21 +74,6 @@ class DiffGates:
         return replace(diff, gates=evaluate_gates(self.gates, run, diff=diff, baseline=baseline))
 
 
-def check(run: Run, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
-    """Whether a run reaches what is demanded, one result a demand.
-
-    ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
-
-    Raises:
-        UsageError: a value is out of range, something is demanded twice, or the baseline is wanted and absent.
-        InputError: a metric that a run does not compute, a selector that fits no case, no run in the folder.
-        RunError: the baseline is unfinished or damaged.
-    """
-    other = baseline if baseline is None or isinstance(baseline, (str, os.PathLike)) else baseline.record
-    keeper = keeper_of(gates, run.settings.metrics, baseline=other, infos=knowing(run.settings))
-    return keeper.judged(run.record).gates
-
-
 def keeper_of(
     gates: Gates,
     metrics: Sequence[str],
@@ -105,8 +86,13 @@ def keeper_of(
     """See, before a run is made, that its gates can be evaluated, and read its baseline.
 
     ``metrics`` are those that the run computes, ``output`` its folder, ``advice`` what a message adds where a metric
-    is not among them; ``infos`` knows them, where the run is there already. Raises as `check` does, and UsageError for
-    a baseline that nothing is compared with or that is the run itself.
+    is not among them; ``infos`` knows them, where the run is there already.
+
+    Raises:
+        UsageError: a value is out of range, something is demanded twice, or the baseline is wanted and absent, is
+            one that nothing is compared with, or is the run itself.
+        InputError: a metric that a run does not compute, or no run in the baseline's folder.
+        RunError: the baseline is unfinished or damaged.
     """
     if not gates.any and baseline is None:
         return GateKeeper(gates=gates)

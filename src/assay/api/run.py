@@ -70,9 +70,12 @@ class Run:
         ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
         """
-        from assay.api.gates import check
+        from assay.api.gates import keeper_of
+        from assay.runs.metric_infos import knowing
 
-        return check(self, gates, baseline)
+        other = baseline.record if isinstance(baseline, Run) else baseline
+        keeper = keeper_of(gates, self.settings.metrics, baseline=other, infos=knowing(self.settings))
+        return keeper.judged(self.record).gates
 
     def to_arrow(self) -> pyarrow.Table:
         """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""

@@ -9,17 +9,19 @@ import pytest
 
 from assay.errors import InputError
 from assay.model import Case, Prediction
-from assay.pytest_plugin.collecting import AssayFile, is_settings
 from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
 from assay.pytest_plugin.session import judging_of
 from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
 from assay.settings import RunFileSettings, url_relative_to
 
 
-def items_of(file: AssayFile) -> list[AssayItem]:
-    """An item for each case, in the file's order. Raises AssayError where the file cannot be used."""
+def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
+    """An item for each case, in the file's order; ``holds_settings`` where they are in a file of settings.
+
+    Raises AssayError where the file cannot be used.
+    """
     config = file.config
-    read = read_case_file(file.path, holds_settings=is_settings(file.name), defaults=_defaults(config))
+    read = read_case_file(file.path, holds_settings=holds_settings, defaults=_defaults(config))
     source = None if read.has_answers else _fixture(file, read)
     cases = [work.case for work in read.works]
     answers = _Answers(cases)
@@ -40,7 +42,7 @@ def items_of(file: AssayFile) -> list[AssayItem]:
     return items
 
 
-def _fixture(file: AssayFile, read: CaseFile) -> str:
+def _fixture(file: pytest.Module, read: CaseFile) -> str:
     """The fixture that the answers come from. Raises InputError where there is none to use."""
     for name in (CALLABLE, MAPPING):
         found = file.session._fixturemanager.getfixturedefs(name, file)

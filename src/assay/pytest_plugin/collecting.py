@@ -26,6 +26,6 @@ class AssayFile(pytest.Module):
         from assay.pytest_plugin.building import items_of
 
         try:
-            return items_of(self)
+            return items_of(self, holds_settings=is_settings(self.name))
         except AssayError as error:
             raise self.CollectError(str(error)) from error

@@ -3,7 +3,7 @@
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables
 from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence
 from assay.ragas.sample import SingleTurnSample
-from assay.ragas.tables.compare import TableComparison
+from assay.ragas.tables.result import TableComparison
 
 __all__ = [
     "DataCompyScore",

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
-from assay.ragas.tables.compare import Measure, Mode, TableComparison, TableOptions, Tolerance
 from assay.ragas.tables.compare import compare_tables as _compare
 from assay.ragas.tables.frames import as_table
+from assay.ragas.tables.model import TableOptions, Tolerance
+from assay.ragas.tables.result import Measure, Mode, TableComparison
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
 _MEASURES: dict[str, Measure] = {"precision": "precision", "recall": "recall", "f1": "f1"}

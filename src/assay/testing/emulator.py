@@ -6,17 +6,22 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from hmac import compare_digest
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.testing.answers import Answers
-from assay.testing.faults import Fault, FaultPlan
+from assay.testing.faults import Api, Fault, FaultPlan
+from assay.testing.replying import Reply, Request, damaged
 from assay.testing.server import Emulator
-from assay.testing.tables import Tables
+from assay.testing.tables import Tables, VqlError
 
 CATALOG_PATH = "/denodo-data-catalog"
 EXECUTE_PATH = f"{CATALOG_PATH}/public/api/askaquestion/execute"
+_ASK_PATHS = ("/answerDataQuestion", "/answerQuestion")
+_TRACEBACK = (
+    'Traceback (most recent call last):\n  File "/opt/ai-sdk/api/main.py", line 42, in answer\n'
+    "RuntimeError: connection string user=admin password=traceback-secret"
+)
 NoRows = Literal["absent", "null", "list"]
 
 
@@ -35,6 +40,8 @@ class DenodoEmulator(Emulator):
 
     Raises InputError for answers or tables that cannot be read.
     """
+
+    software = "assay-denodo-emulator"
 
     def __init__(
         self,
@@ -63,12 +70,6 @@ class DenodoEmulator(Emulator):
         self._accepted = _accepted(user, password, token)
         self._asked: Counter[str] = Counter()
         self._executed: Counter[str] = Counter()
-
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        """The HTTP side."""
-        from assay.testing.handler import handler_of
-
-        return handler_of(self)
 
     def released(self) -> None:
         """The tables go with the server."""
@@ -106,22 +107,135 @@ class DenodoEmulator(Emulator):
         with self._lock:
             return Counter(self._executed)
 
-    def lets_in(self, authorization: str | None) -> bool:
-        """Whether a request with that Authorization header is answered."""
+    def _lets_in(self, authorization: str | None) -> bool:
         given = (authorization or "").encode("utf-8", "replace")
         return not self._accepted or any(compare_digest(given, header.encode()) for header in self._accepted)
 
-    def count_question(self, question: str) -> None:
-        """A question has come."""
+    def _count(self, counter: Counter[str], text: str) -> None:
         with self._lock:
-            self._asked[question] += 1
+            counter[text] += 1
 
-    def count_vql(self, vql: str) -> None:
-        """A query has come."""
-        with self._lock:
-            self._executed[vql] += 1
+    def reply(self, request: Request) -> Reply:
+        """The answer of the AI SDK, or of the Data Catalog."""
+        if request.path in _ASK_PATHS:
+            return self._ask(request)
+        if request.path == EXECUTE_PATH and request.method == "POST":
+            return self._execute(request)
+        return Reply(status=404, body={"detail": "Not Found"})
+
+    def _ask(self, request: Request) -> Reply:
+        body = request.body
+        question = body.get("question") if isinstance(body, dict) else None
+        if isinstance(question, str):
+            self._count(self._asked, question)
+        if not self._lets_in(request.headers.get("Authorization")):
+            return _unauthorised("ask")
+        if problem := _not_understood(request.path, body):
+            return Reply(status=422, body={"detail": [problem]})
+        faults = self.faults.met_by("ask", str(question))
+        return self._refused(faults, "ask") or self._answer(str(question), faults)
+
+    def _answer(self, question: str, faults: list[Fault]) -> Reply:
+        response = self.answers.response(question)
+        if response["sql_query"] and not response["execution_result"]:
+            response["execution_result"] = self._execution_result(response["sql_query"])
+        return damaged(Reply(status=200, body=response), faults)
+
+    def _execution_result(self, vql: str) -> dict[str, Any]:
+        try:
+            columns, rows = self.tables.run(vql, 100)
+        except VqlError:
+            return {}
+        return {
+            f"Row {number}": [{"columnName": column, "value": cell} for column, cell in zip(columns, row, strict=True)]
+            for number, row in enumerate(rows, start=1)
+        }
+
+    def _execute(self, request: Request) -> Reply:
+        body = request.body
+        vql = body.get("vql") if isinstance(body, dict) else None
+        if isinstance(vql, str):
+            self._count(self._executed, vql)
+        if not self._lets_in(request.headers.get("Authorization")):
+            return _unauthorised("execute")
+        server_id = request.query.get("serverId", "")
+        if server_id != self.server_id:
+            return Reply(status=400, body={"message": f"There is no server with id '{server_id}'\nCheck serverId."})
+        limit = body.get("limit") if isinstance(body, dict) else None
+        if not isinstance(vql, str) or not (limit is None or (isinstance(limit, int) and limit >= 0)):
+            return Reply(status=400, body={"message": "The body is not valid\nIt needs vql, and may have limit."})
+        faults = self.faults.met_by("execute", vql)
+        if (faulty := self._refused(faults, "execute")) is not None:
+            return faulty
+        most = self.default_limit if limit is None else limit
+        if self.row_limit is not None:
+            most = min(most, self.row_limit)
+        try:
+            columns, rows = self.tables.run(vql, most)
+        except VqlError as error:
+            return Reply(status=500, body={"message": f"{error}\nat com.example.Execute.run(Execute.java:1)"})
+        return damaged(Reply(status=200, body=self._rows(columns, rows)), faults)
+
+    def _rows(self, columns: list[str], rows: list[Any]) -> dict[str, Any]:
+        if not rows:
+            empty: dict[str, dict[str, Any]] = {"absent": {}, "null": {"rows": None}, "list": {"rows": []}}
+            return empty[self.no_rows]
+        return {
+            "rows": [
+                {"values": [{"column": column, "value": cell} for column, cell in zip(columns, row, strict=True)]}
+                for row in rows
+            ]
+        }
+
+    def _refused(self, faults: list[Fault], api: Api) -> Reply | None:
+        return self.reply_of(faults, lambda fault: _refusal(fault, api))
 
 
 def _accepted(user: str | None, password: str, token: str | None) -> tuple[str, ...]:
     basic = () if user is None else ("Basic " + b64encode(f"{user}:{password}".encode()).decode(),)
     return basic if token is None else (*basic, f"Bearer {token}")
+
+
+def _refusal(fault: Fault, api: Api) -> Reply | None:
+    """What a fault answers in place of the server; None where it does something else."""
+    wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
+    match fault.kind:
+        case "error":
+            return Reply(status=500, body=_error(api, fault.message))
+        case "busy":
+            return Reply(status=429, body=_complaint(api, "Too many requests"), headers=wait)
+        case "unavailable":
+            return Reply(status=fault.status, body=_complaint(api, fault.message), headers=wait)
+        case "unauthorised":
+            return _unauthorised(api)
+        case _:
+            return None
+
+
+def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
+    """What is wrong with the request, as FastAPI says it."""
+    if not isinstance(body, dict):
+        return {"type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error"}
+    if "question" not in body:
+        return {"type": "missing", "loc": ["body", "question"], "msg": "Field required", "input": body}
+    if not isinstance(body["question"], str):
+        return {"type": "string_type", "loc": ["body", "question"], "msg": "Input should be a valid string"}
+    if path == "/answerQuestion" and body.get("mode", "default") not in ("default", "data", "metadata"):
+        message = "Input should be 'default', 'data' or 'metadata'"
+        return {"type": "literal_error", "loc": ["body", "mode"], "msg": message, "input": body["mode"]}
+    return None
+
+
+def _unauthorised(api: Api) -> Reply:
+    challenge = (("WWW-Authenticate", "Basic"),)
+    return Reply(status=401, body=_complaint(api, "Invalid credentials"), headers=challenge)
+
+
+def _complaint(api: Api, message: str) -> dict[str, Any]:
+    return {"detail": message} if api == "ask" else {"message": f"{message}\nat com.example.Execute.run"}
+
+
+def _error(api: Api, message: str) -> dict[str, Any]:
+    if api == "execute":
+        return {"message": f"{message}\nat com.example.Execute.run(Execute.java:1)"}
+    return {"detail": {"error": f"{message}\nsecond line", "traceback": _TRACEBACK}}

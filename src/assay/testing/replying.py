@@ -4,14 +4,39 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from assay.testing.faults import Fault
-from assay.testing.server import Call, Emulator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a client asks."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    """The parameters in the address, the last of each name."""
+    body: Any
+    """The JSON body, None where there is none; the parameters of a GET."""
+    headers: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request that came, as it was answered."""
+
+    method: str
+    path: str
+    body: Mapping[str, Any]
+    """The request's JSON body, or the parameters of a GET."""
+    status: int
+    """0 where the connection was ended without an answer."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,10 +61,35 @@ def damaged(reply: Reply, faults: Iterable[Fault]) -> Reply:
     return reply
 
 
-class ReplyingHandler(BaseHTTPRequestHandler):
+class Answering(Protocol):
+    """What a handler serves: it counts each request, and says what to answer."""
+
+    software: str
+
+    def begin(self) -> None:
+        """A request has come."""
+
+    def reply(self, request: Request) -> Reply:
+        """What to answer."""
+
+    def end(self, call: Call | None) -> None:
+        """The request is answered; None: working out the reply failed."""
+
+
+def handler_of(served: Answering) -> type[BaseHTTPRequestHandler]:
+    """The class that serves one connection of an emulated server."""
+
+    class Bound(_Handler):
+        server_version = served.software
+        answering = served
+
+    return Bound
+
+
+class _Handler(BaseHTTPRequestHandler):
     """One request in, one reply out, counted before it goes."""
 
-    server_state: Emulator
+    answering: Answering
     protocol_version = "HTTP/1.1"
     sys_version = ""
     timeout = 60
@@ -48,8 +98,7 @@ class ReplyingHandler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        given = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
-        self._serve({name: values[-1] for name, values in given.items()})
+        self._serve(self._query())
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -59,22 +108,22 @@ class ReplyingHandler(BaseHTTPRequestHandler):
             body = None
         self._serve(body)
 
-    def reply(self, path: str, body: Any) -> Reply:
-        """What to answer to a request for ``path``; ``body`` None: the request held no JSON."""
-        raise NotImplementedError
+    def _query(self) -> dict[str, str]:
+        given = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        return {name: values[-1] for name, values in given.items()}
 
     def _serve(self, body: Any) -> None:
-        state = self.server_state
         path = urlsplit(self.path).path
-        state.begin()
+        request = Request(method=self.command, path=path, query=self._query(), body=body, headers=self.headers)
+        self.answering.begin()
         call = None
         try:
-            reply = self.reply(path, body)
+            reply = self.answering.reply(request)
             sent = 0 if reply.dropped else reply.status
             call = Call(method=self.command, path=path, body=body if isinstance(body, dict) else {}, status=sent)
         finally:
             # Before the answer goes out: whoever has it must find it counted.
-            state.end(call)
+            self.answering.end(call)
         self._send(reply)
 
     def _send(self, reply: Reply) -> None:

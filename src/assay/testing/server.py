@@ -5,26 +5,16 @@ from __future__ import annotations
 import socket
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One request that came, as it was answered."""
-
-    method: str
-    path: str
-    body: Mapping[str, Any]
-    """The request's JSON body, or the parameters of a GET."""
-    status: int
-    """0 where the connection was ended without an answer."""
+from assay.testing.faults import Fault
+from assay.testing.replying import Call, Reply, Request, handler_of
 
 
 class Emulator(ABC):
@@ -32,6 +22,9 @@ class Emulator(ABC):
 
     ``certificate`` is a PEM file with key and certificate, for HTTPS.
     """
+
+    software = "assay-emulator"
+    """What the server calls itself."""
 
     def __init__(self, *, port: int = 0, certificate: Path | None = None) -> None:
         self.stopping = Event()
@@ -44,15 +37,15 @@ class Emulator(ABC):
         self._server: LoopbackServer | None = None
 
     @abstractmethod
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        """The class that serves one connection."""
+    def reply(self, request: Request) -> Reply:
+        """What to answer."""
 
     def released(self) -> None:  # noqa: B027 - most have nothing to release
         """The server has stopped."""
 
     def start(self) -> Self:
         """Begin to listen, on ``port`` or on a free one. Raises OSError where the port is taken."""
-        server = LoopbackServer(("127.0.0.1", self._port), self.handler())
+        server = LoopbackServer(("127.0.0.1", self._port), handler_of(self))
         if self._certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self._certificate)
@@ -111,6 +104,15 @@ class Emulator(ABC):
             self._in_flight -= 1
             if call is not None:
                 self._calls.append(call)
+
+    def reply_of(self, faults: Iterable[Fault], refusal: Callable[[Fault], Reply | None]) -> Reply | None:
+        """The reply of the first fault that replaces the answer. Slow ones are waited for."""
+        for fault in faults:
+            if fault.kind == "dropped" or (fault.kind == "slow" and self.stopping.wait(fault.seconds)):
+                return Reply(status=0, body=None, dropped=True)
+            if (refused := refusal(fault)) is not None:
+                return refused
+        return None
 
 
 class LoopbackServer(ThreadingHTTPServer):

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.compare import Cells, ColumnKind
+    from assay.ragas.tables.model import Cells, ColumnKind
 
 _NUMERIC = {"number", "boolean"}
 _INSTANTS = {"instant", "zoned instant"}

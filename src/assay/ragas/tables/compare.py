@@ -16,149 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
+from assay.ragas.tables.cells import absent, equal_cells, largest_difference, shown
+from assay.ragas.tables.model import Table, TableColumn, TableOptions, Tolerance
+from assay.ragas.tables.result import CellDifference, ColumnComparison, TableComparison, UnpairedRow
 
 if TYPE_CHECKING:
-    import numpy
-
-    Cells: TypeAlias = numpy.ndarray[Any, numpy.dtype[Any]]
-
-ColumnKind = Literal["number", "boolean", "text", "instant", "zoned instant", "empty", "other"]
-Tolerance: TypeAlias = float | Mapping[str, float]
-Mode = Literal["rows", "columns"]
-Measure = Literal["precision", "recall", "f1"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableColumn:
-    """One column as an array of one type.
-
-    ``number``: integers or floats, NaN where absent. ``boolean``: floats 0 and 1, NaN where absent.
-    ``instant``: datetime64, NaT where absent; ``zoned instant`` the same in UTC. ``text``, ``empty``
-    (nothing but absent cells, of no known type) and ``other``: objects, None where absent.
-    """
-
-    name: str
-    kind: ColumnKind
-    cells: Cells
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
-    """Columns of equal length; their names differ in lower case, or it cannot be compared."""
-
-    columns: tuple[TableColumn, ...]
-    row_count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableOptions:
-    """What counts as a difference between two tables. The defaults are those of ragas."""
-
-    join_columns: tuple[str, ...] = ()
-    """The key that pairs rows; without one, rows are paired by position. Equal keys pair in their order."""
-    abs_tol: Tolerance = 0.0
-    """For all columns, or by column name, where ``default`` stands for the columns not named."""
-    rel_tol: Tolerance = 0.0
-    """As ``abs_tol``; times the response's number."""
-    ignore_case: bool = False
-    """Not in keys."""
-    ignore_spaces: bool = False
-    """Around a text, in keys too."""
-    sample_rows: int = 10
-    """How many differences to keep of each column, and unpaired rows of each side."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellDifference:
-    """One pair of cells that differ. Rows count from 1, without the header."""
-
-    reference_row: int
-    response_row: int
-    reference: Any
-    response: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnComparison:
-    """A column that both tables have."""
-
-    name: str
-    reference_kind: ColumnKind
-    response_kind: ColumnKind
-    unequal: int
-    """Paired rows whose cells differ."""
-    absent_on_one_side: int = 0
-    largest_difference: float | None = None
-    """Among paired numbers; None where there are none."""
-    samples: tuple[CellDifference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnpairedRow:
-    """A row that only one table has. ``row`` counts from 1, without the header."""
-
-    row: int
-    cells: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableComparison:
-    """How a response's table relates to the reference's. Counts are exact; samples are bounded by the options."""
-
-    options: TableOptions
-    reference_row_count: int
-    response_row_count: int
-    reference_columns: tuple[str, ...]
-    response_columns: tuple[str, ...]
-    paired_rows: int
-    matching_rows: int
-    """Paired rows that agree in every shared column: all of them where no column is shared."""
-    columns: tuple[ColumnComparison, ...]
-    """The shared columns, in the reference's order."""
-    reference_only_rows: tuple[UnpairedRow, ...] = ()
-    response_only_rows: tuple[UnpairedRow, ...] = ()
-
-    @property
-    def reference_only_columns(self) -> tuple[str, ...]:
-        """Columns that the response lacks."""
-        return tuple(name for name in self.reference_columns if name not in self.response_columns)
-
-    @property
-    def response_only_columns(self) -> tuple[str, ...]:
-        """Columns that the reference lacks."""
-        return tuple(name for name in self.response_columns if name not in self.reference_columns)
-
-    @property
-    def matches(self) -> bool:
-        """The same columns, the same rows, no difference; two tables without rows and with the same columns too."""
-        return (
-            set(self.reference_columns) == set(self.response_columns)
-            and self.paired_rows == self.reference_row_count == self.response_row_count == self.matching_rows
-        )
-
-    def score(self, mode: Mode, measure: Measure) -> float:
-        """Precision, recall or F1 of the matching rows or columns, from 0 to 1; 0.0 where the denominator is 0."""
-        if mode == "rows":
-            right, given, wanted = self.matching_rows, self.response_row_count, self.reference_row_count
-        else:
-            right = sum(column.unequal == 0 for column in self.columns)
-            given, wanted = len(self.response_columns), len(self.reference_columns)
-        precision = right / given if given else 0.0
-        recall = right / wanted if wanted else 0.0
-        if measure == "precision":
-            return precision
-        if measure == "recall":
-            return recall
-        return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
-
-    def report(self) -> str:
-        """The differences as plain text, for a person to read."""
-        from assay.ragas.tables.report import draw
-
-        return draw(self)
+    from assay.ragas.tables.model import Cells
 
 
 def compare_tables(reference: Table, response: Table, options: TableOptions | None = None) -> TableComparison:
@@ -352,8 +218,6 @@ def _compare_column(
 ) -> tuple[Cells, ColumnComparison]:
     import numpy
 
-    from assay.ragas.tables.cells import absent, equal_cells, largest_difference, shown
-
     ours, theirs = left.cells[pairs.reference], right.cells[pairs.response]
     name = left.name.lower()
     equal = equal_cells(
@@ -393,8 +257,6 @@ def _compare_column(
 
 
 def _unpaired(table: Table, rows: Sequence[int], options: TableOptions) -> tuple[UnpairedRow, ...]:
-    from assay.ragas.tables.cells import shown
-
     return tuple(
         UnpairedRow(row=row + 1, cells=tuple(shown(column.cells[row], column.kind) for column in table.columns))
         for row in rows[: options.sample_rows]

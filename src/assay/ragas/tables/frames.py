@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
 from assay.model import Result
-from assay.ragas.tables.compare import Table, TableColumn
 from assay.ragas.tables.csv import read_csv_table
+from assay.ragas.tables.model import Table, TableColumn
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.compare import Cells
+    from assay.ragas.tables.model import Cells
 
 
 _LARGE = 1_000_000

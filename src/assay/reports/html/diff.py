@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
 from assay.reports.html.data import case_detail, facet_of, failure_names, payload
-from assay.reports.html.run import page
+from assay.reports.html.page import page
 from assay.reports.text.plain import distinct, one_line
 from assay.reports.views.diff import DiffFigure, DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import HistoryPoint, Run
+from assay.reports.html.page import asset, content_security_policy, template
 from assay.reports.html.trend import NARROW, WIDE, marker, trend_svg, value_axis
 from assay.reports.text.plain import plural
 from assay.reports.views.history import HistoryView, history_view
@@ -22,8 +23,6 @@ _FEW_POINTS = 25
 def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
     """The whole page, UTF-8: the trend, then every run. Its policy is that of a run's page, without any script."""
     from markupsafe import Markup
-
-    from assay.reports.html.run import asset, content_security_policy, template
 
     view = history_view(points, folder=folder)
     css = asset("report.css") + asset(TREND_CSS)
@@ -43,8 +42,6 @@ def over_time(run: Run) -> Markup | None:
     if not run.history:
         return None
     from markupsafe import Markup
-
-    from assay.reports.html.run import template
 
     own = point_of(run)
     points = [point for point in run.history if point.headline_metric == own.headline_metric]

@@ -1,16 +1,108 @@
-"""The differences between two tables as plain text."""
+"""What the comparison of two tables found, its scores, and its report as plain text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from assay.ragas.tables.compare import TableComparison, TableOptions, UnpairedRow
+from assay.ragas.tables.model import ColumnKind, TableOptions
+
+Mode = Literal["rows", "columns"]
+Measure = Literal["precision", "recall", "f1"]
 
 _WIDEST = 40
 
 
-def draw(comparison: TableComparison) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellDifference:
+    """One pair of cells that differ. Rows count from 1, without the header."""
+
+    reference_row: int
+    response_row: int
+    reference: Any
+    response: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnComparison:
+    """A column that both tables have."""
+
+    name: str
+    reference_kind: ColumnKind
+    response_kind: ColumnKind
+    unequal: int
+    """Paired rows whose cells differ."""
+    absent_on_one_side: int = 0
+    largest_difference: float | None = None
+    """Among paired numbers; None where there are none."""
+    samples: tuple[CellDifference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnpairedRow:
+    """A row that only one table has. ``row`` counts from 1, without the header."""
+
+    row: int
+    cells: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableComparison:
+    """How a response's table relates to the reference's. Counts are exact; samples are bounded by the options."""
+
+    options: TableOptions
+    reference_row_count: int
+    response_row_count: int
+    reference_columns: tuple[str, ...]
+    response_columns: tuple[str, ...]
+    paired_rows: int
+    matching_rows: int
+    """Paired rows that agree in every shared column: all of them where no column is shared."""
+    columns: tuple[ColumnComparison, ...]
+    """The shared columns, in the reference's order."""
+    reference_only_rows: tuple[UnpairedRow, ...] = ()
+    response_only_rows: tuple[UnpairedRow, ...] = ()
+
+    @property
+    def reference_only_columns(self) -> tuple[str, ...]:
+        """Columns that the response lacks."""
+        return tuple(name for name in self.reference_columns if name not in self.response_columns)
+
+    @property
+    def response_only_columns(self) -> tuple[str, ...]:
+        """Columns that the reference lacks."""
+        return tuple(name for name in self.response_columns if name not in self.reference_columns)
+
+    @property
+    def matches(self) -> bool:
+        """The same columns, the same rows, no difference; two tables without rows and with the same columns too."""
+        return (
+            set(self.reference_columns) == set(self.response_columns)
+            and self.paired_rows == self.reference_row_count == self.response_row_count == self.matching_rows
+        )
+
+    def score(self, mode: Mode, measure: Measure) -> float:
+        """Precision, recall or F1 of the matching rows or columns, from 0 to 1; 0.0 where the denominator is 0."""
+        if mode == "rows":
+            right, given, wanted = self.matching_rows, self.response_row_count, self.reference_row_count
+        else:
+            right = sum(column.unequal == 0 for column in self.columns)
+            given, wanted = len(self.response_columns), len(self.reference_columns)
+        precision = right / given if given else 0.0
+        recall = right / wanted if wanted else 0.0
+        if measure == "precision":
+            return precision
+        if measure == "recall":
+            return recall
+        return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
+
+    def report(self) -> str:
+        """The differences as plain text, for a person to read."""
+        return _draw(self)
+
+
+def _draw(comparison: TableComparison) -> str:
     """One text of several parts: columns, rows, the columns that differ, samples, unpaired rows."""
     parts = [_summary(comparison), *_columns(comparison)]
     names = comparison.reference_columns, comparison.response_columns

@@ -1,0 +1,55 @@
+"""Tables with named columns, and what counts as a difference between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy
+
+    Cells: TypeAlias = numpy.ndarray[Any, numpy.dtype[Any]]
+
+ColumnKind = Literal["number", "boolean", "text", "instant", "zoned instant", "empty", "other"]
+Tolerance: TypeAlias = float | Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableColumn:
+    """One column as an array of one type.
+
+    ``number``: integers or floats, NaN where absent. ``boolean``: floats 0 and 1, NaN where absent.
+    ``instant``: datetime64, NaT where absent; ``zoned instant`` the same in UTC. ``text``, ``empty``
+    (nothing but absent cells, of no known type) and ``other``: objects, None where absent.
+    """
+
+    name: str
+    kind: ColumnKind
+    cells: Cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """Columns of equal length; their names differ in lower case, or it cannot be compared."""
+
+    columns: tuple[TableColumn, ...]
+    row_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOptions:
+    """What counts as a difference between two tables. The defaults are those of ragas."""
+
+    join_columns: tuple[str, ...] = ()
+    """The key that pairs rows; without one, rows are paired by position. Equal keys pair in their order."""
+    abs_tol: Tolerance = 0.0
+    """For all columns, or by column name, where ``default`` stands for the columns not named."""
+    rel_tol: Tolerance = 0.0
+    """As ``abs_tol``; times the response's number."""
+    ignore_case: bool = False
+    """Not in keys."""
+    ignore_spaces: bool = False
+    """Around a text, in keys too."""
+    sample_rows: int = 10
+    """How many differences to keep of each column, and unpaired rows of each side."""

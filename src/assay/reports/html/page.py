@@ -1,0 +1,69 @@
+"""The frame of every page: one HTML file that needs nothing else, no network, no fonts, no images.
+
+Its Content-Security-Policy allows its own style sheet and its own script, each by the hash of its text, and nothing
+else at all: even a flaw in escaping could not run or load anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+STYLES: Sequence[str] = ("report.css", "browser.css")
+_SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
+
+
+def page(
+    name: str,
+    context: Mapping[str, object],
+    *,
+    data: str,
+    scripts: Sequence[str] = _SCRIPTS,
+    styles: Sequence[str] = STYLES,
+) -> bytes:
+    """A page of the house's style, with its policy, its style sheet, its script and its packed data."""
+    from markupsafe import Markup
+
+    css = "\n".join(map(asset, styles))
+    script = "\n".join(map(asset, scripts))
+    # Our own files, and base64: everything else is escaped by Jinja2.
+    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(data)}
+    text = template(name).render(policy=content_security_policy(css, script), **parts, **context)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def content_security_policy(css: str, script: str) -> str:
+    """The policy under which exactly this style sheet and this script run, and nothing is loaded."""
+    return (
+        f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; "
+        "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@lru_cache
+def asset(name: str) -> str:
+    """A style sheet, script or template of ours."""
+    # Universal newlines: a browser hashes what it parsed, where every line break is a line feed.
+    return (files("assay.reports.html") / "templates" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@lru_cache
+def template(name: str) -> Template:
+    """One of our templates. It escapes all text that it is given."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(name)

@@ -1,0 +1,86 @@
+"""What an emulated model says, and what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from assay.errors import CaseFileError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswer:
+    """What one completion says."""
+
+    content: Any = ""
+    """A text, None, or a list of parts."""
+    attachments: tuple[Mapping[str, Any], ...] = ()
+    """DIAL's, each with ``type``, ``title``, and ``data`` or ``url``."""
+    state: Any = None
+    """DIAL's: whoever goes on with the conversation has to send it back."""
+    finish_reason: str | None = "stop"
+    refusal: str | None = None
+    usage: Mapping[str, Any] | None = None
+    """None: words are counted."""
+    no_choices: bool = False
+    error: Mapping[str, Any] | None = None
+    """An error in place of the answer, of status 200; in a stream after its first half."""
+
+    def message(self) -> dict[str, Any]:
+        """The assistant message."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.content}
+        if self.refusal is not None:
+            message["refusal"] = self.refusal
+        custom: dict[str, Any] = {}
+        if self.attachments:
+            custom["attachments"] = [dict(one) for one in self.attachments]
+        if self.state is not None:
+            custom["state"] = self.state
+        if custom:
+            message["custom_content"] = custom
+        return message
+
+
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
+ChatAnswers: TypeAlias = Callable[[Messages], ChatAnswer | str]
+
+
+def read_answers(path: Path) -> dict[str, ChatAnswer]:
+    """Answers by question from JSON lines: ``question`` with ``content``, ``attachments``, ``state``, ``queries``.
+
+    ``queries`` are SDMX data queries, each to be sent as a JSON attachment. Raises CaseFileError.
+    """
+    found: dict[str, ChatAnswer] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CaseFileError(f"cannot be read: {error}", path=str(path)) from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = dict(json.loads(line))
+            question = record.pop("question")
+            queries = [query_attachment(query) for query in record.pop("queries", ())]
+            attachments = (*record.pop("attachments", ()), *queries)
+            found[question] = ChatAnswer(attachments=attachments, **record)
+        except (ValueError, TypeError, KeyError) as error:
+            raise CaseFileError(
+                f'is no answer ({error}): write {{"question": …, "content": …, "queries": […]}}',
+                path=str(path),
+                place=f"line {number}",
+            ) from error
+    return found
+
+
+def query_attachment(query: Mapping[str, Any]) -> dict[str, Any]:
+    """A data query as an SDMX assistant attaches it."""
+    return {"type": "application/json", "title": "Data query", "data": json.dumps(query, ensure_ascii=False)}
+
+
+def last_question(messages: Messages) -> str:
+    """The content of the last user message."""
+    return next((str(one.get("content")) for one in reversed(messages) if one.get("role") == "user"), "")

@@ -1,0 +1,239 @@
+"""The emulated chat server: what it answers, what it was asked, and what it does not take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from assay.testing.chat.answers import ChatAnswer, ChatAnswers, Messages, last_question
+from assay.testing.chat.stream import streamed
+from assay.testing.faults import Fault, FaultPlan
+from assay.testing.replying import Reply, Request, damaged
+from assay.testing.server import Emulator
+
+OUT_OF_SCOPE = "I have no data on that."
+_OPENAI = "/v1/chat/completions"
+_DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)/chat/completions")
+
+
+class ChatEmulator(Emulator):
+    """An OpenAI-compatible server and DIAL deployments on one loopback port, over real HTTP.
+
+        with ChatEmulator(answers={"How many?": "Seven."}, token="k") as server:
+            server.openai_url, server.deployment_url(), server.asked["How many?"]
+
+    ``answers``: what to say to the messages, as a callable, or by the last question; one that is not
+    among them gets an answer in words. ``token`` is wanted as a bearer token, by deployments as
+    ``Api-Key``. ``model`` is the one model and the one deployment that there is; None: any is.
+    ``response_formats``: the types that are taken. ``refuses``: request fields that are not, each
+    with the error that says so. ``streams``: answer with a stream whether asked to or not.
+    ``files``: what ``/v1/…`` holds, by path. ``faults`` are those of ``ask`` by question.
+
+    An assistant message that comes back otherwise than it was sent, its state above all, is refused.
+    """
+
+    software = "assay-chat-emulator"
+
+    def __init__(
+        self,
+        *,
+        answers: ChatAnswers | Mapping[str, ChatAnswer | str] | None = None,
+        token: str | None = None,
+        model: str | None = None,
+        response_formats: Iterable[str] = ("json_schema", "json_object", "text"),
+        refuses: Mapping[str, str] | None = None,
+        streams: bool = False,
+        files: Mapping[str, bytes] | None = None,
+        faults: Iterable[Fault] = (),
+        port: int = 0,
+        certificate: Path | None = None,
+    ) -> None:
+        super().__init__(port=port, certificate=certificate)
+        self.model = model
+        self.response_formats = tuple(response_formats)
+        self.refuses = dict(refuses or {})
+        self.streams = streams
+        self.files = dict(files or {})
+        self.faults = FaultPlan(faults)
+        self._answers = answers
+        self._token = token
+        self._asked: Counter[str] = Counter()
+        self._given: dict[str, list[dict[str, Any]]] = {}
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of the OpenAI-compatible API."""
+        return f"{self.base_url}/v1"
+
+    def deployment_url(self, name: str | None = None) -> str:
+        """The completions URL of a DIAL deployment."""
+        return f"{self.base_url}/openai/deployments/{name or self.model or 'assistant'}/chat/completions"
+
+    @property
+    def asked(self) -> Counter[str]:
+        """How often each question came, whatever became of it."""
+        with self._lock:
+            return Counter(self._asked)
+
+    @property
+    def bodies(self) -> tuple[Mapping[str, Any], ...]:
+        """The bodies of the requests for completions, in the order in which they were answered."""
+        return tuple(call.body for call in self.calls if call.method == "POST")
+
+    def reply(self, request: Request) -> Reply:
+        """A completion, a file, or what is wrong with the request."""
+        path, body = request.path, request.body
+        deployment = _DEPLOYMENT.fullmatch(path)
+        if request.method == "GET":
+            return self._file(request)
+        if path != _OPENAI and deployment is None:
+            return _refusal(404, f"Invalid URL (POST {path})", "invalid_request_error")
+        given = request.headers.get("Api-Key") if deployment else _bearer(request.headers.get("Authorization"))
+        messages = body.get("messages") if isinstance(body, dict) else None
+        question = last_question(messages) if _are_messages(messages) else ""
+        with self._lock:
+            self._asked[question] += 1
+        if not self._lets_in(given):
+            return _refusal(401, "Incorrect API key provided", "invalid_request_error", code="invalid_api_key")
+        model = deployment[1] if deployment else body.get("model") if isinstance(body, dict) else None
+        problem = self._problem(body, model)
+        if problem is not None:
+            return problem
+        faults = self.faults.met_by("ask", question)
+        return self.reply_of(faults, _fault_reply) or self._answer(body, faults, str(model))
+
+    def _file(self, request: Request) -> Reply:
+        given = request.headers.get("Api-Key") or _bearer(request.headers.get("Authorization"))
+        if not self._lets_in(given):
+            return _refusal(401, "Incorrect API key provided", "invalid_request_error")
+        content = self.files.get(request.path.removeprefix("/v1/"))
+        if content is None:
+            return _refusal(404, "No such file", "invalid_request_error")
+        return Reply(status=200, body=None, content=content, headers=(("Content-Type", "application/json"),))
+
+    def _problem(self, body: Any, model: Any) -> Reply | None:
+        """What is wrong with the request, as OpenAI says it."""
+        if not isinstance(body, dict) or not _are_messages(body.get("messages")):
+            return _refusal(400, "The body is no JSON object with messages", "invalid_request_error")
+        if not model or (self.model is not None and model != self.model):
+            return _refusal(404, f"The model `{model}` does not exist", "invalid_request_error", code="model_not_found")
+        for name, message in self.refuses.items():
+            if name in body:
+                return _refusal(400, message, "invalid_request_error", param=name, code="unsupported_parameter")
+        form = body.get("response_format")
+        if form is not None and form.get("type") not in self.response_formats:
+            message = f"'response_format' of type '{form.get('type')}' is not supported with this model"
+            return _refusal(400, message, "invalid_request_error", param="response_format")
+        if (problem := self._history_problem(body["messages"])) is not None:
+            return _refusal(400, problem, "invalid_request_error")
+        return None
+
+    def _answer(self, body: dict[str, Any], faults: list[Fault], model: str) -> Reply:
+        messages: Messages = body["messages"]
+        answer = self._say(messages)
+        usage = answer.usage if answer.usage is not None else _counted(messages, answer)
+        if self.streams or body.get("stream") is True:
+            options = body.get("stream_options") or {}
+            said = usage if self.streams or options.get("include_usage") else None
+            return streamed(answer, model, usage=said, faults=faults)
+        if answer.error is not None:
+            return Reply(status=200, body={"error": dict(answer.error)})
+        choice = {"index": 0, "message": answer.message(), "finish_reason": answer.finish_reason}
+        whole = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "model": model,
+            "choices": [] if answer.no_choices else [choice],
+            "usage": usage,
+        }
+        return damaged(Reply(status=200, body=whole), faults)
+
+    def _lets_in(self, credential: str | None) -> bool:
+        """Whether that token is the one wanted."""
+        given = (credential or "").encode("utf-8", "replace")
+        return self._token is None or compare_digest(given, self._token.encode())
+
+    def _say(self, messages: Messages) -> ChatAnswer:
+        """What to say to these messages. It is remembered, to be compared with what comes back."""
+        question = last_question(messages)
+        if callable(self._answers):
+            given = self._answers(messages)
+        else:
+            given = (self._answers or {}).get(question, OUT_OF_SCOPE)
+        answer = ChatAnswer(content=given) if isinstance(given, str) else given
+        with self._lock:
+            self._given.setdefault(_conversation(messages), []).append(answer.message())
+        return answer
+
+    def _history_problem(self, messages: Messages) -> str | None:
+        """What of the history is not as it was sent from here; None where all of it is."""
+        for place, message in enumerate(messages):
+            if message.get("role") != "assistant":
+                continue
+            with self._lock:
+                given = list(self._given.get(_conversation(messages[:place]), ()))
+            if given and not any(_same(message, one) for one in given):
+                names = ("content", "custom_content")
+                lost = next((name for name in names if all(message.get(name) != one.get(name) for one in given)), "")
+                return f"messages.{place} has lost its {lost or 'state'}: an answer has to come back as it was given"
+        return None
+
+
+def _conversation(messages: Messages) -> str:
+    return json.dumps([one.get("content") for one in messages if one.get("role") == "user"])
+
+
+def _same(message: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    content = given["content"]
+    # What was said in parts, or not at all, can only come back as the text that it makes.
+    same_content = not isinstance(content, str) or message.get("content") == content
+    return same_content and message.get("custom_content") == given.get("custom_content")
+
+
+def _fault_reply(fault: Fault) -> Reply | None:
+    """What a fault answers in place of the model; None where it does something else."""
+    wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
+    match fault.kind:
+        case "error":
+            return _refusal(500, fault.message, "server_error")
+        case "busy":
+            return _refusal(429, "Rate limit reached", "requests", code="rate_limit_exceeded", headers=wait)
+        case "unavailable":
+            return _refusal(fault.status, fault.message, "server_error", headers=wait)
+        case "unauthorised":
+            return _refusal(401, "The API key has expired", "invalid_request_error")
+        case _:
+            return None
+
+
+def _counted(messages: Messages, answer: ChatAnswer) -> dict[str, int]:
+    prompt = sum(len(str(message.get("content")).split()) for message in messages)
+    said = len(str(answer.content).split())
+    return {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
+
+
+def _are_messages(messages: Any) -> TypeGuard[Messages]:
+    return isinstance(messages, list) and bool(messages) and all(isinstance(one, dict) for one in messages)
+
+
+def _bearer(authorization: str | None) -> str | None:
+    kind, _, token = (authorization or "").partition(" ")
+    return token if kind == "Bearer" else None
+
+
+def _refusal(
+    status: int,
+    message: str,
+    kind: str,
+    *,
+    param: str | None = None,
+    code: str | None = None,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Reply:
+    error = {"message": message, "type": kind, "param": param, "code": code}
+    return Reply(status=status, body={"error": error}, headers=headers)
