@@ -21,7 +21,8 @@ pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip insta
 
 import assay
 from assay.engines.mysql.engine import MysqlEngine
-from assay.engines.pool.executor import ANY_SCHEME, Executor
+from assay.engines.pool.executor import ANY_SCHEME, Executor, load_engine
+from assay.engines.sqlalchemy.engine import FAMILIES, engine_for_scheme
 from assay.errors import DatabaseError, InputError, MissingDependency, UsageError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.registry import engine_class, engine_references
@@ -122,6 +123,13 @@ def nothing_unraisable() -> Iterator[None]:
     """A driver's object that fails when it is thrown away shows up in this module, not in another's."""
     yield
     gc.collect()
+
+
+@pytest.mark.parametrize("scheme", [*FAMILIES, "mysql+mysqlconnector", "mariadb+mariadbconnector", "oracle+oracledb"])
+def test_whoever_loads_the_engine_of_a_scheme_by_its_reference_finds_it(scheme: str) -> None:
+    reference = engine_for_scheme(scheme)
+    assert reference is not None
+    assert load_engine(reference).name == scheme.partition("+")[0]
 
 
 def test_values_are_exact(engine: MysqlEngine) -> None:

@@ -19,8 +19,6 @@ from assay.engines.sqlalchemy.base import SqlAlchemyBase, driver_package
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, FailureKind, Row
 
-_MODULE = "assay.engines"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
@@ -243,9 +241,9 @@ def engine_for_scheme(scheme: str) -> str | None:
     """
     backend = scheme.partition("+")[0]
     if backend in ("mysql", "mariadb"):
-        return f"{_MODULE}.sqlalchemy_mysql:{'Mysql' if backend == 'mysql' else 'Mariadb'}Engine"
+        return f"assay.engines.mysql.engine:{'Mysql' if backend == 'mysql' else 'Mariadb'}Engine"
     if backend in FAMILIES or _known(scheme):
-        return f"{_MODULE}.sqlalchemy_any:Engine_{backend}"
+        return f"{__name__}:Engine_{backend}"
     return None
 
 
