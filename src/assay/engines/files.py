@@ -7,21 +7,45 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
 
+MEMORY = ":memory:"
 _WHOLE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _SAMPLES = 16
 
 
-def check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
-    """Raise DatabaseError unless this is a readable file with these bytes at this offset.
+class DatabaseFile:
+    """What engines of database files have in common, `MEMORY` being an empty one that is none."""
 
-    ``kind`` is what to call such a file in messages: ``SQLite database``.
-    """
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    """What to call such a file in messages: ``SQLite database``."""
+    magic: ClassVar[bytes]
+    """The bytes that it has at ``magic_offset``."""
+    magic_offset: ClassVar[int] = 0
+
+    @classmethod
+    def check(cls, url: DatabaseUrl) -> None:
+        """Raise DatabaseError unless such a file is there and can be read."""
+        if url.path != MEMORY:
+            _check_file(url.path, kind=cls.kind, magic=cls.magic, offset=cls.magic_offset)
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
+        if url.path == MEMORY:
+            return "empty"
+        cls.check(url)
+        return fingerprint_file(url.path)
+
+
+def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
     file_path = Path(path)
     if file_path.is_dir():
         raise DatabaseError(f"{path!r} is a directory, and a {kind} is a file: name the file in it")

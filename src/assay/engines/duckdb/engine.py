@@ -12,18 +12,12 @@ import duckdb
 
 from assay.engines import outcomes
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
-from assay.engines.files import check_file, files_beside, fingerprint_file
-from assay.engines.outcomes import Cap
+from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.files import MEMORY, DatabaseFile, files_beside
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 
-_MAGIC = b"DUCK"
-_MAGIC_OFFSET = 8
-_MEMORY = ":memory:"
-_FIRST_ROWS = 64
-_CHUNK_ROWS = 8192
-_CHUNK_BYTES = 8 * 1024 * 1024
 _BESIDE = (".wal", ".tmp")
 
 _READS = frozenset({"SELECT", "EXPLAIN", "MULTI"})
@@ -69,7 +63,7 @@ _functions: frozenset[str] | None = None
 """What of this library's functions no query may call, once it was asked for."""
 
 
-class DuckdbEngine:
+class DuckdbEngine(DatabaseFile):
     """One DuckDB database file, or an empty one in memory, read-only.
 
     Values come as DuckDB's Python client gives them: Decimal, date, datetime, timedelta, UUID,
@@ -79,6 +73,9 @@ class DuckdbEngine:
     name = "duckdb"
     dialect = "duckdb"
     has_boolean_type = True
+    kind = "DuckDB database"
+    magic = b"DUCK"
+    magic_offset = 8
 
     __slots__ = ("_connection", "_in_memory", "_limits", "_url", "_watchdog")
 
@@ -86,7 +83,7 @@ class DuckdbEngine:
         self._connection = connection
         self._url = url
         self._limits = limits
-        self._in_memory = url.path == _MEMORY
+        self._in_memory = url.path == MEMORY
         self._watchdog = Watchdog(connection.interrupt)
 
     @classmethod
@@ -96,7 +93,7 @@ class DuckdbEngine:
         memory_mib = max(16, limits.max_memory_bytes // (1024 * 1024))
         settings = {**_SETTINGS, "memory_limit": f"{memory_mib}MiB"}
         try:
-            connection = duckdb.connect(url.path, read_only=url.path != _MEMORY, config=settings)
+            connection = duckdb.connect(url.path, read_only=url.path != MEMORY, config=settings)
             _lock(connection)
         except duckdb.Error as error:
             raise DatabaseError(
@@ -105,23 +102,9 @@ class DuckdbEngine:
         return cls(connection, url, limits)
 
     @classmethod
-    def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError unless a DuckDB database file is there and can be read."""
-        if url.path != _MEMORY:
-            check_file(url.path, kind="DuckDB database", magic=_MAGIC, offset=_MAGIC_OFFSET)
-
-    @classmethod
     def version(cls) -> str:
         """DuckDB's version."""
         return str(duckdb.__version__)
-
-    @classmethod
-    def fingerprint(cls, url: DatabaseUrl) -> str:
-        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
-        if url.path == _MEMORY:
-            return "empty"
-        cls.check(url)
-        return fingerprint_file(url.path)
 
     def execute(self, query: str) -> Execution:
         """Run one query under the limits. Never raises for what the query does."""
@@ -193,11 +176,10 @@ class DuckdbEngine:
             for index, column in enumerate(description)
             if getattr(column[1], "id", None) in ("list", "array", "struct", "map", "union", "variant")
         ]
-        rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
-        size = _size(rows, nested)
-        cap: Cap | None = None if size <= limits.max_result_bytes else "bytes"
-        if cap is None and (len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows):
-            cap = self._fetch_rest(cursor, rows, size, nested)
+        rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
+        cap = fetch_rest(
+            cursor.fetchmany, rows, limits, size_of=lambda some: _size(some, nested), check_clock=self._check_clock
+        )
         return outcomes.fetched(
             query,
             tuple([column[0] for column in description]),
@@ -207,25 +189,9 @@ class DuckdbEngine:
             limits=limits,
         )
 
-    def _fetch_rest(
-        self, cursor: duckdb.DuckDBPyConnection, rows: list[Row], size: int, nested: list[int]
-    ) -> Cap | None:
-        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
-        limits = self._limits
-        while size <= limits.max_result_bytes:
-            if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
-                raise RuntimeError("interrupted")
-            room = limits.max_rows - len(rows)
-            if room < 0:
-                del rows[limits.max_rows :]
-                return "rows"
-            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
-            chunk = cursor.fetchmany(wanted)
-            rows += chunk
-            size += _size(chunk, nested)
-            if len(chunk) < wanted:
-                return None if size <= limits.max_result_bytes else "bytes"
-        return "bytes"
+    def _check_clock(self) -> None:
+        if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+            raise RuntimeError("interrupted")
 
     def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
         message = outcomes.first_line(error)

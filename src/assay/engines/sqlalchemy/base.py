@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import quote
 
 from assay.engines import outcomes
-from assay.engines.outcomes import Cap
+from assay.engines.fetching import fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
@@ -20,8 +20,7 @@ from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
 CHECK_TIMEOUT_S = 10.0
 """How long `check` waits for a server."""
 _FIRST_ROWS = 16
-_CHUNK_ROWS = 4096
-_CHUNK_BYTES = 8 * 1024 * 1024
+_BUFFERED_ROWS = 4096
 _CHECK_QUERY = "SELECT 1"
 _Self = TypeVar("_Self", bound="SqlAlchemyBase")
 
@@ -214,7 +213,7 @@ class SqlAlchemyBase:
         # Without parameters the text goes to the driver as it is: a % in it stays one.
         options: dict[str, Any] = {"no_parameters": True}
         if self.streams:
-            options |= {"stream_results": True, "max_row_buffer": _CHUNK_ROWS}
+            options |= {"stream_results": True, "max_row_buffer": _BUFFERED_ROWS}
         cursor = self._connection.exec_driver_sql(query, execution_options=options)
         if not cursor.returns_rows:
             self._finish_or_drop()
@@ -222,7 +221,12 @@ class SqlAlchemyBase:
                 query, "refused", "refused", "refused: it is no query, for it gives no rows or columns"
             )
         columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
-        rows, cap = fetch_capped(cursor.fetchmany, self._limits, self._check_clock, self._plain)
+
+        def fetch(wanted: int) -> list[Row]:
+            return [self._plain(row) for row in cursor.fetchmany(wanted)]
+
+        rows = fetch(min(_FIRST_ROWS, self._limits.max_rows + 1))
+        cap = fetch_rest(fetch, rows, self._limits, size_of=_size, check_clock=self._check_clock)
         if cap is None:
             cursor.close()
             self._finish_or_drop()
@@ -302,34 +306,9 @@ class SqlAlchemyBase:
                 return
 
 
-def fetch_capped(
-    fetchmany: Callable[[int], Sequence[Any]],
-    limits: Limits,
-    check_clock: Callable[[], None],
-    plain: Callable[[Any], Row] = tuple,
-) -> tuple[list[Row], Cap | None]:
-    """Fetch rows as plain tuples until the end or a cap, in chunks whose size follows that of the rows so far.
-
-    ``check_clock`` is called between chunks, and raises where the time is up; ``plain`` makes a
-    driver's row a tuple of plain values.
-    """
-    rows: list[Row] = []
-    size, wanted = 0, min(_FIRST_ROWS, limits.max_rows + 1)
-    while True:
-        chunk = [plain(row) for row in fetchmany(wanted)]
-        rows += chunk
-        if chunk:
-            size += sum(map(sys.getsizeof, chain.from_iterable(chunk))) + len(chunk) * (56 + len(chunk[0]) * 8)
-        if len(rows) > limits.max_rows:
-            del rows[limits.max_rows :]
-            return rows, "rows"
-        if size > limits.max_result_bytes:
-            return rows, "bytes"
-        # Not where a chunk is short: some drivers give less than was asked for before the end.
-        if not chunk:
-            return rows, None
-        check_clock()
-        wanted = min(_CHUNK_ROWS, limits.max_rows + 1 - len(rows), _CHUNK_BYTES * len(rows) // size + 1)
+def _size(rows: list[Row]) -> int:
+    """About how many bytes these rows take."""
+    return sum(map(sys.getsizeof, chain.from_iterable(rows))) + len(rows) * (56 + len(rows[0]) * 8) if rows else 0
 
 
 _DRIVER_PACKAGES: Mapping[str, str] = {

@@ -7,18 +7,13 @@ import time
 from marshal import dumps
 
 from assay.engines import outcomes
-from assay.engines.files import check_file, files_beside, fingerprint_file
-from assay.engines.outcomes import Cap
+from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.files import MEMORY, DatabaseFile, files_beside
 from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
 
-_MAGIC = b"SQLite format 3\0"
-_MEMORY = ":memory:"
-_FIRST_ROWS = 64
-_CHUNK_ROWS = 8192
-_CHUNK_BYTES = 8 * 1024 * 1024
 _CELL_BYTES = 40
 """What a cell takes beside its content: a pointer and the head of an object."""
 _LARGEST_CELL = 1_000_000_000
@@ -29,7 +24,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 _QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
 
 
-class SqliteEngine:
+class SqliteEngine(DatabaseFile):
     """One SQLite database file, read-only.
 
     Values come as SQLite has them: None, int, float, str or bytes, which may mix in one column.
@@ -40,6 +35,8 @@ class SqliteEngine:
     name = "sqlite"
     dialect = "sqlite"
     has_boolean_type = False
+    kind = "SQLite database"
+    magic = b"SQLite format 3\0"
 
     __slots__ = ("_connection", "_guard", "_limits", "_url")
 
@@ -67,23 +64,9 @@ class SqliteEngine:
         return cls(connection, guard, url, limits)
 
     @classmethod
-    def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError unless a SQLite database file is there and can be read."""
-        if url.path != _MEMORY:
-            check_file(url.path, kind="SQLite database", magic=_MAGIC, offset=0)
-
-    @classmethod
     def version(cls) -> str:
         """The SQLite library's version."""
         return sqlite3.sqlite_version
-
-    @classmethod
-    def fingerprint(cls, url: DatabaseUrl) -> str:
-        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
-        if url.path == _MEMORY:
-            return "empty"
-        cls.check(url)
-        return fingerprint_file(url.path)
 
     def execute(self, query: str) -> Execution:
         """Run one query under the limits. Never raises for what the query does."""
@@ -92,11 +75,11 @@ class SqliteEngine:
         started = time.perf_counter()
         try:
             cursor = self._connection.execute(query)
-            rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+            rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
             count = len(rows)
             description = cursor.description
             if (
-                count >= _FIRST_ROWS
+                count >= FIRST_ROWS
                 or count > limits.max_rows
                 or description is None
                 or _size(rows) > limits.max_result_bytes
@@ -121,7 +104,7 @@ class SqliteEngine:
         So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any
         other folder files that lie beside each other are databases of their own.
         """
-        if self._url.path == _MEMORY:
+        if self._url.path == MEMORY:
             return ()
         return files_beside(self._url, lambda name: ".sqlite" in name and not name.endswith(_BESIDE))
 
@@ -137,7 +120,7 @@ class SqliteEngine:
 
     def _run(self, query: str, text: str, started: float, *, undecodable_text: bool = False) -> Execution:
         cursor = self._connection.execute(text)
-        rows: list[Row] = cursor.fetchmany(_FIRST_ROWS)
+        rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
         return self._finish(query, text, cursor, rows, started, undecodable_text=undecodable_text)
 
     def _finish(
@@ -155,11 +138,7 @@ class SqliteEngine:
         if description is None:
             return outcomes.no_query(query) if _is_blank(text) else _no_rows(query)
         limits = self._limits
-        cap: Cap | None = None
-        if len(rows) == _FIRST_ROWS or len(rows) > limits.max_rows:
-            cap = self._fetch_rest(cursor, rows)
-        elif _size(rows) > limits.max_result_bytes:
-            cap = "bytes"
+        cap = fetch_rest(cursor.fetchmany, rows, limits, size_of=_size, check_clock=self._guard.check_clock)
         return outcomes.fetched(
             query,
             tuple([column[0] for column in description]),
@@ -169,24 +148,6 @@ class SqliteEngine:
             limits=limits,
             undecodable_text=undecodable_text,
         )
-
-    def _fetch_rest(self, cursor: sqlite3.Cursor, rows: list[Row]) -> Cap | None:
-        """Fetch until the end or a cap, in chunks whose size follows that of the rows so far."""
-        limits = self._limits
-        size = _size(rows)
-        while size <= limits.max_result_bytes:
-            self._guard.check_clock()
-            room = limits.max_rows - len(rows)
-            if room < 0:
-                del rows[limits.max_rows :]
-                return "rows"
-            wanted = min(_CHUNK_ROWS, room + 1, _CHUNK_BYTES * len(rows) // size + 1)
-            chunk = cursor.fetchmany(wanted)
-            rows += chunk
-            size += _size(chunk)
-            if len(chunk) < wanted:
-                return None if size <= limits.max_result_bytes else "bytes"
-        return "bytes"
 
     def _recover(self, query: str, error: Exception, started: float) -> Execution:
         """Three kinds of trouble deserve a second attempt; all others are put into words."""

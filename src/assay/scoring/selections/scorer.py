@@ -37,7 +37,7 @@ class SelectionScorer:
     """Judges selections, as far as ``structures`` tell what there is to select. Executes nothing."""
 
     structures: Structures | None = None
-    settings: SelectionSettings = SelectionSettings()
+    settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
         """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""

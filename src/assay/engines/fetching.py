@@ -1,0 +1,43 @@
+"""Fetch the rows of a result under caps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.engines.outcomes import Cap
+from assay.model import Limits, Row
+
+FIRST_ROWS = 64
+"""How many an engine fetches before it asks here for the rest: most results have fewer."""
+_CHUNK_ROWS = 8192
+_CHUNK_BYTES = 8 * 1024 * 1024
+
+
+def fetch_rest(
+    fetchmany: Callable[[int], list[Row]],
+    rows: list[Row],
+    limits: Limits,
+    *,
+    size_of: Callable[[list[Row]], int],
+    check_clock: Callable[[], None],
+) -> Cap | None:
+    """Fetch what follows the first rows, into ``rows``, until the end or a cap, which is returned.
+
+    Chunks follow the size of the rows so far. ``size_of`` says about how many bytes rows take; ``check_clock`` is
+    called before each chunk, and raises where the time is up.
+    """
+    size = size_of(rows)
+    while rows:
+        if len(rows) > limits.max_rows:
+            del rows[limits.max_rows :]
+            return "rows"
+        if size > limits.max_result_bytes:
+            return "bytes"
+        check_clock()
+        chunk = fetchmany(min(_CHUNK_ROWS, limits.max_rows + 1 - len(rows), _CHUNK_BYTES * len(rows) // size + 1))
+        # Not where a chunk is short: some drivers give less than was asked for before the end.
+        if not chunk:
+            break
+        rows += chunk
+        size += size_of(chunk)
+    return None
