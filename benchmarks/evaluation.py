@@ -37,7 +37,7 @@ from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
 from assay.runs.execute import Job, execute
 from assay.runs.plan import Work, plan_work
-from assay.scoring.queries.scorer import CaseJudge
+from assay.scoring.queries.scorer import QueryScorer
 
 EVALUATION_BOUND = 3.0
 PROCESS_BOUND_S = 2.0
@@ -60,7 +60,7 @@ def needed_queries(works: list[Work]) -> dict[str, list[str]]:
     """Database path to the distinct queries that judging these cases executes there."""
     executor = RecordingExecutor()
     metrics = [registry.metric(name) for name in registry.BUILT_IN_METRICS]
-    judge = CaseJudge(executor, metrics, ComparisonOptions())
+    judge = QueryScorer(executor, metrics, ComparisonOptions())
     for work in works:
         judge.judge(work.case, work.prediction, work.url)
     executor.close()

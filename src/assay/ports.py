@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -13,6 +13,7 @@ from assay.model import (
     Comparison,
     DatabaseSchema,
     DatabaseUrl,
+    Evidence,
     Execution,
     Failure,
     FieldNames,
@@ -54,6 +55,79 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""
+        ...
+
+
+class QueryExecutor(Protocol):
+    """What scoring needs executed goes through this, on any database by its URL."""
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """What the database makes of the query. Never raises for what the query does."""
+        ...
+
+    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
+        """The databases of the same schema beside this one."""
+        ...
+
+    def has_boolean_type(self, url: DatabaseUrl) -> bool:
+        """False where True is 1 and False is 0 in results from there."""
+        ...
+
+    def dialect(self, url: DatabaseUrl) -> str:
+        """sqlglot's name of the SQL dialect spoken there."""
+        ...
+
+
+class Cache(Protocol):
+    """Room for what is worth keeping from case to case. What is put there may be dropped."""
+
+    def get(self, key: Hashable) -> object | None:
+        """The value under this key; None where there is none."""
+        ...
+
+    def put(self, key: Hashable, value: object) -> object:
+        """Keep a value, if there is room for it."""
+        ...
+
+
+class CachingExecutor(QueryExecutor, Protocol):
+    """An executor with room to keep what is made of its results."""
+
+    @property
+    def cache(self) -> Cache: ...
+
+
+LABEL_BYTES = 16
+"""The length of what names to a `Pulse` the thing that runs."""
+LossKind = Literal["timeout", "crashed", "out_of_memory"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """How a worker was lost while something ran."""
+
+    kind: LossKind
+    message: str
+    """A clause without a subject, such as ``ended its process with SIGSEGV``."""
+
+
+class Pulse(Protocol):
+    """How a worker says what it does right now, so that whoever waits for it can end what hangs.
+
+    Whatever may hang or crash is done between ``begin`` and ``end``. What cost an earlier worker its life is `lost`
+    to those that come after: they leave it out.
+    """
+
+    def begin(self, label: bytes, seconds: float) -> None:
+        """Say that ``label`` (`LABEL_BYTES` long) runs now and must be over in so many seconds."""
+        ...
+
+    def end(self) -> None:
+        """Say that nothing runs that could be to blame."""
+        ...
+
+    def lost(self, label: bytes) -> Loss | None:
+        """How an earlier worker was lost while this label ran; None where it never was."""
         ...
 
 
@@ -101,11 +175,14 @@ class EngineClass(Protocol):
 class QueryRequest:
     """One more query that a metric needs executed, beside gold and prediction as they are.
 
-    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too.
+    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
+    another query of the answer itself: it is executed whatever became of gold, all of an answer's queries share one
+    time limit, and what came of it is part of the evidence.
     """
 
     query: str
     scope: Literal["own", "siblings"] = "own"
+    candidate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +197,26 @@ class Executions:
     golds: tuple[Execution, ...] = ()
     predicted: Execution | None = None
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judged case, with the rows that its evidence no longer carries."""
+
+    evidence: Evidence
+    executions: Executions
+
+
+class CaseScorer(Protocol):
+    """Judges the cases of one kind: queries by executing them, selections by their terms.
+
+    What it needs executed it executes itself, through the `QueryExecutor` that it was made with; one that executes
+    nothing needs no worker, and the run calls it where it is.
+    """
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
+        """All that is found out of one case. Never raises for what an answer says or does."""
+        ...
 
 
 class Metric(Protocol):

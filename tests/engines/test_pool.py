@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.pool.heartbeat import Loss
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, UsageError
+from assay.ports import Loss
 
 pytestmark = [
     pytest.mark.usefixtures("tasks_on_path"),

@@ -40,14 +40,53 @@ def test_it_prints_accuracy_with_its_interval_counts_reasons_and_mismatches(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "outputs.jsonl"]
 
 
-def test_json_has_the_whole_report_and_the_interval(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line([*command, "--json", "--save-report", "report.json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert (report["total"], report["matches"], report["unanswered"], report["version"]) == (3, 1, 3, "2.0")
-    assert report["accuracy_interval"] == pytest.approx([0.0615, 0.7923], abs=1e-4)
+def test_it_is_a_run_like_any_other(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    reports = ["--html", "report.html", "--md", "report.md", "--xlsx", "report.xlsx", "--junit", "report.xml"]
+    assert run_command_line([*command, "-o", "run", *reports, "--json", "--save-report", "report.json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    rates = {one["metric"]: one["rate"] for one in shown["aggregates"]["overall"]["metrics"]}
+    assert [(rate["n"], rate["numerator"]) for rate in rates.values()] == [(3, 1.0)] * 2
+    assert rates["llmsql_ex"]["low"] == pytest.approx(0.0615, abs=1e-4)
+    assert shown["aggregates"]["cases"] == 3
     saved = json.loads(Path("report.json").read_text(encoding="utf-8"))
-    assert saved["mismatches"] == report["mismatches"]
+    assert (saved["total"], saved["matches"], saved["sql_errors"]) == (3, 1, 1)
     assert [one["question_id"] for one in saved["mismatches"]] == [2, 3]
+    assert run_command_line([*command, "--save-report", "report.json"]) == 0
+    assert "Nothing was kept" not in capsys.readouterr().out
+    assert all(Path(name).stat().st_size for name in reports[1::2])
+    assert "llmsql_ex" in Path("report.md").read_text(encoding="utf-8")
+    assert run_command_line(["report", "run"]) == 0
+    assert "llmsql_ex" in capsys.readouterr().out
+
+
+def test_what_a_folder_holds_is_not_judged_again(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    command.remove("-q")
+    write_lines(Path("outputs.jsonl"), OUTPUTS[:2])
+    assert run_command_line([*command, "-o", "run"]) == 0
+    journal = Path("run", "journal.jsonl")
+    before = journal.read_bytes()
+    assert run_command_line([*command, "-o", "run"]) == 0
+    assert "2 of 2 cases were finished before" in capsys.readouterr().err
+    assert journal.read_bytes() == before
+    write_lines(Path("outputs.jsonl"), OUTPUTS)
+    assert run_command_line([*command, "-o", "run", "--save-report", "report.json"]) == 0
+    assert "2 of 3 cases were finished before" in capsys.readouterr().err
+    saved = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert [one["prediction_errors"] for one in saved["mismatches"]] == [["no such column: Absent"], []]
+    assert saved["mismatches"][0]["gold_results"] == [[30.0], [None], [41.5], [7.0]]
+
+
+def test_gates_and_diffs_are_those_of_every_run(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line([*command, "-o", "before", "--min", "llmsql_ex=0.3"]) == 0
+    assert run_command_line([*command, "--min", "llmsql_ex=0.5"]) == 1
+    assert run_command_line([*command, "--must-pass", "id:1"]) == 0
+    write_lines(Path("outputs.jsonl"), [*OUTPUTS[:2], {"question_id": 3, "completion": "No: SELECT 0; SELECT NULL"}])
+    assert run_command_line([*command, "-o", "after", "--baseline", "before", "--max-drop", "llmsql_ex=0"]) == 0
+    capsys.readouterr()
+    assert run_command_line(["diff", "before", "after"]) == 0
+    told = capsys.readouterr().out
+    assert "match is 33.3 % in both" in told
+    assert "llmsql_ex" in told
 
 
 @pytest.mark.parametrize(

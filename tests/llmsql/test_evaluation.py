@@ -236,3 +236,11 @@ def test_a_large_result_is_counted_whole_and_shown_in_part(evaluated: Evaluated)
     (mismatch,) = evaluated([{"question_id": 1, "completion": query}])["mismatches"]
     assert mismatch["prediction_row_count"] > 10_000
     assert len(mismatch["prediction_results"]) == 1_000
+
+
+def test_of_huge_cells_a_report_shows_the_beginning(evaluated: Evaluated) -> None:
+    huge = "SELECT printf('%.*c', 300000, 'x'), zeroblob(200000) FROM \"Table\""
+    (mismatch,) = evaluated([{"question_id": 1, "completion": huge}])["mismatches"]
+    ((text, blob),) = mismatch["prediction_results"]
+    assert (len(text), len(blob)) == (100_000, 100_000)
+    assert mismatch["prediction_row_count"] == 4

@@ -71,8 +71,8 @@ def test_a_worker_that_dies_costs_only_what_killed_it(
     monkeypatch.chdir(tmp_path)
     # The worker of this test dies at a query of this text, as it would of a fault within SQLite.
     deadly = (
-        "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute_quick; "
-        "s.SqliteEngine.execute_quick = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
+        "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute; "
+        "s.SqliteEngine.execute = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
     )
     monkeypatch.setattr(process, "_BOOTSTRAP", process._BOOTSTRAP.replace("from assay", deadly + "from assay"))
     outputs = [
@@ -84,3 +84,27 @@ def test_a_worker_that_dies_costs_only_what_killed_it(
     (mismatch,) = report["mismatches"]
     assert mismatch["question_id"] == 3
     assert "brought its process down" in mismatch["prediction_errors"][0]
+
+
+def test_the_queries_of_a_completion_share_the_bytes_of_one_result(benchmark: Benchmark, tmp_path: Path) -> None:
+    from assay import evaluate
+    from assay.api import FileOptions
+    from assay.model import Limits
+
+    megabyte = "; ".join(f"SELECT zeroblob({260_000 + number}) FROM Table" for number in range(9))
+    run = evaluate(
+        benchmark.questions,
+        {str(number): f"{megabyte}; {GOLDS[1][1]}" if number == 1 else GOLDS[number][1] for number in GOLDS},
+        databases=f"sqlite:///{benchmark.database}",
+        metrics=["llmsql_ex"],
+        files=FileOptions(case_format="llmsql"),
+        limits=Limits(max_result_bytes=4 * 1024 * 1024),
+        workers=1,
+    )
+    first = run.evidence[0]
+    assert [one.succeeded for one in first.candidates] == [True] * 4 + [False] * 5
+    last = first.candidates[-1].failure
+    assert last is not None
+    assert last.message == "not run: the queries before it used up the 4 MiB that results may have"
+    assert [score.value for score in first.scores] == [0.0]
+    assert run.rate("llmsql_ex").n == 6  # type: ignore[union-attr]

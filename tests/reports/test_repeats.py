@@ -8,7 +8,7 @@ from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, Run
 from assay.reports.console.run import draw_summary, plain_summary
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
-from assay.runs.aggregate.repeats import aggregate_answers
+from assay.runs.aggregate.totals import aggregate
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def run_of(repeats: int) -> Run:
         ),
         provenance=Provenance(assay_version="0.1.0", python_version="3.11", platform="linux"),
         evidence=evidence,
-        aggregates=aggregate_answers(evidence, METRICS, repeats=repeats),
+        aggregates=aggregate(evidence, METRICS, repeats=repeats),
     )
 
 

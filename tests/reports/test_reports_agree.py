@@ -46,7 +46,6 @@ from assay.reports.json.history import runs_json
 from assay.reports.json.run import JsonReporter
 from assay.reports.views.history import history_view
 from assay.reports.views.run_build import view_of
-from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.history import point_of
 
@@ -125,7 +124,7 @@ def repeats_run(large_run: Run, build_run: Make) -> Run:
     return replace(
         made,
         settings=replace(made.settings, repeats=3),
-        aggregates=aggregate_answers(items, names, repeats=3),
+        aggregates=aggregate(items, names, repeats=3),
     )
 
 

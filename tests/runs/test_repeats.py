@@ -19,7 +19,7 @@ from assay.demo import build_database, cases_path
 from assay.errors import RunError, UsageError
 from assay.model import Case, Evidence, Failure, NearMiss, Prediction, Score, TokenUsage, Verdict
 from assay.model import Comparison as Compared
-from assay.runs.aggregate.repeats import aggregate_answers, repeat_totals, repeated
+from assay.runs.aggregate.repeats import repeat_totals, repeated
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import ask
 from assay.stats import bounded_mean_interval, wilson_interval
@@ -61,7 +61,7 @@ RUN = [*answers("a", 1, 1, 1), *answers("b", 0, 0, 0), *answers("c", 1, 0, 0), *
 
 
 def test_a_rate_is_over_questions_each_by_the_mean_of_its_scored_answers() -> None:
-    numbers = aggregate_answers([*RUN, *answers("e", None, None, None)], [MATCH], repeats=3)
+    numbers = aggregate([*RUN, *answers("e", None, None, None)], [MATCH], repeats=3)
     rate = numbers.overall.rate("match")
     means = [1.0, 0.0, 1 / 3, 1.0]
     assert rate is not None
@@ -75,7 +75,7 @@ def test_equal_answers_make_no_interval_narrower() -> None:
     """What asking again says of a question that is always answered alike: nothing of other questions."""
     evidence = [one for name, right in zip("abcdefgh", (1, 1, 0, 1, 0, 1, 1, 1), strict=True) for one in
                 answers(name, *([right] * 5))]  # fmt: skip
-    rate = aggregate_answers(evidence, [MATCH], repeats=5).overall.rate("match")
+    rate = aggregate(evidence, [MATCH], repeats=5).overall.rate("match")
     assert rate is not None
     assert (rate.low, rate.high) == pytest.approx(wilson_interval(6, 8))
 
@@ -119,7 +119,7 @@ def test_what_answers_carry_counts_each_question_once() -> None:
         answer("b", 0, 1),
         answer("b", 1, 0, flags={"vacuous"}),
     ]
-    numbers = aggregate_answers(evidence, [MATCH], repeats=2)
+    numbers = aggregate(evidence, [MATCH], repeats=2)
     assert [(one.name, one.count, one.case_ids) for one in numbers.flags] == [("vacuous", 2, ("a", "b"))]
     assert [(one.count, one.case_ids) for one in numbers.near_misses] == [(2, ("a", "b"))]
     assert [(one.name, one.count) for one in numbers.causes] == [("join", 1)]
@@ -133,7 +133,7 @@ def test_metrics_disagree_on_questions_not_on_answers() -> None:
         *(answer("b", 0, 1, 1), answer("b", 1, 0, 0)),
         *(answer("c", 0, 0, 0), answer("c", 1, 0, None)),
     ]
-    (found,) = aggregate_answers(evidence, [MATCH, EX], repeats=2).disagreements
+    (found,) = aggregate(evidence, [MATCH, EX], repeats=2).disagreements
     assert (found.only_first, found.only_second, found.both, found.neither) == (("a",), ("a",), 1, 1)
 
 
@@ -144,17 +144,15 @@ def test_times_are_of_questions_by_the_mean_of_their_answers() -> None:
         answer("b", 0, 1, times=[("Total Execution Time", 4.0)]),
         answer("b", 1, 1),
     ]
-    time = aggregate_answers(evidence, [MATCH], repeats=2).overall.answer_time
+    time = aggregate(evidence, [MATCH], repeats=2).overall.answer_time
     assert time is not None
     assert (time.n, time.mean_s) == (2, 3.0)
 
 
 def test_asked_once_the_numbers_are_those_of_any_run() -> None:
     evidence = [answer(name, 0, *scores) for name, *scores in (("a", 1, 0, 0.5), ("b", 0, 0, 0.1), ("c", None, 1, 1))]
-    assert aggregate_answers(evidence, METRICS, repeats=1) == aggregate(evidence, METRICS)
-    # And what is there once more is there with the same rates.
     once = aggregate(evidence, METRICS)
-    again = aggregate_answers(evidence, METRICS, repeats=2)
+    again = aggregate(evidence, METRICS, repeats=2)
     assert [replace(one.rate, low=None, high=None) for one in again.overall.metrics] == [
         replace(one.rate, low=None, high=None) for one in once.overall.metrics
     ]

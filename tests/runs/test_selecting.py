@@ -16,14 +16,13 @@ from assay.model import (
     Failure,
     Prediction,
     Selection,
-    SelectionSettings,
     Term,
     Turn,
     TurnAnswer,
 )
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.store.codec import decode_evidence, encode_evidence
-from assay.scoring.selections.scorer import judge_case
+from assay.scoring.selections.scorer import SelectionScorer
 
 
 def selection(*codes: str, dataset: str = "IMF.RES:WEO", dimension: str = "COUNTRY") -> Selection:
@@ -53,7 +52,7 @@ def judged(asked: Case, *answers: Selection | str | Failure | None, failure: Fai
         for answer in answers
     )
     prediction = Prediction(case_id="one", turns=turns, failure=failure)
-    return judge_case(asked, prediction, structures=None, settings=SelectionSettings())
+    return SelectionScorer().evidence(asked, prediction)
 
 
 def value(evidence: Evidence, metric: str) -> float | None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import Aggregates, Case, Evidence, Execution, Prediction, TimeSpread, TurnAnswer, Verdict
-from assay.runs.aggregate.repeats import aggregate_answers
 from assay.runs.aggregate.spread import spread_of, spreads_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store.codec import decode_value, encode_value
@@ -78,7 +77,7 @@ def test_of_repeated_answers_each_has_its_time() -> None:
     first = item("a", gold_s=0.1, timings=(("total_execution_time", 1.0),))
     second = item("a", gold_s=0.1, timings=(("total_execution_time", 2.0),))
     second = replace(second, prediction=replace(second.prediction, repeat=1))
-    times = {one.name: one.n for one in aggregate_answers([first, second], [], repeats=2).times}
+    times = {one.name: one.n for one in aggregate([first, second], [], repeats=2).times}
     assert times == {"answer": 2, "gold query": 1}
 
 

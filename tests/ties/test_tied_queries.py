@@ -16,20 +16,20 @@ from tied_queries import Gold, Table, golds, literal, predictions
 from assay import Case, Limits, Prediction, registry
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Evidence
-from assay.scoring.queries.scorer import CaseJudge
+from assay.scoring.queries.scorer import QueryScorer
 
 GOLDS = 60
 ANSWERS = 6
 
 
 @pytest.fixture
-def judge() -> Iterator[CaseJudge]:
+def judge() -> Iterator[QueryScorer]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
-    yield CaseJudge(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
+    yield QueryScorer(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
     executor.close()
 
 
-def _judge_all(judge: CaseJudge, url: str, table: Table, engine: str, chance: random.Random) -> int:
+def _judge_all(judge: QueryScorer, url: str, table: Table, engine: str, chance: random.Random) -> int:
     """Judge random answers to random golds; how many of the golds' orders could not be seen."""
     unseen = 0
     for gold in golds(chance, table, engine, GOLDS):
@@ -55,7 +55,7 @@ def _holds(gold: Gold, rows: list[Any], evidence: Evidence, said: str) -> None:
         assert verdict.ambiguity.choices == gold.choices, said
 
 
-def _one(judge: CaseJudge, url: str, gold: Gold, query: str) -> Evidence:
+def _one(judge: QueryScorer, url: str, gold: Gold, query: str) -> Evidence:
     case = Case(id="1", question="", golds=(gold.query,))
     return judge.judge(case, Prediction(case_id="1", query=query), DatabaseUrl(text=url)).evidence
 
@@ -79,7 +79,7 @@ MAKERS: dict[str, Callable[[Path, list[str]], None]] = {"sqlite": _sqlite, "duck
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_every_answer_that_gold_allows_is_right_and_no_other(
-    judge: CaseJudge, tmp_path: Path, engine: str, seed: int
+    judge: QueryScorer, tmp_path: Path, engine: str, seed: int
 ) -> None:
     chance = random.Random(f"{engine} {seed}")
     table = Table.of(chance, 7)
@@ -88,7 +88,7 @@ def test_every_answer_that_gold_allows_is_right_and_no_other(
     assert _judge_all(judge, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
 
 
-def test_so_on_postgresql(judge: CaseJudge, postgres: Any) -> None:
+def test_so_on_postgresql(judge: QueryScorer, postgres: Any) -> None:
     chance = random.Random("postgres")
     table = Table.of(chance, 7)
     url = postgres.create("assay_ties", ";".join(table.statements()))
@@ -98,7 +98,7 @@ def test_so_on_postgresql(judge: CaseJudge, postgres: Any) -> None:
         postgres.drop("assay_ties")
 
 
-def test_so_on_mariadb(judge: CaseJudge, mariadb: Any) -> None:
+def test_so_on_mariadb(judge: QueryScorer, mariadb: Any) -> None:
     chance = random.Random("mariadb")
     table = Table.of(chance, 7)
     with closing(mariadb.connect()) as connection, connection.cursor() as cursor:

@@ -6,12 +6,10 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from assay import registry
 from assay._version import __version__
@@ -30,11 +28,11 @@ from assay.api.inputs import (
     warn_of_rights,
 )
 from assay.api.run import Run
+from assay.api.running import carry_out
 from assay.engines.pool.pool import WorkerPool, default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
-    Case,
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
@@ -42,16 +40,13 @@ from assay.model import (
     Leniency,
     Limits,
     MetricInfo,
-    Prediction,
     Provenance,
     RunSettings,
 )
 from assay.ports import Metric, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.asking import answers_held, ask
-from assay.runs.execute import Job, OnProgress, execute
+from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
-from assay.runs.store.claim import claim_folder, hold_folder
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker import SETUP, WorkerSettings
 
@@ -117,27 +112,74 @@ def evaluate(
         RunError: ``output`` holds another run.
         UsageError: the arguments do not go together.
     """
+    return evaluate_inputs(
+        lambda given: read_inputs(cases, given, files or FileOptions(), allow_unmatched=allow_unmatched),
+        predictions,
+        databases=databases,
+        metrics=metrics,
+        limits=limits or Limits(),
+        options=ComparisonOptions(
+            columns=columns,
+            relative_tolerance=relative_tolerance,
+            absolute_tolerance=absolute_tolerance,
+            leniency=leniency or STRICT,
+        ),
+        timing_iterations=timing_iterations,
+        concurrency=concurrency,
+        repeats=repeats,
+        workers=workers,
+        output=output,
+        overwrite=overwrite,
+        rescore=rescore,
+        name=name,
+        tags=tags,
+        on_cases=on_cases,
+        on_progress=on_progress,
+    )
+
+
+def evaluate_inputs(
+    read: Callable[[Any], Inputs],
+    predictions: PredictionsInput | System | None,
+    *,
+    databases: DatabasesInput,
+    metrics: Sequence[str | Metric] | None,
+    limits: Limits,
+    options: ComparisonOptions,
+    timing_iterations: int = 3,
+    concurrency: int = 4,
+    repeats: int = 1,
+    workers: int | None = None,
+    head_rows: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    rescore: bool = False,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    on_cases: OnCases | None = None,
+    on_progress: OnProgress | None = None,
+) -> Run:
+    """As `evaluate`, of what ``read`` makes of the predictions, while the workers start.
+
+    ``read`` is given the live system as it is to be asked, where there is one. ``head_rows`` is how many rows of each
+    result the evidence keeps where an answer is not right by every metric; None: a few.
+    """
     asked = _asked(metrics)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
     _check_names(infos, repeats)
-    check_options(columns, relative_tolerance=relative_tolerance, absolute_tolerance=absolute_tolerance)
-    limits = limits or Limits()
+    check_options(
+        options.columns,
+        relative_tolerance=options.relative_tolerance,
+        absolute_tolerance=options.absolute_tolerance,
+    )
     count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
-    options = ComparisonOptions(
-        columns=columns,
-        relative_tolerance=relative_tolerance,
-        absolute_tolerance=absolute_tolerance,
-        leniency=leniency or STRICT,
-    )
-    with make_pool(options, limits, named, count) as pool:
+    with make_pool(options, limits, named, count, head_rows=head_rows) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
-        inputs = read_inputs(
-            cases, predictions if system is None else system, files or FileOptions(), allow_unmatched=allow_unmatched
-        )
+        inputs = read(predictions if system is None else system)
         if on_cases is not None:
             on_cases(inputs.cases)
         works = plan_work(inputs.cases, inputs.predictions, locate)
@@ -152,17 +194,16 @@ def evaluate(
             metrics=tuple(metric.name for metric in wanted),
             metric_infos=infos,
             limits=limits,
-            columns=columns,
-            relative_tolerance=relative_tolerance,
-            absolute_tolerance=absolute_tolerance,
-            leniency=leniency or STRICT,
+            columns=options.columns,
+            relative_tolerance=options.relative_tolerance,
+            absolute_tolerance=options.absolute_tolerance,
+            leniency=options.leniency,
             timing_iterations=timing_iterations,
             workers=count,
             name=name,
             repeats=repeats,
             tags=read_tags(tags),
         )
-        folder = Path(output) if output is not None else None
         job = Job(
             settings=settings,
             provenance=provenance_of(inputs, fingerprints, list(urls.values())),
@@ -171,56 +212,32 @@ def evaluate(
             local_metrics=local,
             bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
         )
-        if rescore and system is not None and folder is None:
-            raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
-        anew = overwrite or rescore
-        # From the first question on the folder is this run's alone.
-        forget = overwrite and not rescore
-        with nullcontext() if folder is None else hold_folder(folder, settings, overwrite=anew, forget=forget):
-            if system is not None:
-                answers = answers_of(
-                    system,
-                    inputs.cases,
-                    settings,
-                    job.provenance,
-                    folder=folder,
-                    rescore=rescore,
-                    overwrite=overwrite,
-                    concurrency=concurrency,
-                    on_progress=on_progress,
-                )
-                job = replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate))
-            return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
-
-
-def answers_of(
-    system: System,
-    cases: Sequence[Case],
-    settings: RunSettings,
-    provenance: Provenance,
-    *,
-    folder: Path | None,
-    rescore: bool,
-    overwrite: bool,
-    concurrency: int,
-    on_progress: OnProgress | None,
-) -> tuple[Prediction, ...]:
-    """A live system's answers: those that the folder holds, and what is asked for now. The folder is held."""
-    held: tuple[Prediction, ...] | None = None
-    if rescore and folder is not None:
-        # Before anything is cleared: a run that cannot be judged again stays as it is.
-        held = answers_held(system, cases, folder, repeats=settings.repeats)
-    if folder is not None:
-        claim_folder(folder, settings, provenance, overwrite=overwrite or rescore)
-    return held or ask(
-        system, cases, concurrency=concurrency, repeats=settings.repeats, folder=folder, on_progress=on_progress
-    )
+        return carry_out(
+            job,
+            pool,
+            system=system,
+            cases=inputs.cases,
+            answered=lambda answers: replace(job, works=plan_work(repeated(inputs.cases, repeats), answers, locate)),
+            output=output,
+            overwrite=overwrite,
+            rescore=rescore,
+            concurrency=concurrency,
+            on_progress=on_progress,
+        )
 
 
 def make_pool(
-    options: ComparisonOptions, limits: Limits, metrics: Sequence[str], workers: int, *, remember: bool = True
+    options: ComparisonOptions,
+    limits: Limits,
+    metrics: Sequence[str],
+    workers: int,
+    *,
+    remember: bool = True,
+    head_rows: int | None = None,
 ) -> WorkerPool:
-    """A pool whose workers judge cases, not started yet. ``remember`` False: no result is kept from task to task.
+    """A pool whose workers judge cases, not started yet.
+
+    ``remember`` False: no result is kept from task to task; ``head_rows``: see `evaluate_inputs`.
 
     Raises InputError for an unknown metric.
     """
@@ -229,6 +246,7 @@ def make_pool(
         metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
         options=options,
         limits=limits,
+        head_rows=head_rows,
         remember=remember,
     )
     # Beside the engine's own memory a worker holds rows, and as much again twice while it compares them.

@@ -129,7 +129,7 @@ def read_inputs(
             f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
             "Remove them, correct their ids, or allow them (--allow-unmatched; in Python allow_unmatched=True)"
         )
-    files = [_fingerprint(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
+    files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
         cases=kept,
         predictions=answers,
@@ -164,7 +164,7 @@ def _answers(
         ) from error
 
 
-def _fingerprint(path: str) -> Fingerprint:
+def fingerprint_file(path: str) -> Fingerprint:
     """A hash of a file's content; of a folder's, over the names and contents of all its files, sorted."""
     named = Path(path)
     if not named.is_dir():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from assay.api.evaluation import answers_of, provenance_of, read_tags
+from assay._version import __version__
+from assay.api.evaluation import provenance_of, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
+from assay.api.running import carry_out
 from assay.errors import InputError, UsageError
 from assay.model import (
     Case,
@@ -29,10 +29,10 @@ from assay.model import (
 )
 from assay.ports import System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.asking import OnProgress
-from assay.runs.selection_run import SelectionJob, execute_selections
-from assay.runs.store.claim import hold_folder
+from assay.runs.execute import Job, OnProgress
+from assay.runs.plan import plan_work
 from assay.scoring.selections.metrics import SELECTION_METRICS
+from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
@@ -135,37 +135,35 @@ def evaluate_selections(
             language=language,
         ),
     )
-    folder = Path(output) if output is not None else None
     provenance = _provenance(inputs, known)
-    if rescore and system is not None and folder is None:
-        raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
-    anew, forget = overwrite or rescore, overwrite and not rescore
-    # From the first question on the folder is this run's alone.
-    with nullcontext() if folder is None else hold_folder(folder, settings, overwrite=anew, forget=forget):
-        answers = inputs.predictions
-        if system is not None:
-            answers = answers_of(
-                system,
-                inputs.cases,
-                settings,
-                provenance,
-                folder=folder,
-                rescore=rescore,
-                overwrite=overwrite,
-                concurrency=concurrency,
-                on_progress=on_progress,
-            )
-            # A service is asked for the datasets that the answers name, too.
-            known = _known(structures, sources, inputs.cases, answers, language, before=known)
-            provenance = replace(_provenance(inputs, known), started_at=provenance.started_at)
-        job = SelectionJob(
+
+    def job(answers: Sequence[Prediction], known: Structures | None) -> Job:
+        return Job(
             settings=settings,
-            provenance=provenance,
-            cases=repeated(inputs.cases, repeats),
-            predictions=answers,
-            structures=known,
+            provenance=replace(_provenance(inputs, known), started_at=provenance.started_at),
+            works=plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED),
+            metrics=SELECTION_METRICS,
+            scorer=SelectionScorer(structures=known, settings=settings.selection or SelectionSettings()),
+            bases={SELECTED.text: f"{__version__} {_digest(known)}"},
         )
-        return Run(execute_selections(job, folder=folder, overwrite=anew, on_progress=on_progress))
+
+    def answered(answers: tuple[Prediction, ...]) -> Job:
+        # A service is asked for the datasets that the answers name, too.
+        return job(answers, _known(structures, sources, inputs.cases, answers, language, before=known))
+
+    asked = inputs.predictions if system is None else [answer for answer in inputs.predictions for _ in range(repeats)]
+    return carry_out(
+        job(asked, known),
+        None,
+        system=system,
+        cases=inputs.cases,
+        answered=answered,
+        output=output,
+        overwrite=overwrite,
+        rescore=rescore,
+        concurrency=concurrency,
+        on_progress=on_progress,
+    )
 
 
 def judge_selection(

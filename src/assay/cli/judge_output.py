@@ -18,8 +18,7 @@ from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
 from assay.model import Rate
 from assay.reports.files import replace_file
 from assay.reports.text.plain import interval, one_line, percent
-from assay.runs.aggregate.repeats import mean_of_each
-from assay.runs.aggregate.totals import rate_of
+from assay.runs.aggregate.rates import mean_of_each, rate_of
 
 if TYPE_CHECKING:
     from assay.api import MeasuredJudge, Run

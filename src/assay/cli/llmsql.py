@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from assay.errors import Interrupted
+from assay.cli.gate_options import (
+    AlphaOption,
+    BaselineOption,
+    FailOnRegressionOption,
+    MaxDropOption,
+    MinAccuracyOption,
+    MinOption,
+    MustPassOption,
+    gathered,
+)
 
 
 def llmsql(  # one parameter an option
@@ -24,7 +33,17 @@ def llmsql(  # one parameter an option
     db: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]")
     ] = None,
-    save_report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every mismatch as JSON.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
+    ] = None,
+    save_report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
+    ] = None,
     max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Mismatches to print.")] = 5,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For all queries of an output. [default: 30]")
@@ -32,57 +51,74 @@ def llmsql(  # one parameter an option
     workers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON on standard output.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
+    ] = None,
+    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
+    minimum: MinOption = None,
+    min_accuracy: MinAccuracyOption = None,
+    max_drop: MaxDropOption = None,
+    fail_on_regression: FailOnRegressionOption = False,
+    alpha: AlphaOption = None,
+    must_pass: MustPassOption = None,
+    baseline: BaselineOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Judge a model's outputs on the LLMSQL benchmark, by the rules of its own package.
+    """Judge a model's outputs on the LLMSQL benchmark: by the rules of its own package, and by Assay's.
 
-    Example:  assay llmsql outputs.jsonl --questions bench/questions.jsonl --db bench/sqlite_tables.db
+    Example:  assay llmsql outputs.jsonl --questions bench/questions.jsonl --db bench/sqlite_tables.db -o runs/first
 
     Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
     """
+    from assay.api.gates import keeper_of
+    from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report
     from assay.cli.progress import progress
-    from assay.llmsql.assessment import Finding, assess
-    from assay.llmsql.report import json_of, mismatch_text, report_of, report_path, say, summary_text, write_report
-    from assay.runs.progress import Progress
+    from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
+    from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
+    gates = gathered(
+        minimum=minimum,
+        min_accuracy=min_accuracy,
+        max_drop=max_drop,
+        fail_on_regression=fail_on_regression,
+        alpha=alpha,
+        must_pass=must_pass,
+    )
+    keeper = keeper_of(gates, METRICS, baseline=baseline, output=output)
+    reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
+    printed_report(reports, as_json=as_json)
     path = None if save_report is None else report_path(save_report)
-    shown: list[Finding] = []
-    try:
-        with progress(quiet=quiet) as on_progress:
-
-            def follow(finding: Finding, done: int, total: int) -> None:
-                if not finding.judged.matched and len(shown) < max_mismatches:
-                    shown.append(finding)
-                on_progress(Progress(total=total, finished=done))
-
-            assessment = assess(
-                outputs,
-                version=version,
-                workdir=workdir,
-                questions_path=questions,
-                db_path=db,
-                timeout_s=timeout,
-                workers=workers,
-                on_finding=follow,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; nothing was kept: the same command begins anew") from None
-    report = report_of(assessment)
+    with keeping(output), progress(quiet=quiet) as on_progress:
+        assessment = assess(
+            outputs,
+            version=version,
+            workdir=workdir,
+            questions_path=questions,
+            db_path=db,
+            timeout_s=timeout,
+            workers=workers,
+            head_rows=HEAD_ROWS if path is None else SHOWN_ROWS,
+            output=output,
+            overwrite=overwrite,
+            name=name,
+            tags=tuple(tag or ()),
+            on_cases=keeper.check_cases,
+            on_progress=on_progress,
+        )
     if path is not None:
-        write_report(report, path)
-    if as_json:
-        rate = assessment.accuracy
-        more = {
-            "accuracy_interval": [rate.low, rate.high],
-            "version": version,
-            "questions": assessment.questions,
-            "unanswered": assessment.unanswered,
-        }
-        say(json_of({**report, **more}) + "\n")
-        return
-    for finding in shown:
-        say(mismatch_text(finding) + "\n")
-    say(summary_text(assessment, saved=path))
-    if path is None and assessment.mismatches:
-        typer.echo("\nNothing was kept: --save-report FILE writes every mismatch.")
+        write_report(report_of(assessment), path)
+    if not as_json and STANDARD_OUTPUT not in reports.values():
+        for finding in assessment.mismatches[:max_mismatches]:
+            say(mismatch_text(finding) + "\n")
+        say(summary_text(assessment, saved=path) + "\n")
+    finish(
+        assessment.run,
+        keeper=keeper,
+        reports=reports,
+        as_json=as_json,
+        folder=output,
+        advice="--save-report FILE writes every mismatch" if path is None else None,
+    )

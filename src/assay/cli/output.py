@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from assay import registry
 from assay.api import Run
-from assay.errors import InputError, UsageError
+from assay.cli.gate_options import exit_for
+from assay.errors import InputError, Interrupted, UsageError
 from assay.reports.files import replace_file
+
+if TYPE_CHECKING:
+    from assay.api.gates import GateKeeper
 
 STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
@@ -77,6 +83,48 @@ def show(
         console = Console(stderr=True, highlight=False)
     paths = {name: str(path) for name, path in (written or {}).items()}
     print_summary(run.record, console=console, run_path=str(folder) if folder is not None else None, written=paths)
+
+
+@contextmanager
+def keeping(folder: Path | None, *, made: str = "finished", kept: str = "finished cases are in {}") -> Iterator[None]:
+    """While a run is made: say of an interruption what is kept in its folder, and of a disk what it did not take."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is None:
+            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+        if not folder.exists():
+            raise Interrupted(f"interrupted before anything was {made}: nothing was kept") from None
+        raise Interrupted(f"interrupted; {kept.format(folder)}: run the same command again to go on") from None
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise InputError(f"{error.filename or folder}: {error.strerror}") from error
+
+
+def finish(
+    run: Run,
+    *,
+    keeper: GateKeeper | None,
+    reports: Mapping[str, Path | None],
+    as_json: bool,
+    folder: Path | None,
+    advice: str | None,
+) -> None:
+    """Hold a run to its gates, write its reports, show it, and end with the status that it comes to.
+
+    ``advice`` is what else could be kept of it, where nothing was; None: something was.
+    """
+    if keeper is not None:
+        run = Run(keeper.judged(run.record))
+    written = write_reports(run, reports.items())
+    on_stderr = STANDARD_OUTPUT in reports.values()
+    show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)
+    if advice is not None and folder is None and not written and not as_json and not on_stderr:
+        typer.echo(f"\nNothing was kept: -o RUN keeps the run, {advice}.")
+    # A gate says nothing of a system that could not be asked or judged.
+    exit_if_unfinished(run)
+    exit_for(run.record.gates)
 
 
 def exit_if_unfinished(run: Run) -> None:

@@ -17,11 +17,10 @@ from assay.cli.gate_options import (
     MinAccuracyOption,
     MinOption,
     MustPassOption,
-    exit_for,
     gathered,
 )
 from assay.cli.inputs import EncodingOption, SheetOption, ToOption
-from assay.errors import InputError, Interrupted, UsageError
+from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
@@ -347,11 +346,11 @@ def run_settings(
     keeper: GateKeeper | None = None,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
-    from assay.api import Run, evaluate
-    from assay.cli.output import exit_if_unfinished, printed_report, show, write_reports
+    from assay.api import evaluate
+    from assay.cli.output import finish, keeping, printed_report
     from assay.cli.progress import progress
 
-    printed = printed_report(reports, as_json=as_json)
+    printed_report(reports, as_json=as_json)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
@@ -361,7 +360,7 @@ def run_settings(
         raise UsageError(f"--columns is {settings.columns!r}: write 'any' or 'strict'")
     folder = None if settings.output is None else Path(settings.output)
     try:
-        with progress(quiet=quiet) as on_progress:
+        with keeping(folder), progress(quiet=quiet) as on_progress:
             done = evaluate(
                 settings.cases,
                 answers,
@@ -385,28 +384,10 @@ def run_settings(
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
-    except KeyboardInterrupt:
-        if folder is None:
-            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
-        if not folder.exists():
-            raise Interrupted("interrupted before anything was finished: nothing was kept") from None
-        raise Interrupted(f"interrupted; finished cases are in {folder}: run the same command again to go on") from None
-    except OSError as error:
-        if error.strerror is None:
-            raise
-        raise InputError(f"{error.filename or folder}: {error.strerror}") from error
     finally:
         if system is not None:
             system.close()
-    if keeper is not None:
-        done = Run(keeper.judged(done.record))
-    written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=folder, written=written, on_stderr=printed is not None)
-    if folder is None and not written and not as_json and printed is None:
-        typer.echo("\nNothing was kept: -o RUN keeps the run, --html FILE writes every case.")
-    # A gate says nothing of a system that could not be asked or judged.
-    exit_if_unfinished(done)
-    exit_for(done.record.gates)
+    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

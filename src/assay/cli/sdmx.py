@@ -16,10 +16,9 @@ from assay.cli.gate_options import (
     MinAccuracyOption,
     MinOption,
     MustPassOption,
-    exit_for,
     gathered,
 )
-from assay.errors import InputError, Interrupted, UsageError
+from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -176,16 +175,18 @@ def run_selections(
 
     Ends with status 1 where a gate is missed.
     """
-    from assay.api import Run
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import exit_if_unfinished, printed_report, show, write_reports
+    from assay.cli.output import finish, keeping, printed_report
     from assay.cli.progress import progress
 
-    printed = printed_report(reports, as_json=as_json)
+    printed_report(reports, as_json=as_json)
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
     try:
-        with progress(quiet=quiet) as on_progress:
+        with (
+            keeping(output, made="answered", kept="answers are kept in {}"),
+            progress(quiet=quiet) as on_progress,
+        ):
             done = evaluate_selections(
                 cases,
                 answers,
@@ -206,24 +207,9 @@ def run_selections(
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
-    except KeyboardInterrupt:
-        if output is None:
-            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
-        if not output.exists():
-            raise Interrupted("interrupted before anything was answered: nothing was kept") from None
-        raise Interrupted(f"interrupted; answers are kept in {output}: run the same command again to go on") from None
-    except OSError as error:
-        if error.strerror is None:
-            raise
-        raise InputError(f"{error.filename or output}: {error.strerror}") from error
     finally:
         if not isinstance(answers, Path):
             answers.close()
-    if keeper is not None:
-        done = Run(keeper.judged(done.record))
-    written = write_reports(done, reports.items())
-    show(done, as_json=as_json, folder=output, written=written, on_stderr=printed is not None)
-    if output is None and not written and not as_json and printed is None:
-        typer.echo("\nNothing was kept: -o RUN keeps the run, --xlsx FILE writes the workbook.")
-    exit_if_unfinished(done)
-    exit_for(done.record.gates)
+    finish(
+        done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice="--xlsx FILE writes the workbook"
+    )

@@ -1,53 +1,106 @@
-"""Judge all outputs on the worker pool, and add up."""
+"""Judge a model's outputs as a run, and count in it what the benchmark counts."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any
 from urllib.parse import quote
 
-from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool, default_workers
-from assay.engines.sqlite.engine import SqliteEngine
+from assay.api.evaluation import evaluate_inputs
+from assay.api.inputs import Inputs, OnCases, fingerprint_file
+from assay.api.run import Run
+from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_outputs, read_questions
+from assay.engines.pool.pool import default_workers
 from assay.errors import InputError, UsageError
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
-from assay.llmsql.inputs import Output, Outputs, Question, check_known, read_outputs, read_questions
-from assay.llmsql.worker import SETUP, Judged, Payload, WorkerSettings, unpack
-from assay.model import DatabaseUrl, Limits, Rate
-from assay.stats import wilson_interval
+from assay.model import ComparisonOptions, Evidence, Execution, Limits, Rate
+from assay.runs.aggregate.rates import rate_of
+from assay.runs.execute import OnProgress
 
-_LARGEST_BATCH = 64
-_BATCHES_PER_WORKER = 8
+METRIC = "llmsql_ex"
+METRICS = ("match", METRIC)
+"""Our verdict of an output's first query, and beside it the benchmark's own of all of them."""
+HEAD_ROWS = 5
+"""Of a result in a run's folder."""
+SHOWN_ROWS = 1_000
+"""Of a result in a mismatch of the package's report."""
 _WORTH_A_WORKER = 200
 """So few outputs are judged before another worker has started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One output with its question and what became of it."""
+    """What became of one output, in the benchmark's terms."""
 
-    output: Output
-    question: Question
-    judged: Judged
+    evidence: Evidence
+    question_id: object
+    """As the output has it."""
+
+    @property
+    def matched(self) -> bool:
+        """Whether a query of it gives gold's rows."""
+        score = self.evidence.score(METRIC)
+        return score is not None and score.value == 1.0
+
+    @property
+    def gold(self) -> Execution | None:
+        """What gold gave; None where judging failed."""
+        return next(iter(self.evidence.gold_executions), None)
+
+    @property
+    def executions(self) -> tuple[Execution, ...]:
+        """What became of each query of the output."""
+        first = self.evidence.predicted_execution
+        return () if first is None else (first, *self.evidence.candidates)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Why queries of the output gave no result, in their order."""
+        if self.evidence.prediction.query is not None and not self.executions:
+            return (self.evidence.verdict.reason,)
+        return tuple(error for one in self.executions if (error := error_of(one)) is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def error_of(execution: Execution) -> str | None:
+    """Why a query gave no whole result; None where it did."""
+    if execution.succeeded:
+        return None
+    return execution.failure.message if execution.failure is not None else "no result"
+
+
+def _is_none(execution: Execution | None) -> bool:
+    return execution is not None and execution.row_count == 1 and execution.head == ((None,),)
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is worked out once
 class Assessment:
-    """All outputs judged, in their order."""
+    """A run over outputs, and what the benchmark counts in it. The counts are of queries, as it counts them."""
 
+    run: Run
     version: str
     outputs: Outputs
-    findings: tuple[Finding, ...]
     questions: int
     """How many questions the benchmark has, answered or not."""
 
-    @property
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each output, in their order."""
+        pairs = zip(self.run.evidence, self.outputs.items, strict=True)
+        return tuple(Finding(evidence=evidence, question_id=output.question_id) for evidence, output in pairs)
+
+    @cached_property
     def mismatches(self) -> tuple[Finding, ...]:
         """The outputs without a query that gives gold's rows."""
-        return tuple(finding for finding in self.findings if not finding.judged.matched)
+        return tuple(finding for finding in self.findings if not finding.matched)
+
+    @property
+    def mode(self) -> InputMode:
+        """How the outputs were given."""
+        return self.outputs.mode
 
     @property
     def unanswered(self) -> int:
@@ -55,36 +108,39 @@ class Assessment:
         return self.questions - len(self.findings)
 
     @property
-    def accuracy(self) -> Rate:
-        """The share of outputs that match, with Wilson's interval at 95 %."""
-        n = len(self.findings)
-        matches = self.matches
-        low, high = wilson_interval(matches, n) or (None, None)
-        return Rate(n=n, numerator=matches, unscored=0, value=matches / n if n else None, low=low, high=high)
-
-    @property
     def matches(self) -> int:
         """Outputs of which a query gives gold's rows."""
-        return sum(finding.judged.matched for finding in self.findings)
+        return len(self.findings) - len(self.mismatches)
+
+    @property
+    def accuracy(self) -> Rate:
+        """The share of outputs that match, with Wilson's interval at 95 %."""
+        return rate_of([float(finding.matched) for finding in self.findings], binary=True)
 
     @property
     def pred_none(self) -> int:
         """Queries in outputs whose result is one NULL."""
-        return sum(finding.judged.pred_none for finding in self.findings)
+        return sum(_is_none(one) for finding in self.findings for one in finding.executions)
 
     @property
     def gold_none(self) -> int:
         """Outputs to questions whose gold result is one NULL."""
-        return sum(finding.judged.gold_none for finding in self.findings)
+        return sum(_is_none(finding.gold) for finding in self.findings)
 
     @property
     def sql_errors(self) -> int:
         """Queries in outputs that gave no result. An output may hold several."""
-        return sum(len(finding.judged.errors) for finding in self.findings)
+        return sum(len(finding.errors) for finding in self.findings)
 
+    @property
+    def without_query(self) -> int:
+        """Outputs without a SELECT."""
+        return sum(finding.evidence.prediction.query is None for finding in self.findings)
 
-OnFinding = Callable[[Finding, int, int], None]
-"""Takes a finding, how many there are with it, and how many there will be."""
+    def gold_errors(self) -> Iterator[str]:
+        """Of every output whose gold query gives no result, why."""
+        golds = (finding.gold for finding in self.findings)
+        return (error for gold in golds if gold is not None and (error := error_of(gold)) is not None)
 
 
 def assess(
@@ -96,99 +152,65 @@ def assess(
     db_path: str | os.PathLike[str] | None = None,
     timeout_s: float | None = None,
     workers: int | None = None,
-    on_finding: OnFinding | None = None,
+    head_rows: int | None = None,
+    options: ComparisonOptions = ComparisonOptions(),  # noqa: B008 (frozen)
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    name: str | None = None,
+    tags: tuple[str, ...] = (),
+    on_cases: OnCases | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Assessment:
-    """Judge outputs (a path, or a list of mappings).
+    """Judge outputs (a path, or a list of mappings) by the metrics of `METRICS`.
 
     ``timeout_s`` is for gold's query and for all queries of a completion together, None as for
-    every query of Assay; ``workers`` None: one a core. ``on_finding`` is called with each
-    finding, in the outputs' order. Raises as `read_outputs`, `read_questions`,
-    `locate_files` and `check_known` do, and DatabaseError.
+    every query of Assay; ``workers`` None: one a core; ``head_rows`` how many rows of each result are kept of what
+    does not match; ``options`` how our own verdict compares. The rest is as in `assay.evaluate`. Raises as
+    `read_outputs`, `read_questions`, `locate_files`, `check_known` and `assay.evaluate` do.
     """
     if timeout_s is not None and not timeout_s > 0:
         raise UsageError(f"the time limit is {timeout_s!r} s: give a number above 0")
-    limits = Limits() if timeout_s is None else Limits(timeout_s=timeout_s)
     given = read_outputs(outputs)
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
-    url = _url_of(files.database)
-    SqliteEngine.check(url)
-    count = workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER)
-    with _make_pool(url, limits, count) as pool:  # its workers start while the questions are read
+    asked = 0
+
+    def read(_: Any) -> Inputs:
+        nonlocal asked
         questions = read_questions(files.questions)
         check_known(given, questions, files.questions)
-        findings = []
-        for finding in _in_order(given.items, questions, pool, count):
-            findings.append(finding)
-            if on_finding is not None:
-                on_finding(finding, len(findings), len(given.items))
-    assessment = Assessment(version=version, outputs=given, findings=tuple(findings), questions=len(questions))
-    _check_golds(assessment, files.database)
-    return assessment
+        asked = len(questions)
+        paths = [files.questions, *([given.name] if given.mode == "jsonl_path" else [])]
+        return Inputs(
+            cases=tuple(questions[item.prediction.case_id] for item in given.items),
+            predictions=tuple(item.prediction for item in given.items),
+            blank_rows=0,
+            unmatched=(),
+            case_name=files.questions,
+            prediction_name=given.name,
+            files=tuple(map(fingerprint_file, paths)),
+        )
 
-
-def _url_of(path: str) -> DatabaseUrl:
-    return DatabaseUrl(text=f"sqlite:///{quote(str(Path(path).absolute()))}")
-
-
-def _make_pool(url: DatabaseUrl, limits: Limits, workers: int) -> WorkerPool:
-    settings = WorkerSettings(url=url, limits=limits)
-    # Beside the engine's own memory: two results, each counted row by row while they are compared.
-    memory = limits.max_memory_bytes + 4 * limits.max_result_bytes
-    return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
-
-
-def _in_order(
-    items: Sequence[Output], questions: Mapping[str, Question], pool: WorkerPool, workers: int
-) -> Iterator[Finding]:
-    waiting: dict[int, Judged] = {}
-    following = 0
-    for number, judged in _judged(_payloads(items, questions), pool, workers):
-        waiting[number] = judged
-        while (found := waiting.pop(following, None)) is not None:
-            output = items[following]
-            yield Finding(output=output, question=questions[output.key], judged=found)
-            following += 1
-
-
-def _payloads(items: Sequence[Output], questions: Mapping[str, Question]) -> list[Payload]:
-    asked = [questions[item.key] for item in items]
-    times = Counter(question.gold for question in asked)
-    return [
-        (question.gold, question.table_id, item.completion, times[question.gold] > 1)
-        for item, question in zip(items, asked, strict=True)
-    ]
-
-
-def _judged(payloads: Sequence[Payload], pool: WorkerPool, workers: int) -> Iterator[tuple[int, Judged]]:
-    """Each payload's outcome with its place, as they come."""
-    size = max(1, min(_LARGEST_BATCH, len(payloads) // (workers * _BATCHES_PER_WORKER)))
-    lost: list[int] = []
-    for start, outcome in _run(payloads, range(0, len(payloads), size), size, pool):
-        if isinstance(outcome, TaskDone):
-            yield from enumerate(map(unpack, cast("list[object]", outcome.outcome)), start=start)
-        else:
-            lost.extend(range(start, min(start + size, len(payloads))))
-    # A batch is given up for one completion that nothing survives: the others are judged by themselves.
-    for number, outcome in _run(payloads, lost, 1, pool):
-        if isinstance(outcome, TaskDone):
-            yield number, unpack(cast("list[object]", outcome.outcome)[0])
-        else:
-            reason = f"judging it failed: {outcome.message}"
-            yield number, Judged(matched=False, gold_none=False, queries=1, errors=(reason,))
-
-
-def _run(
-    payloads: Sequence[Payload], starts: Sequence[int], size: int, pool: WorkerPool
-) -> Iterator[tuple[int, TaskDone | TaskLost]]:
-    for outcome in pool.run([Task(id=start, payload=payloads[start : start + size])] for start in starts):
-        yield outcome.task_id, outcome
-
-
-def _check_golds(assessment: Assessment, database: str) -> None:
-    """Raise InputError where no gold query runs: then this is not the questions' database."""
-    errors = [f.judged.gold.error for f in assessment.mismatches if f.judged.gold is not None and f.judged.gold.error]
+    run = evaluate_inputs(
+        read,
+        None,
+        databases=f"sqlite:///{quote(str(Path(files.database).absolute()))}",
+        metrics=METRICS,
+        limits=Limits() if timeout_s is None else Limits(timeout_s=timeout_s),
+        options=options,
+        workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
+        head_rows=head_rows,
+        output=output,
+        overwrite=overwrite,
+        name=name,
+        tags=tags,
+        on_cases=on_cases,
+        on_progress=on_progress,
+    )
+    assessment = Assessment(run=run, version=version, outputs=given, questions=asked)
+    errors = list(assessment.gold_errors())
     if errors and len(errors) == len(assessment.findings):
         raise InputError(
-            f"{database}: none of the {len(errors):,} gold queries runs there ({errors[0]}): "
+            f"{files.database}: none of the {len(errors):,} gold queries runs there ({errors[0]}): "
             "is it the database of these questions and this version?"
         )
+    return assessment

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.llmsql.assessment import Finding, assess
+from assay.llmsql.assessment import SHOWN_ROWS, assess
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR
 from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
+from assay.model import ComparisonOptions
 
 
 def evaluate(
@@ -35,7 +36,7 @@ def evaluate(
         questions_path: the benchmark's ``questions.jsonl``.
         db_path: the benchmark's ``sqlite_tables.db``. It is opened read-only.
         save_report: the JSON file to write. None: ``evaluation_results_{uuid}.json`` in this folder.
-        show_mismatches: print mismatches as they are found, in the outputs' order.
+        show_mismatches: print mismatches, in the outputs' order.
         max_mismatches: print no more than so many; the report has all.
         timeout_s: for gold's query, and for all queries of an output together. None: 30 seconds.
         workers: processes that execute queries; None: one a core, at most 8.
@@ -51,14 +52,6 @@ def evaluate(
         UsageError: the arguments do not go together.
     """
     path = report_path(None if save_report is None else os.fspath(save_report))
-    shown = 0
-
-    def show(finding: Finding, _done: int, _total: int) -> None:
-        nonlocal shown
-        if not finding.judged.matched and shown < max_mismatches:
-            shown += 1
-            say(mismatch_text(finding) + "\n")
-
     assessment = assess(
         outputs,
         version=version,
@@ -67,8 +60,11 @@ def evaluate(
         db_path=db_path,
         timeout_s=timeout_s,
         workers=workers,
-        on_finding=show if show_mismatches else None,
+        head_rows=SHOWN_ROWS,
+        options=ComparisonOptions(near_misses=False, sample_rows=0),  # the report has no place for them
     )
+    for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
+        say(mismatch_text(finding) + "\n")
     report = report_of(assessment)
     write_report(report, path)
     say(summary_text(assessment, saved=path))

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from assay.errors import InputError
-from assay.llmsql.assessment import Assessment, Finding
-from assay.llmsql.worker import Shown
+from assay.llmsql.assessment import Assessment, Finding, error_of
+from assay.model import Execution, Row
 from assay.reports.text.plain import cell_text, clipped, interval, one_line, percent, plural, visible
 
 _PLAIN = frozenset({int, str, type(None)})
@@ -33,25 +33,31 @@ def report_of(assessment: Assessment) -> dict[str, Any]:
         "accuracy": accuracy if accuracy is not None else 0,
         "mismatches": [mismatch_of(finding) for finding in assessment.mismatches],
         "timestamp": datetime.now(UTC).isoformat(),
-        "input_mode": assessment.outputs.mode,
+        "input_mode": assessment.mode,
     }
 
 
 def mismatch_of(finding: Finding) -> dict[str, Any]:
     """One mismatch under the benchmark's own keys, and below them why queries failed and how many rows there are."""
-    gold, predicted = finding.judged.gold, finding.judged.predicted
+    case, prediction = finding.evidence.case, finding.evidence.prediction
+    gold, predicted = finding.gold, next(reversed(finding.executions), None)
     return {
-        "question_id": finding.output.question_id,
-        "question": finding.question.text,
-        "gold_sql": finding.question.gold,
-        "model_output": finding.output.completion,
-        "gold_results": gold.rows if gold else None,
-        "prediction_results": predicted.rows if predicted else None,
-        "gold_error": gold.error if gold else None,
-        "prediction_errors": list(finding.judged.errors),
-        "gold_row_count": gold.row_count if gold else None,
-        "prediction_row_count": predicted.row_count if predicted else None,
+        "question_id": finding.question_id,
+        "question": case.question,
+        "gold_sql": case.golds[0],
+        "model_output": prediction.raw,
+        "gold_results": _rows_of(gold),
+        "prediction_results": _rows_of(predicted),
+        "gold_error": None if gold is None else error_of(gold),
+        "prediction_errors": list(finding.errors),
+        "gold_row_count": gold.row_count if gold is not None and gold.succeeded else None,
+        "prediction_row_count": predicted.row_count if predicted is not None and predicted.succeeded else None,
     }
+
+
+def _rows_of(execution: Execution | None) -> list[Row] | None:
+    """What is kept of a result's rows; None where there is no result."""
+    return list(execution.head) if execution is not None and execution.succeeded else None
 
 
 def json_of(report: Mapping[str, Any]) -> str:
@@ -105,32 +111,30 @@ def write_report(report: Mapping[str, Any], path: Path) -> None:
 
 def mismatch_text(finding: Finding) -> str:
     """One mismatch for a reader."""
-    judged = finding.judged
-    if judged.predicted is not None:
-        predicted = _shown_text(judged.predicted)
-    elif judged.queries:
-        predicted = judged.errors[0]
+    case, prediction = finding.evidence.case, finding.evidence.prediction
+    if finding.executions:
+        predicted = _shown_text(finding.executions[-1])
     else:
-        predicted = "there is no SELECT in it"
+        predicted = next(iter(finding.errors), "there is no SELECT in it")
     parts = [
-        ("question", one_line(finding.question.text, limit=_PRINTED_QUERY)),
-        ("output", clipped(finding.output.completion.strip(), limit=_PRINTED_QUERY)),
-        ("gold", clipped(finding.question.gold.strip(), limit=_PRINTED_QUERY)),
+        ("question", one_line(case.question, limit=_PRINTED_QUERY)),
+        ("output", clipped((prediction.raw or "").strip(), limit=_PRINTED_QUERY)),
+        ("gold", clipped(case.golds[0].strip(), limit=_PRINTED_QUERY)),
         ("output gives", predicted),
-        ("gold gives", _shown_text(judged.gold) if judged.gold is not None else "not known"),
+        ("gold gives", _shown_text(finding.gold) if finding.gold is not None else "not known"),
     ]
-    lines = [f"mismatch: question {one_line(str(finding.output.question_id))}"]
+    lines = [f"mismatch: question {one_line(str(finding.question_id))}"]
     for name, text in parts:
         first, *rest = text.split("\n")
         lines += [f"  {name + ':':<14}{first}", *(f"{'':16}{line}" for line in rest)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _shown_text(shown: Shown) -> str:
-    if shown.rows is None:
-        return f"no result: {visible(shown.error or 'unknown')}"
-    count = shown.row_count or 0
-    rows = "; ".join(", ".join(cell_text(cell).whole for cell in row[:20]) for row in shown.rows[:_PRINTED_ROWS])
+def _shown_text(execution: Execution) -> str:
+    if (error := error_of(execution)) is not None:
+        return f"no result: {visible(error)}"
+    count = execution.row_count or 0
+    rows = "; ".join(", ".join(cell_text(cell).whole for cell in row[:20]) for row in execution.head[:_PRINTED_ROWS])
     more = f"; and {plural(count - _PRINTED_ROWS, 'row')} more" if count > _PRINTED_ROWS else ""
     return f"{plural(count, 'row')}: {rows}{more}" if count else "no rows"
 
@@ -139,13 +143,17 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
     """The numbers for a reader."""
     rate = assessment.accuracy
     total = len(assessment.findings)
-    failing = [finding for finding in assessment.findings if (gold := finding.judged.gold) and gold.error]
+    failing = list(assessment.gold_errors())
     rows = [
         ("matches", assessment.matches, f"of {plural(total, 'output')}"),
         ("prediction none", assessment.pred_none, "queries of outputs that give one NULL"),
         ("gold none", assessment.gold_none, "gold queries that give one NULL"),
         ("SQL errors", assessment.sql_errors, "queries of outputs that give no result"),
-        ("no query", sum(not finding.judged.queries for finding in assessment.findings), "outputs without a SELECT"),
+        (
+            "no query",
+            assessment.without_query,
+            "outputs without a SELECT",
+        ),
     ]
     lines = [
         f"LLMSQL {assessment.version} · {one_line(assessment.outputs.name)}",
@@ -155,11 +163,8 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
         what = plural(assessment.unanswered, "question")
         lines.append(f"note: {what} of {assessment.questions:,} got no output and count nowhere")
     if failing:
-        example = failing[0].judged.gold
-        reason = visible(example.error or "") if example else ""
-        lines.append(
-            f"note: {plural(len(failing), 'gold query', 'gold queries')} failed, so nothing can match: {reason}"
-        )
+        what = plural(len(failing), "gold query", "gold queries")
+        lines.append(f"note: {what} failed, so nothing can match: {visible(failing[0])}")
     lines += ["", "counts", *(f"  {name:<16}{count:>8,}  {what}" for name, count, what in rows)]
     reasons = _reasons(assessment)
     if reasons:
@@ -176,7 +181,7 @@ def _reasons(assessment: Assessment) -> list[tuple[str, int]]:
     counted = Counter(
         one_line(error.split(": ", 1)[0] if error.startswith("no such ") else error, limit=100)
         for finding in assessment.findings
-        for error in finding.judged.errors
+        for error in finding.errors
     )
     return counted.most_common(5)
 

@@ -28,6 +28,9 @@ class CaseOptions:
     """Spider 2.0-lite: per gold, the zero-based gold columns that must be found. Empty: all of them."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
+    table: str | None = None
+    """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
+    queries (`assay.sql.completions`)."""
     leniency: Leniency = STRICT
     """What the case declares to be no mistake, before what the run declares."""
 

@@ -39,6 +39,8 @@ class Evidence:
     comparison: Comparison | None = None
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
+    candidates: tuple[Execution, ...] = ()
+    """Of an answer that holds several queries: what came of those after the first."""
     pair_timings: tuple[PairTiming, ...] = ()
     """What an efficiency metric measured, in the order of measuring; warm-ups are not among them."""
     cause: str | None = None

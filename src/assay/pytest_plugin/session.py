@@ -54,7 +54,7 @@ class Tally:
     def line(self) -> str:
         """Such as ``assay: 33 of 36 correct, 91.7 % [78.2, 97.1] · 1 unscored``."""
         from assay.reports.text.plain import interval, percent
-        from assay.runs.aggregate.totals import rate_of
+        from assay.runs.aggregate.rates import rate_of
 
         outcomes = list(self._outcomes.values())
         judged = [float(one == "correct") for one in outcomes if one in ("correct", "incorrect")]

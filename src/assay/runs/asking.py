@@ -13,7 +13,7 @@ from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Journal, JournalLine, damaged
 from assay.runs.store.size import within_size
 from assay.systems.asking import ask_all
@@ -155,7 +155,7 @@ def _digest(system: System, case: Case) -> str:
     """A hash of all that a question is asked by: the system, and the case without its gold."""
     turns = tuple(replace(turn, targets=()) for turn in case.turns)
     asked = replace(case, golds=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns)
-    return _digest_of(encode_value(system.describe()), encode_value(asked))
+    return _digest_of(encode_value(system.describe()), identity_of(asked))
 
 
 def _digest_of(*parts: bytes) -> str:

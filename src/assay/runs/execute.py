@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,8 +12,9 @@ from typing import TypeAlias
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
-from assay.ports import Metric, QueryRequest
-from assay.runs.aggregate.repeats import aggregate_answers
+from assay.ports import CaseScorer, Metric, QueryRequest
+from assay.runs.aggregate.selections import selection_totals
+from assay.runs.aggregate.totals import aggregate
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
@@ -31,6 +33,7 @@ from assay.runs.worker import CaseOutcome, CaseTask
 from assay.scoring.queries.metrics import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.scoring.timekeeping import Timekeeper
+from assay.sdmx.collecting import collector_paused
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
@@ -42,17 +45,19 @@ class Job:
     settings: RunSettings
     provenance: Provenance
     works: Sequence[Work]
-    metrics: Sequence[Metric]
+    metrics: Sequence[Metric | MetricInfo]
     """All metrics in the run's order."""
     local_metrics: Sequence[Metric] = ()
     """Those of them that workers cannot load by name: they score here, on rows sent back."""
+    scorer: CaseScorer | None = None
+    """What judges the cases in this process, with no worker; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
     """Per database URL, what stands for its content and for the versions of what judges: see `digest_of`."""
 
 
 def execute(
     job: Job,
-    pool: WorkerPool,
+    pool: WorkerPool | None,
     *,
     folder: Path | None = None,
     overwrite: bool = False,
@@ -63,8 +68,16 @@ def execute(
     ``overwrite`` forgets what is there instead. Raises RunError where the folder holds another run
     or a damaged one, or is being written by another process.
     """
-    if folder is None:
-        return _finish(job, _Judging(job, pool, on_progress))
+    # What is judged here are values without cycles, by the hundred thousand.
+    with nullcontext() if job.scorer is None else collector_paused():
+        if folder is None:
+            return _finish(job, _Judging(job, pool, on_progress))
+        return _execute_in(folder, job, pool, overwrite=overwrite, on_progress=on_progress)
+
+
+def _execute_in(
+    folder: Path, job: Job, pool: WorkerPool | None, *, overwrite: bool, on_progress: OnProgress | None
+) -> Run:
     check_folder(folder, job.settings, overwrite=overwrite)
     make_folder(folder)
     with Journal(folder, forget=overwrite) as journal:
@@ -94,7 +107,7 @@ def _finished(job: Job, stored: RunFile, judging: _Judging) -> Run | None:
 class _Judging:
     """A run under way: what is found, and what remains."""
 
-    def __init__(self, job: Job, pool: WorkerPool, on_progress: OnProgress | None) -> None:
+    def __init__(self, job: Job, pool: WorkerPool | None, on_progress: OnProgress | None) -> None:
         self.job = job
         self.pool = pool
         self.found: dict[int, Evidence] = {}
@@ -115,7 +128,7 @@ class _Judging:
         self.digests = [digest_of(work, self.job.bases.get(work.url.text, "")) for work in self.job.works]
         for work, digest in zip(self.job.works, self.digests, strict=True):
             if (line := journal.finished.get(digest)) is not None:
-                evidence = _taken_over(journal, line, work)
+                evidence = _taken_over(journal, line, work, whole=self.job.scorer is not None)
                 if is_last_word(evidence):
                     self.found[work.index] = evidence
         self._resumed = len(self.found)
@@ -123,6 +136,11 @@ class _Judging:
     def judge(self, journal: Journal | None) -> None:
         """Judge what remains, and write it into the journal as it comes; at the end, once more what is doubtful."""
         self.tell()
+        if self.job.scorer is not None:
+            for work in self.remaining:
+                evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
+                self._keep(journal, work, b"" if journal is None else encode_evidence(evidence), evidence)
+            return
         doubtful: list[Work] = []
         timed_out: list[Work] = []
         stalled = False
@@ -139,6 +157,8 @@ class _Judging:
             self._keep(journal, work, line, evidence)
 
     def _judged(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, Evidence]]:
+        if self.pool is None:
+            return
         for index, line in _judge(self.job, works, self.pool, attempt):
             # Decoded while the workers go on with the next cases.
             work = self.job.works[index]
@@ -153,6 +173,8 @@ class _Judging:
     def time(self, journal: Journal | None) -> None:
         """Time the pairs that efficiency metrics wait for."""
         job = self.job
+        if self.pool is None:
+            return
         for index, evidence in time_pairs(
             job.works, self.found, job.metrics, job.settings, self.pool, retried=self.retried
         ):
@@ -168,11 +190,16 @@ class _Judging:
             self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed, noun=noun))
 
 
-def _taken_over(journal: Journal, line: JournalLine, work: Work) -> Evidence:
+def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool) -> Evidence:
+    """``whole``: the evidence says more of the prediction than was given; but where it stood in its file may change."""
     try:
-        return decode_findings(line.content, work.case, work.prediction)
+        if not whole:
+            return decode_findings(line.content, work.case, work.prediction)
+        evidence = decode_evidence(line.content)
     except RunError as error:
         raise damaged(journal.path, line.number) from error
+    prediction = replace(evidence.prediction, origin=work.prediction.origin)
+    return replace(evidence, case=work.case, prediction=prediction)
 
 
 def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
@@ -181,13 +208,15 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
     judging.judge(journal)
     judging.time(journal)
     evidence = tuple(judging.found[work.index] for work in job.works)
+    infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
+    aggregates = aggregate(evidence, infos, repeats=job.settings.repeats)
+    if job.settings.selection is not None:
+        aggregates = replace(aggregates, selection=selection_totals(evidence))
     return Run(
         settings=job.settings,
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
         evidence=evidence,
-        aggregates=aggregate_answers(
-            evidence, [MetricInfo.of(one) for one in job.metrics], repeats=job.settings.repeats
-        ),
+        aggregates=aggregates,
     )
 
 

@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
-from assay.runs.store.codec import encode_value
+from assay.runs.store.codec import identity_of
 from assay.runs.store.size import within_size
+from assay.sql.completions import completed
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""
@@ -42,7 +43,7 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
     return [
-        Work(index=index, case=case, prediction=within_size(prediction), url=urls[case.database])
+        Work(index=index, case=case, prediction=completed(case, within_size(prediction)), url=urls[case.database])
         for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
     ]
 
@@ -55,7 +56,7 @@ def digest_of(work: Work, basis: str) -> str:
     digest = blake2b(digest_size=12)
     # Where a case stood in its file is no part of it, and neither is the database's password.
     for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url), basis):
-        digest.update(encode_value(value))
+        digest.update(identity_of(value))
     return digest.hexdigest()
 
 

@@ -9,12 +9,12 @@ from typing import TypeGuard
 from assay.engines.pool.pool import Task, TaskLost, WorkerPool
 from assay.model import Evidence, Failure, Flag, RunSettings, Score
 from assay.model.blame import ruling
-from assay.ports import AWAITS_TIMING, Metric, TimedMetric
+from assay.ports import AWAITS_TIMING, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.worker import Timed, TimingTask
 
 
-def is_timed(metric: Metric) -> TypeGuard[TimedMetric]:
+def is_timed(metric: object) -> TypeGuard[TimedMetric]:
     """Whether a metric scores wall times."""
     return callable(getattr(metric, "timed", None))
 
@@ -27,7 +27,7 @@ def awaits_timing(evidence: Evidence) -> bool:
 def time_pairs(
     works: Sequence[Work],
     found: Mapping[int, Evidence],
-    metrics: Sequence[Metric],
+    metrics: Sequence[object],
     settings: RunSettings,
     pool: WorkerPool,
     *,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.store.codec import encode_evidence, unpack_task
-from assay.scoring.queries.scorer import CaseJudge
+from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 
 SETUP = "assay.runs.worker:set_up"
@@ -31,6 +33,8 @@ class WorkerSettings:
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
     """For all that a worker keeps from case to case: results, gold's answers, verdicts."""
+    head_rows: int | None = None
+    """Rows of each result that the evidence keeps where an answer is not right by every metric; None: a few."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -81,7 +85,7 @@ class CaseOutcome:
 
 def set_up(settings: WorkerSettings) -> WorkerJudge:
     """Set up one worker: its engines open when first needed."""
-    _load_parsers()
+    _load_parsers(settings.metrics)
     _tame_collector()
     return WorkerJudge(settings)
 
@@ -97,7 +101,7 @@ class WorkerJudge:
         self._settings = settings
         self._metrics = [load_metric(reference) for reference in settings.metrics]
         self._executors: dict[int, Executor] = {}
-        self._judges: dict[int, CaseJudge] = {}
+        self._judges: dict[int, QueryScorer] = {}
 
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
@@ -127,9 +131,15 @@ class WorkerJudge:
             attempt=attempt,
         )
 
-    def _make_judge(self, executor: Executor) -> CaseJudge:
-        return CaseJudge(
-            executor, self._metrics, self._settings.options, timeout_s=self._settings.limits.judge_timeout_s
+    def _make_judge(self, executor: Executor) -> QueryScorer:
+        return QueryScorer(
+            executor,
+            self._metrics,
+            self._settings.options,
+            timeout_s=self._settings.limits.judge_timeout_s,
+            limits=self._settings.limits,
+            pulse=heartbeat,
+            head_rows=self._settings.head_rows,
         )
 
 
@@ -146,7 +156,7 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
     return Timed(timings=tuple(found))
 
 
-def _judge(judge: CaseJudge, task: CaseTask) -> bytes | CaseOutcome:
+def _judge(judge: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
         return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
     judged = judge.judge(task.case, task.prediction, task.url, task.requests)
@@ -180,13 +190,17 @@ def load_metric(reference: str) -> Metric:
     return metric
 
 
-def _load_parsers() -> None:
+def _load_parsers(metrics: Sequence[str]) -> None:
     """Import what nearly every case needs while there is nothing else to do."""
-    from assay.metrics import spider
     from assay.sql import warm_up
 
     warm_up()
-    spider.warm_up()
+    for module in {reference.partition(":")[0] for reference in metrics}:
+        getattr(importlib.import_module(module), "warm_up", _nothing)()
+
+
+def _nothing() -> None:
+    """Most metrics parse nothing."""
 
 
 def _tame_collector() -> None:

@@ -2,7 +2,7 @@
 
 Two things end what takes too long. A timer raises in the midst of Python code. Where that code is within one call
 that never returns, the pool ends the worker, and the worker that does the case again leaves out what cost the first
-one its life (`assay.engines.pool.heartbeat`). Outside a worker only the timer works, and only in the main thread.
+one its life (`assay.ports.Pulse`). Outside a worker only the timer works, and only in the main thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import blake2b
 from types import FrameType
 from typing import TypeVar
 
-from assay.engines.pool import heartbeat
+from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
@@ -28,8 +28,8 @@ _GRACE_S = 2.0
 class OutOfTimeError(Exception):
     """What was held did not come to its end. The message is a clause such as ``took longer than 60 s``."""
 
-    def __init__(self, message: str, *, kind: heartbeat.LossKind = "timeout") -> None:
-        self.kind: heartbeat.LossKind = kind
+    def __init__(self, message: str, *, kind: LossKind = "timeout") -> None:
+        self.kind: LossKind = kind
         super().__init__(message)
 
 
@@ -37,11 +37,29 @@ class _Alarm(BaseException):
     """Raised by the timer, in the midst of anything: no ``except Exception`` may take it for its own."""
 
 
+class _Silent:
+    """The pulse of what is no worker: it reaches nobody."""
+
+    def begin(self, label: bytes, seconds: float) -> None:
+        """Nobody waits."""
+
+    def end(self) -> None:
+        """Nobody waits."""
+
+    def lost(self, label: bytes) -> Loss | None:  # noqa: ARG002 - the port's
+        """Nothing was."""
+        return None
+
+
+SILENT = _Silent()
+
+
 class Timekeeper:
     """Holds one thing at a time to ``limit_s`` seconds. While `paused`, the clock stands."""
 
-    def __init__(self, limit_s: float) -> None:
+    def __init__(self, limit_s: float, pulse: Pulse = SILENT) -> None:
         self.limit_s = limit_s
+        self._pulse = pulse
         self._label: bytes | None = None
         self._deadline = 0.0
 
@@ -51,7 +69,7 @@ class Timekeeper:
         Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
         """
         label = _label_of(what)
-        loss = heartbeat.lost(label)
+        loss = self._pulse.lost(label)
         if loss is not None and loss.kind == "timeout":
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
         if loss is not None:
@@ -93,37 +111,48 @@ class Timekeeper:
 
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
-        heartbeat.begin(self._label or b"\0" * heartbeat.LABEL_BYTES, left + _GRACE_S)
-        _timer.start(left)
+        self._pulse.begin(self._label or b"\0" * LABEL_BYTES, left + _GRACE_S)
+        _timer.start(left, alone=self._pulse is not SILENT)
 
     def _stop(self) -> None:
         _timer.stop()
-        heartbeat.end()
+        self._pulse.end()
 
 
 class _Timer:
-    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never."""
+    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never.
+
+    Once it has the signal it keeps it, unless somebody takes it: to hand it back each time takes longer than most of
+    what is held.
+    """
 
     def __init__(self) -> None:
         self._armed = False
+        self._has_signal = False
 
-    def start(self, seconds: float) -> None:
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    def start(self, seconds: float, *, alone: bool) -> None:
+        """``alone``: in a worker, where nobody else takes the signal. To ask each time who has it takes long."""
+        if not (alone and self._has_signal) and not self._takes_signal():
             return
+        self._armed = True
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+
+    def _takes_signal(self) -> bool:
+        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+            return False
         handler = signal.getsignal(signal.SIGALRM)
         if handler == signal.SIG_DFL:
             signal.signal(signal.SIGALRM, self._raise)
         elif handler != self._raise:
-            return
-        self._armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+            return False
+        self._has_signal = True
+        return True
 
     def stop(self) -> None:
         if not self._armed:
             return
         self._armed = False  # first: an alarm that is on its way comes to nothing
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def _raise(self, _number: int, _frame: FrameType | None) -> None:
         if self._armed:
@@ -135,4 +164,4 @@ _timer = _Timer()
 
 def _label_of(what: tuple[object, ...]) -> bytes:
     text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=heartbeat.LABEL_BYTES, person=b"judging").digest()
+    return blake2b(text, digest_size=LABEL_BYTES, person=b"judging").digest()

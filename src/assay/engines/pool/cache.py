@@ -41,9 +41,12 @@ class ByteCache:
         self._entries.move_to_end(key)
         return found[0]
 
-    def put(self, key: Hashable, value: object) -> list[Hashable]:
-        """Keep a value, and give the keys of what was dropped for it: its own, where it is too large to be kept."""
-        size = _ENTRY_BYTES + size_of(key) + size_of(value)
+    def put(self, key: Hashable, value: object, *, size: int | None = None) -> list[Hashable]:
+        """Keep a value, and give the keys of what was dropped for it: its own, where it is too large to be kept.
+
+        ``size`` is what key and value take, where the caller knows.
+        """
+        size = _ENTRY_BYTES + (size_of(key) + size_of(value) if size is None else size)
         before = self._entries.pop(key, None)
         if before is not None:
             self.held_bytes -= before[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -13,15 +14,16 @@ from typing import Any, cast
 from assay.engines import outcomes
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, size_of
-from assay.engines.pool.heartbeat import Loss
 from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
-from assay.ports import Engine, EngineClass
+from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
 """Among the engines: a function that names the class for a scheme that stands not among them, or None."""
 _CONNECTIONS = 8
 _OPENING_S = 10.0
+_BESIDE_ROWS_BYTES = 2_000
+"""About what an Execution takes beside its query, its rows and the names of its columns."""
 _CACHE_BYTES = 256 * 1024 * 1024
 _MOST_REMEMBERED = 100_000
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
@@ -275,8 +277,11 @@ class Executor:
     def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
         if _kind(execution) == "unreadable_database":
             return  # a server that was away may be back for the next case
-        if key in self.cache.put(key, execution):
-            self._large.append(size_of(execution))
+        # What is not rows is nearly the same for every query: to look through it takes longer than most queries.
+        rows = execution.result.rows if execution.result is not None else ()
+        size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + size_of(rows) + size_of(execution.columns)
+        if key in self.cache.put(key, execution, size=size):
+            self._large.append(size)
 
     def _engine(self, url: DatabaseUrl) -> Engine:
         text = url.text
@@ -339,7 +344,7 @@ def _is_remote(url: DatabaseUrl) -> bool:
 def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
     """The heartbeat label of a query on a database: 16 bytes."""
     text = f"{url.text}\0{query}" + (f"\0{attempt}" if attempt else "")
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=heartbeat.LABEL_BYTES).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LABEL_BYTES).digest()
 
 
 def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:

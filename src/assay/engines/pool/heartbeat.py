@@ -14,25 +14,14 @@ import mmap
 import struct
 import time
 from dataclasses import dataclass
-from typing import Literal
 
-LABEL_BYTES = 16
+from assay.ports import Loss
+
 MAP_BYTES = 64
 
 _LAYOUT = struct.Struct("=d16s")
 _DEADLINE = struct.Struct("=d")
 _NO_DEADLINE = 0.0
-
-LossKind = Literal["timeout", "crashed", "out_of_memory"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """How a worker was lost while something ran."""
-
-    kind: LossKind
-    message: str
-    """A clause without a subject, such as ``ended its process with SIGSEGV``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from types import TracebackType
 from typing import Literal
 
 from assay.engines.pool import wire
-from assay.engines.pool.heartbeat import Loss
 from assay.engines.pool.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
+from assay.ports import Loss
 
 _MOST_WORKERS = 8
 _WATCH_S = 0.05

@@ -17,8 +17,9 @@ from queue import SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
 
 from assay.engines.pool import heartbeat, memory, wire
-from assay.engines.pool.heartbeat import Beat, Loss
+from assay.engines.pool.heartbeat import Beat
 from assay.errors import AssayError
+from assay.ports import Loss
 
 T = TypeVar("T")
 

@@ -17,7 +17,6 @@ from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, 
 _CELL_BYTES = 40
 """What a cell takes beside its content: a pointer and the head of an object."""
 _LARGEST_CELL = 1_000_000_000
-_MAPPED_BYTES = 4 * 1024 * 1024 * 1024
 _BESIDE = ("-wal", "-shm", "-journal")
 
 # What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
@@ -98,37 +97,6 @@ class SqliteEngine(DatabaseFile):
             )
         except _QUERY_ERRORS as error:
             return self._recover(query, error, started)
-
-    def execute_quick(self, query: str) -> list[Row] | Execution:
-        """As `execute`, in half the time for a query of microseconds: a small result comes as bare rows.
-
-        Fewer than 64 rows, that is; everything else is the Execution that `execute` gives.
-        """
-        self._guard.start(self._limits.timeout_s)
-        started = time.perf_counter()
-        try:
-            cursor = self._connection.execute(query)
-            rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
-            if len(rows) < min(FIRST_ROWS, self._limits.max_rows) and cursor.description is not None:
-                return rows
-            return self._finish(query, query, cursor, rows, started)
-        except _QUERY_ERRORS as error:
-            return self._recover(query, error, started)
-
-    def hold(self) -> None:
-        """Keep one read transaction open from now on, for many quick queries on a file that nobody changes.
-
-        Without it SQLite locks and unlocks the file for each query and reads its pages anew, which
-        takes longer than what a query does with a small table. What another process writes meanwhile
-        is not seen, or has to wait.
-        """
-        self._connection.set_authorizer(None)
-        try:
-            self._connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}").fetchall()
-            self._connection.execute("BEGIN")
-            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        finally:
-            self._guard.attach(self._connection)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.

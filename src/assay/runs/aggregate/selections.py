@@ -15,8 +15,8 @@ from assay.model import (
     SelectionScore,
     SelectionTotals,
 )
-from assay.runs.aggregate.repeats import cases_of, mean_of_each
-from assay.runs.aggregate.totals import rate_of
+from assay.runs.aggregate.rates import mean_of_each, rate_of
+from assay.runs.aggregate.totals import counts_of
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.scoring import term_counts
 
@@ -36,8 +36,8 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         micro=term_counts(*_pooled(every)),
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
         by_turn=tuple(_by_turn(evidence)),
-        wrong_terms=cases_of(evidence, _notes),
-        time_states=cases_of(evidence, _time_states),
+        wrong_terms=counts_of(evidence, _notes),
+        time_states=counts_of(evidence, _time_states),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
         compared_by_id_only=sum(not score.names_compared for score in scores),
     )

@@ -6,9 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
-from typing import TypeAlias
 
 from assay.errors import UsageError
 from assay.model import (
@@ -20,35 +18,50 @@ from assay.model import (
     MetricInfo,
     MetricSummary,
     Prediction,
-    Rate,
     TimeSummary,
     UsageTotals,
 )
 from assay.runs.aggregate.forgiven import forgiven_of
+from assay.runs.aggregate.rates import Answers, Values, rate_of
+from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
-from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; any other word follows by name."""
 
-Values: TypeAlias = Sequence[float | None]
 
-
-def aggregate(evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, confidence: float = 0.95) -> Aggregates:
-    """Every rate of a run, over all cases and over those that share a difficulty, database or tag.
+def aggregate(
+    evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, repeats: int = 1, confidence: float = 0.95
+) -> Aggregates:
+    """Every number of a run: over all cases, and over those that share a difficulty, database or tag.
 
     Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
     has gives no groups. A case is unscored for a metric where its score has no value or is missing:
     it is then in none of that metric's numbers but ``unscored``. Case ids are in the run's order.
 
+    Where each question was asked ``repeats`` times, the answers to a case follow one another. Rates and times are
+    over cases, each by the mean of its answers that have one: answers to one question are no independent sample of
+    questions, and an interval must know how many questions there were. Flags, near misses, failures and causes count
+    the cases that have some answer with them.
+
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
+    once = repeats == 1
+    answers = Answers.once_each(len(evidence)) if once else Answers.of(evidence)
+    firsts = [evidence[start] for start in answers.starts]
     columns = [column_of(evidence, metric) for metric in metrics]
     times = [item.prediction.timing_s(ANSWER_TIME) for item in evidence]
-    groups = groups_of(evidence, metrics, columns, times, confidence=confidence)
+    # Means of several answers are no longer 0 and 1 alone.
+    binary = [metric.binary and once for metric in metrics]
+    groups = groups_of(
+        firsts,
+        list(zip([metric.name for metric in metrics], map(answers.means, columns), binary, strict=True)),
+        answers.means(times),
+        confidence=confidence,
+    )
     outcomes = [item.verdict.outcome for item in evidence]
     return Aggregates(
-        cases=len(evidence),
+        cases=len(firsts),
         correct=outcomes.count("correct"),
         incorrect=outcomes.count("incorrect"),
         unscored=outcomes.count("unscored"),
@@ -58,12 +71,15 @@ def aggregate(evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, co
         by_database=groups.by_database,
         by_tag=groups.by_tag,
         determined=groups.determined,
-        disagreements=_disagreements(evidence, metrics, columns),
-        flags=counts_of(evidence, flags_of),
-        near_misses=counts_of(evidence, near_misses_of),
+        disagreements=_disagreements(firsts, metrics, [answers.split(column) for column in columns]),
+        flags=counts_of(evidence, _flags),
+        near_misses=counts_of(evidence, _near_misses),
         failures=counts_of(evidence, failures_of),
-        causes=counts_of(evidence, causes_of),
-        forgiven=forgiven_of(evidence, partial(rate_of, binary=True, confidence=confidence)),
+        causes=counts_of(evidence, lambda item: _one(item.cause)),
+        forgiven=forgiven_of(
+            evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
+        ),
+        repeats=None if once else repeat_totals(evidence, asked=repeats, confidence=confidence),
         usage=usage_of([item.prediction for item in evidence]),
         times=spreads_of(evidence, times),
     )
@@ -82,22 +98,17 @@ class Groups:
 
 
 def groups_of(
-    evidence: Sequence[Evidence],
-    metrics: Sequence[MetricInfo],
-    columns: Sequence[Values],
-    times: Values,
-    *,
-    confidence: float,
+    evidence: Sequence[Evidence], metrics: Sequence[tuple[str, Values, bool]], times: Values, *, confidence: float
 ) -> Groups:
-    """Every rate of a run. A column has each metric's value and ``times`` the seconds of each item of evidence."""
+    """Every rate of a run. Of each metric its name, its value for each case, and whether these are 0 and 1 only."""
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         summaries = tuple(
             MetricSummary(
-                metric=metric.name,
-                rate=rate_of([column[i] for i in members], binary=metric.binary, confidence=confidence),
+                metric=metric,
+                rate=rate_of([column[i] for i in members], binary=binary, confidence=confidence),
             )
-            for metric, column in zip(metrics, columns, strict=True)
+            for metric, column, binary in metrics
         )
         answer_time = _time([times[i] for i in members])
         return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
@@ -134,30 +145,6 @@ def column_of(evidence: Sequence[Evidence], metric: MetricInfo) -> list[float | 
             )
         column.append(value)
     return column
-
-
-def rate_of(values: Values, *, binary: bool, confidence: float = 0.95) -> Rate:
-    """The mean of the values that are there, with its interval. ``binary``: they are 0 and 1 only."""
-    known = [value for value in values if value is not None]
-    n = len(known)
-    numerator = math.fsum(known)
-    interval: tuple[float, float] | None
-    if binary:
-        interval = wilson_interval(numerator, n, confidence=confidence)
-    elif known and (min(known) < 0.0 or max(known) > 1.0):
-        interval = mean_interval(known, confidence=confidence)
-    else:
-        interval = bounded_mean_interval(known, confidence=confidence)
-    low, high = interval or (None, None)
-    return Rate(
-        n=n,
-        numerator=numerator,
-        unscored=len(values) - n,
-        value=numerator / n if n else None,
-        low=low,
-        high=high,
-        confidence=confidence,
-    )
 
 
 def _time(seconds: Values) -> TimeSummary | None:
@@ -222,23 +209,32 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], columns: Sequence[Values]
+    firsts: Sequence[Evidence], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[Values]]
 ) -> tuple[Disagreement, ...]:
-    """Every pair of yes/no metrics that differ on at least one case, in the metrics' order."""
+    """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
+
+    A case is named on each side that some answer of it is accepted by alone. One whose answers all agree counts as
+    ``both`` where both accept any of them, else as ``neither``.
+    """
     found = []
     binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
     for (first, left), (second, right) in combinations(binary, 2):
         only_first: list[str] = []
         only_second: list[str] = []
         both = neither = 0
-        for index, (one, other) in enumerate(zip(left, right, strict=True)):
-            if one is None or other is None:
+        for item, ones, others in zip(firsts, left, right, strict=True):
+            if ones == others:  # as nearly always
+                both += 1.0 in ones
+                neither += 0.0 in ones and 1.0 not in ones
                 continue
-            if one == other:
-                both += one == 1.0
-                neither += one == 0.0
-            else:
-                (only_first if one == 1.0 else only_second).append(evidence[index].case.id)
+            pairs = {pair for pair in zip(ones, others, strict=True) if None not in pair}
+            if (1.0, 0.0) in pairs:
+                only_first.append(item.case.id)
+            if (0.0, 1.0) in pairs:
+                only_second.append(item.case.id)
+            if pairs and all(one == other for one, other in pairs):
+                both += (1.0, 1.0) in pairs
+                neither += (1.0, 1.0) not in pairs
         if only_first or only_second:
             found.append(
                 Disagreement(
@@ -254,26 +250,23 @@ def _disagreements(
 
 
 def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
-    """How many cases carry each name, the most frequent first, then by name. A case counts once for a name."""
-    ids: dict[str, list[str]] = {}
+    """How many cases carry each name, the most frequent first, then by name.
+
+    A case counts once for a name, however often and in however many of its answers it carries it.
+    """
+    ids: dict[str, dict[str, None]] = {}
     for item in evidence:
         for name in set(names_of(item)):
-            ids.setdefault(name, []).append(item.case.id)
+            ids.setdefault(name, {})[item.case.id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
 
 
-def flags_of(item: Evidence) -> Iterable[str]:
-    """Names for `counts_of`, as the following are."""
+def _flags(item: Evidence) -> Iterable[str]:
     return item.verdict.flags
 
 
-def causes_of(item: Evidence) -> Iterable[str]:
-    """The named cause, where there is one."""
-    return _one(item.cause)
-
-
-def near_misses_of(item: Evidence) -> Iterable[str]:
+def _near_misses(item: Evidence) -> Iterable[str]:
     """The kinds of near misses of a wrong answer."""
     if item.verdict.outcome != "incorrect" or item.comparison is None:
         return ()

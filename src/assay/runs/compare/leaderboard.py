@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
 from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
-from assay.runs.aggregate.totals import rate_of
+from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metrics import PairedColumn, adjusted, compare_column, database_numbers
 from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note

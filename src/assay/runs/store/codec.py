@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, fields, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 from uuid import UUID
 
 import msgspec
@@ -21,19 +21,17 @@ from assay.model import (
     AlignedRow,
     Case,
     Cell,
-    Comparison,
     Evidence,
     Execution,
-    PairTiming,
     Prediction,
     Row,
-    Score,
-    Verdict,
 )
 
 _Value = TypeVar("_Value")
 _TAG = "$"
 _PLAIN = frozenset({NoneType, bool, int, str})
+_NOT_USED = b'"table":null,'
+_NUMERIC = _PLAIN | {float}
 _MAX_INT, _MIN_INT = 2**63 - 1, -(2**63)
 
 _READERS: dict[str, Callable[[Any], Cell]] = {
@@ -130,7 +128,7 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
-    if _plain(evidence):
+    if _plain(evidence, _as_they_are):
         try:
             return _encoder().encode(evidence)
         except (UnicodeEncodeError, OverflowError):  # text that is no Unicode, an integer beyond 64 bits
@@ -138,17 +136,29 @@ def encode_evidence(evidence: Evidence) -> bytes:
     return encode_value(_with_rows(evidence, lambda row: tuple(map(pack_cell, row))))
 
 
-def _plain(evidence: Evidence) -> bool:
-    """Whether JSON holds every cell of the sample as it is, as far as their types tell."""
+def _as_they_are(cells: list[Cell]) -> bool:
+    """Whether JSON holds the cells as they are, as far as their types tell."""
+    kinds = set(map(type, cells))
+    return kinds <= _PLAIN or (kinds <= _NUMERIC and all(isfinite(cell) for cell in cells if type(cell) is float))
+
+
+def _as_they_were(cells: list[Cell]) -> bool:
+    """Whether no cell was packed."""
+    return dict not in set(map(type, cells))
+
+
+def _plain(evidence: Evidence, test: Callable[[list[Cell]], bool]) -> bool:
+    """Whether all cells of the sample pass the test."""
     lines = evidence.comparison.aligned if evidence.comparison is not None else ()
     rows = chain.from_iterable((line.gold or (), line.predicted or ()) for line in lines)
     heads = chain.from_iterable(execution.head for execution in _executions(evidence))
-    return set(map(type, chain.from_iterable(chain(rows, heads)))) <= _PLAIN
+    return test(list(chain.from_iterable(chain(rows, heads))))
 
 
 def _executions(evidence: Evidence) -> tuple[Execution, ...]:
     predicted = evidence.predicted_execution
-    return evidence.gold_executions if predicted is None else (*evidence.gold_executions, predicted)
+    golds = evidence.gold_executions
+    return golds if predicted is None else (*golds, predicted, *evidence.candidates)
 
 
 def decode_evidence(line: bytes) -> Evidence:
@@ -156,34 +166,30 @@ def decode_evidence(line: bytes) -> Evidence:
     return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(unpack_cell, row)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Findings:
-    """What an evidence line holds beside the case and the prediction."""
-
-    verdict: Verdict
-    scores: tuple[Score, ...] = ()
-    comparison: Comparison | None = None
-    gold_executions: tuple[Execution, ...] = ()
-    predicted_execution: Execution | None = None
-    pair_timings: tuple[PairTiming, ...] = ()
-    cause: str | None = None
+@lru_cache(maxsize=1)
+def _findings() -> type[msgspec.Struct]:
+    """What an evidence line holds beside the case and the prediction, whatever `Evidence` has."""
+    types = get_type_hints(Evidence)
+    held = [field for field in fields(Evidence) if field.name not in ("case", "prediction")]
+    return msgspec.defstruct(
+        "Findings",
+        [
+            (field.name, types[field.name])
+            if field.default is MISSING
+            else (field.name, types[field.name], field.default)
+            for field in held
+        ],
+        frozen=True,
+    )
 
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, for whoever has the case and the prediction: not reading them spares half the work."""
-    found = decode_value(line, _Findings)
-    evidence = Evidence(
-        case=case,
-        prediction=prediction,
-        verdict=found.verdict,
-        scores=found.scores,
-        comparison=found.comparison,
-        gold_executions=found.gold_executions,
-        predicted_execution=found.predicted_execution,
-        pair_timings=found.pair_timings,
-        cause=found.cause,
+    found = decode_value(line, _findings())
+    evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
+    return (
+        evidence if _plain(evidence, _as_they_were) else _with_rows(evidence, lambda row: tuple(map(unpack_cell, row)))
     )
-    return evidence if _plain(evidence) else _with_rows(evidence, lambda row: tuple(map(unpack_cell, row)))
 
 
 def encode_value(value: object) -> bytes:
@@ -192,6 +198,14 @@ def encode_value(value: object) -> bytes:
         return _encoder().encode(value)
     except UnicodeEncodeError:
         return _encoder().encode(_valid_text(msgspec.to_builtins(value)))
+
+
+def identity_of(value: object) -> bytes:
+    """What stands for a value in a digest: its encoding, without fields that came later and are not used.
+
+    So that a folder which was written before these fields were there still holds the same cases.
+    """
+    return encode_value(value).replace(_NOT_USED, b"")  # within a text the quotation marks would be escaped
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
@@ -223,6 +237,7 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
             evidence,
             gold_executions=tuple(_with_head(gold, change) for gold in evidence.gold_executions),
             predicted_execution=predicted and _with_head(predicted, change),
+            candidates=tuple(_with_head(candidate, change) for candidate in evidence.candidates),
         )
     comparison = evidence.comparison
     if comparison is None or not comparison.aligned:

@@ -8,9 +8,10 @@ from functools import partial
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
+from assay.ports import QueryExecutor
 from assay.scoring.queries.inner_ties import different, inner_choices
 from assay.scoring.queries.tie_seeing import answer_with_ties
-from assay.scoring.queries.watching import QueryExecutor, ThriftyExecutor, WatchedExecutor
+from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.sql import may_be_cut, read_shape
 
 

@@ -11,8 +11,8 @@ from itertools import combinations, islice, product
 
 from assay.comparison import Answer
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
+from assay.ports import QueryExecutor
 from assay.scoring.queries.tie_seeing import answer_with_ties
-from assay.scoring.queries.watching import QueryExecutor
 from assay.sql import InnerLimit, TieBreak, chooses_by_number, inner_limits, row_numbers, tie_breaks
 
 _MOST_CHOICES = 40

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from assay.comparison import Answer
 from assay.model import Comparison, DatabaseUrl, Flag, Result, Row
+from assay.ports import QueryExecutor
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.scoring.queries.tie_seeing import answer_with_ties
-from assay.scoring.queries.watching import QueryExecutor
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
 

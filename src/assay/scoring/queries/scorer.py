@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 from assay.comparison import Answer
 from assay.model import (
@@ -14,36 +16,34 @@ from assay.model import (
     DatabaseUrl,
     Evidence,
     Execution,
+    Failure,
     Flag,
     Leniency,
     Limits,
     Prediction,
     Result,
+    Row,
+    Score,
     Verdict,
 )
-from assay.ports import Executions, Metric, QueryRequest
+from assay.ports import CachingExecutor, Executions, Judged, Metric, Pulse, QueryRequest
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.luck import Luck
 from assay.scoring.queries.metrics import Scorer
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query
-from assay.scoring.queries.watching import CachingExecutor, ThriftyExecutor, WatchedExecutor
-from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
+from assay.scoring.timekeeping import SILENT, OutOfTimeError, Timekeeper
 from assay.sql import is_nondeterministic, may_be_cut
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A judged case, with the rows that its evidence no longer carries."""
+class QueryScorer:
+    """Judges queries on one executor, in whose cache it keeps what more than one case may need.
 
-    evidence: Evidence
-    executions: Executions
-
-
-class CaseJudge:
-    """Judges cases on one executor, in whose cache it keeps what more than one case may need.
-
-    Comparing, and each metric's score, may take ``timeout_s`` seconds.
+    Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer share the time and the
+    bytes that ``limits`` give to one. Of each
+    result the evidence keeps ``head_rows`` rows where the answer is not right by every metric, and the first of a right
+    one's; None: a few where it is wrong.
     """
 
     def __init__(
@@ -53,10 +53,15 @@ class CaseJudge:
         options: ComparisonOptions,
         *,
         timeout_s: float = Limits().judge_timeout_s,
+        pulse: Pulse = SILENT,
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        head_rows: int | None = None,
     ) -> None:
-        self._keeper = Timekeeper(timeout_s)
+        self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
+        self._limits = limits
+        self._head_rows = head_rows
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
@@ -75,15 +80,7 @@ class CaseJudge:
             evidence = self.judge(case, prediction, url).evidence
             self._executor.keep(evidence, *key)
             return evidence
-        return Evidence(
-            case=case,
-            prediction=prediction,
-            verdict=known.verdict,
-            scores=known.scores,
-            comparison=known.comparison,
-            gold_executions=known.gold_executions,
-            predicted_execution=known.predicted_execution,
-        )
+        return replace(known, case=case, prediction=prediction)
 
     def judge(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
@@ -95,20 +92,32 @@ class CaseJudge:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
         self._executor.look_out()
         comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
-        head = 0 if verdict.outcome == "correct" else _HEAD_ROWS
         scorer = Scorer(self._keeper, case, prediction, url)
-        asked = (*scorer.requests(self._metrics), *requests) if any(gold.succeeded for gold in golds) else ()
-        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked))
+        asked = [*scorer.requests(self._metrics), *requests]
+        if not any(gold.succeeded for gold in golds):
+            asked = [request for request in asked if request.candidate]
+        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
+        scores = tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics)
+        head = self._head(verdict, scores)
+        kept = partial(_without_rows, head=head, cut=self._head_rows is not None)
+        candidates = [request for request in executions.requested if request.candidate]
         evidence = Evidence(
             case=case,
             prediction=prediction,
             verdict=verdict,
-            scores=tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics),
+            scores=scores,
             comparison=comparison,
-            gold_executions=tuple(gold.without_rows(head=head) for gold in golds),
-            predicted_execution=predicted.without_rows(head=head) if predicted else None,
+            gold_executions=tuple(map(kept, golds)),
+            predicted_execution=kept(predicted) if predicted else None,
+            candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
         return Judged(evidence=evidence, executions=executions)
+
+    def _head(self, verdict: Verdict, scores: Sequence[Score]) -> int:
+        """How many rows of each result a reader will want to see."""
+        if self._head_rows is None:
+            return 0 if verdict.outcome == "correct" else _HEAD_ROWS
+        return 1 if all(score.value == 1.0 for score in scores) else self._head_rows
 
     def _held_verdict(
         self,
@@ -271,19 +280,62 @@ class CaseJudge:
         return frozenset(flags)
 
     def _requested(
-        self, url: DatabaseUrl, requests: Sequence[QueryRequest]
+        self, url: DatabaseUrl, requests: Sequence[QueryRequest], predicted: Execution | None
     ) -> dict[QueryRequest, tuple[Execution, ...]]:
         found: dict[QueryRequest, tuple[Execution, ...]] = {}
+        answers = [] if predicted is None else [predicted]
         for request in requests:
-            if request not in found:
+            if request in found:
+                continue
+            if request.candidate:
+                answers.append(self._candidate(url, request.query, answers))
+                found[request] = (answers[-1],)
+            else:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 # Whose query it was, the metric knows; here it matters only what kept it from running.
                 found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
         return found
 
+    def _candidate(self, url: DatabaseUrl, query: str, before: Sequence[Execution]) -> Execution:
+        """A further query of an answer, unless those before it took all the time or room that the answer has."""
+        limits = self._limits
+        what = None
+        if sum(one.wall_time_s or 0.0 for one in before) >= limits.timeout_s:
+            what = f"limit of {limits.timeout_s:g} s"
+        elif sum(map(_size, before)) >= limits.max_result_bytes:
+            what = f"{limits.max_result_bytes >> 20:,} MiB that results may have"
+        if what is None:
+            return blame(self._executor.execute(url, query), "predicted")
+        message = f"not run: the queries before it used up the {what}"
+        failure = Failure(stage="execute", kind="timeout", blame="system", message=message)
+        return Execution(query=query, status="timeout", failure=failure)
+
 
 _HEAD_ROWS = 5
 """Of each result, where a reader will want to see what came back."""
+_HEAD_CHARACTERS = 100_000
+"""About as many, at most, of a longer head: a thousand rows may hold a gigabyte."""
+
+
+def _size(execution: Execution) -> int:
+    """About how many bytes its rows hold."""
+    cells = chain.from_iterable(execution.result.rows) if execution.result is not None else ()
+    return sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
+
+
+def _without_rows(execution: Execution, *, head: int, cut: bool) -> Execution:
+    kept = execution.without_rows(head=head)
+    return replace(kept, head=tuple(_within_characters(kept.head))) if cut and kept.head else kept
+
+
+def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
+    left = _HEAD_CHARACTERS
+    for row in rows:
+        cells = tuple([cell[:_HEAD_CHARACTERS] if isinstance(cell, str | bytes) else cell for cell in row])
+        left -= sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
+        if left < 0 and row is not rows[0]:
+            return
+        yield cells
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:

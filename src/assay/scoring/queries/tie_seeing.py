@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, DatabaseUrl, Result, Row
-from assay.scoring.queries.watching import QueryExecutor
+from assay.ports import QueryExecutor
 from assay.sql import TieProbe, tie_probes
 
 

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from assay.model import Comparison, DatabaseUrl, Execution, Row
+from assay.ports import QueryExecutor
 from assay.sql import nothing_probe
 
 
-class ExecutesQueries(Protocol):
-    """What is needed of the worker's executor."""
-
-    def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query."""
-        ...
-
-    def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
-        ...
-
-
 def see_vacuity(
-    executor: ExecutesQueries, url: DatabaseUrl, gold: Execution, predicted: Execution, comparison: Comparison
+    executor: QueryExecutor, url: DatabaseUrl, gold: Execution, predicted: Execution, comparison: Comparison
 ) -> Comparison:
     """The comparison, vacuous where it matches one row that both queries computed over no rows.
 
@@ -38,7 +26,7 @@ def see_vacuity(
     return replace(comparison, vacuous=True, reason=reason)
 
 
-def _over_nothing(executor: ExecutesQueries, url: DatabaseUrl, execution: Execution) -> bool:
+def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Execution) -> bool:
     row = _row_of_nothing(execution)
     if row is None:
         return False

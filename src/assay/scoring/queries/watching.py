@@ -4,38 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
-from typing import Protocol
 
-from assay.engines.pool.cache import ByteCache
 from assay.model import DatabaseUrl, Execution, Failure
 from assay.model.blame import blamed, is_final
+from assay.ports import CachingExecutor, QueryExecutor
 from assay.scoring.timekeeping import Timekeeper
-
-
-class QueryExecutor(Protocol):
-    """What judging needs of the worker's executor."""
-
-    def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query."""
-        ...
-
-    def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        """The databases of the same schema beside this one."""
-        ...
-
-    def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
-        ...
-
-    def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
-        ...
-
-
-class CachingExecutor(QueryExecutor, Protocol):
-    """An executor with room to keep what is made of its results."""
-
-    cache: ByteCache
 
 
 class WatchedExecutor:

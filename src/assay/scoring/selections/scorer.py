@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from assay.model import (
     Case,
+    DatabaseUrl,
     DatasetSelection,
     Evidence,
     Failure,
@@ -27,24 +28,33 @@ from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
 
+SELECTED = DatabaseUrl(text="selections:")
+"""Where cases over selections stand in a run: on no database."""
 
-def judge_case(
-    case: Case, prediction: Prediction, *, structures: Structures | None, settings: SelectionSettings
-) -> Evidence:
-    """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
-    answers = [_read(one, turn, structures) for one, turn in zip(_aligned(case, prediction), case.turns, strict=True)]
-    turns = tuple(
-        _turn_score(number, turn, answer, structures, settings)
-        for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
-    )
-    failure = next((answer.failure for answer in answers if answer.failure is not None), None)
-    return Evidence(
-        case=case,
-        prediction=replace(prediction, turns=tuple(answers)),
-        verdict=_verdict(turns, failure),
-        scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
-        turns=turns,
-    )
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionScorer:
+    """Judges selections, as far as ``structures`` tell what there is to select. Executes nothing."""
+
+    structures: Structures | None = None
+    settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
+        """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
+        asked = zip(_aligned(case, prediction), case.turns, strict=True)
+        answers = [_read(one, turn, self.structures) for one, turn in asked]
+        turns = tuple(
+            _turn_score(number, turn, answer, self.structures, self.settings)
+            for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
+        )
+        failure = next((answer.failure for answer in answers if answer.failure is not None), None)
+        return Evidence(
+            case=case,
+            prediction=replace(prediction, turns=tuple(answers)),
+            verdict=_verdict(turns, failure),
+            scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
+            turns=turns,
+        )
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:

@@ -1,8 +1,11 @@
-"""From a completion to the queries in it, by the benchmark's rules."""
+"""From a completion to the queries in it, by the rules of LLMSQL's benchmark."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from assay.model import Case, Failure, Prediction
 
 MOST_QUERIES = 10
 
@@ -50,3 +53,30 @@ def with_table(query: str, table_id: str) -> str:
     for placeholder in _PLACEHOLDERS:
         query = query.replace(placeholder, f'FROM "{name}"')
     return query.strip()
+
+
+def completed(case: Case, prediction: Prediction) -> Prediction:
+    """The answer with the first query of its text, where the case takes completions; any other as it is.
+
+    The text stays in ``raw``. One without a query is the system's failure; of one that was too long to be kept, what is
+    left is not read.
+    """
+    table, text = case.options.table, prediction.raw if prediction.raw is not None else prediction.query
+    too_long = prediction.failure is not None and prediction.failure.kind == "unreadable_answer"
+    if table is None or text is None or too_long:
+        return prediction
+    queries = queries_in(text)
+    if not queries:
+        failure = prediction.failure or Failure(
+            stage="read", kind="no_query", blame="system", message="there is no SELECT in it"
+        )
+        return replace(prediction, query=None, raw=text, failure=failure)
+    return replace(prediction, query=with_table(queries[0], table), raw=text, failure=None)
+
+
+def candidates(case: Case, prediction: Prediction) -> list[str]:
+    """The queries of a `completed` answer after the first, as they are executed."""
+    table, text = case.options.table, prediction.raw
+    if table is None or text is None or prediction.query is None:
+        return []
+    return [with_table(query, table) for query in queries_in(text)[1:]]

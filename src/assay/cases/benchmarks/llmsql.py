@@ -1,4 +1,4 @@
-"""Read the benchmark's questions, and a model's outputs in either generation of their format."""
+"""LLMSQL's own files: its questions, and a model's outputs in either generation of their format."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from assay.cases.records import shortened
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table
 from assay.errors import CaseFileError, InputError, UsageError
+from assay.model import Case, CaseOptions, FieldNames, Prediction
+from assay.ports import LoadedCases, LoadedPredictions
 
 InputMode = Literal["jsonl_path", "dict_list"]
 
@@ -21,27 +23,36 @@ _SHAPE = '{"question_id": 1, "completion": "SELECT …"}'
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One question of the benchmark."""
+class LlmsqlFormat:
+    """LLMSQL's ``questions.jsonl`` (``question_id, table_id, question, sql``), and outputs of models
+    (``question_id`` with ``completion`` or ``predicted_sql``), both JSON Lines.
 
-    id: object
-    """As the file has it."""
-    text: str
-    gold: str
-    table_id: str
+    A completion may hold prose and several queries: the first is the predicted one, and the metric ``llmsql_ex`` looks
+    at all of them, as the benchmark does. ``FROM Table`` in them is the question's table.
+    """
+
+    name = "llmsql"
+
+    def recognises(self, path: Path) -> bool:  # noqa: ARG002 - the port's
+        """Never by itself: the outputs look like any JSON Lines, so that the format has to be named."""
+        return False
+
+    def cases(self, path: Path, fields: FieldNames) -> LoadedCases:  # noqa: ARG002 - the port's
+        """Read the questions. Raises CaseFileError with file and line."""
+        return LoadedCases(cases=tuple(read_questions(str(path)).values()))
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:  # noqa: ARG002 - the port's
+        """Read a model's outputs. Raises CaseFileError with file and line."""
+        return LoadedPredictions(predictions=tuple(output.prediction for output in read_outputs(path).items))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a model answered to one question."""
+    """What a model answered to one question. The case's id in it is the key of the question's id."""
 
     question_id: object
     """As it was given."""
-    key: str
-    """What it is found under among the questions."""
-    completion: str
-    """Empty where the model answered null."""
+    prediction: Prediction
     question: str | None = None
     """What it repeats of the question, where it does."""
     place: str = ""
@@ -57,15 +68,16 @@ class Outputs:
     items: tuple[Output, ...]
 
 
-def read_questions(path: str) -> dict[str, Question]:
-    """The questions by the key of their ids. Raises CaseFileError with file and line."""
-    questions: dict[str, Question] = {}
+def read_questions(path: str) -> dict[str, Case]:
+    """The questions by the key of their ids, which is the cases' id. Raises CaseFileError with file and line."""
+    questions: dict[str, Case] = {}
+    name = Path(path).name
     for place, values in _records(Path(path)):
         key = _key(values.get("question_id"))
         if key is None:
             raise _no_id(values, path, place)
-        texts = [values.get(name) for name in ("sql", "table_id")]
-        if not all(isinstance(text, str) and text for text in texts):
+        gold, table = values.get("sql"), values.get("table_id")
+        if not (isinstance(gold, str) and gold and isinstance(table, str) and table):
             raise CaseFileError(
                 "is no question of LLMSQL: it needs question_id, table_id, sql and question, "
                 f"and has {listed(list(values)) or 'nothing'}",
@@ -74,11 +86,12 @@ def read_questions(path: str) -> dict[str, Question]:
             )
         if key in questions:
             raise CaseFileError(f"the question_id {values['question_id']!r} occurs twice", path=path, place=place)
-        questions[key] = Question(
-            id=values["question_id"],
-            text=str(values.get("question", "")),
-            gold=str(texts[0]),
-            table_id=str(texts[1]),
+        questions[key] = Case(
+            id=key,
+            question=str(values.get("question", "")),
+            golds=(gold,),
+            options=CaseOptions(table=table),
+            origin=f"{name}, {place}",
         )
     return questions
 
@@ -104,33 +117,34 @@ def read_outputs(outputs: object) -> Outputs:
     places: dict[str, str] = {}
     for place, values in records:
         item = _output(values, name, place)
-        if item.key in places:
+        key = item.prediction.case_id
+        if key in places:
             raise CaseFileError(
-                f"the question_id {item.question_id!r} occurs twice, first in {places[item.key]}: "
+                f"the question_id {item.question_id!r} occurs twice, first in {places[key]}: "
                 "only one of them can count; take out the other",
                 path=name,
                 place=place,
             )
-        places[item.key] = place
+        places[key] = place
         items.append(item)
     if not items:
         raise InputError(f"{name}: there are no outputs in it: each is {_SHAPE}")
     return Outputs(name=name, mode="jsonl_path" if mode == "jsonl_path" else "dict_list", items=tuple(items))
 
 
-def check_known(outputs: Outputs, questions: Mapping[str, Question], questions_path: str) -> None:
+def check_known(outputs: Outputs, questions: Mapping[str, Case], questions_path: str) -> None:
     """Raise InputError where outputs answer questions that the benchmark does not have, or repeat other ones."""
-    unknown = [item.question_id for item in outputs.items if item.key not in questions]
+    unknown = [item.question_id for item in outputs.items if item.prediction.case_id not in questions]
     if unknown:
         shown = ", ".join(repr(one) for one in unknown[:_MOST_NAMED])
         more = f" and {len(unknown) - _MOST_NAMED:,} more" if len(unknown) > _MOST_NAMED else ""
-        examples = ", ".join(repr(question.id) for question in list(questions.values())[:3])
+        examples = ", ".join(repr(number) for number in list(questions)[:3])
         raise InputError(
             f"{outputs.name}: question_id {shown}{more} of {len(outputs.items):,} outputs not in {questions_path}, "
             f"whose {len(questions):,} ids are such as {examples}: are these the outputs to this version of LLMSQL?"
         )
     for item in outputs.items:
-        asked = questions[item.key].text
+        asked = questions[item.prediction.case_id].question
         # A prompt around the question repeats it, too.
         if item.question is not None and " ".join(asked.split()) not in " ".join(item.question.split()):
             raise CaseFileError(
@@ -180,10 +194,10 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
         field = next(field for field in _ANSWERS if field in values)
         raise CaseFileError(f'"{field}" is {str(answer)[:40]!r}, no text: write {_SHAPE}', path=name, place=place)
     echo = values.get("question")
+    origin = f"{os.path.basename(name)}, {place}"
     return Output(
         question_id=question_id,
-        key=key,
-        completion=answer or "",
+        prediction=Prediction(case_id=key, query=answer or "", origin=origin),
         question=echo if isinstance(echo, str) and echo.strip() else None,
         place=place,
     )

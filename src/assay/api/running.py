@@ -1,0 +1,55 @@
+"""Have a run made: ask a live system where there is one, judge every answer, keep what is found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from assay.api.run import Run
+from assay.engines.pool.pool import WorkerPool
+from assay.errors import UsageError
+from assay.model import Case, Prediction
+from assay.ports import System
+from assay.runs.asking import answers_held, ask
+from assay.runs.execute import Job, OnProgress, execute
+from assay.runs.store.claim import claim_folder, hold_folder
+
+
+def carry_out(
+    job: Job,
+    pool: WorkerPool | None,
+    *,
+    system: System | None,
+    cases: Sequence[Case],
+    answered: Callable[[tuple[Prediction, ...]], Job],
+    output: str | os.PathLike[str] | None,
+    overwrite: bool,
+    rescore: bool,
+    concurrency: int,
+    on_progress: OnProgress | None,
+) -> Run:
+    """The run of a job; ``answered`` gives the job again with what a live ``system`` answered to the cases.
+
+    ``pool`` None: its cases are judged in this process. Raises as `evaluate` does.
+    """
+    folder = Path(output) if output is not None else None
+    if rescore and system is not None and folder is None:
+        raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+    anew, forget = overwrite or rescore, overwrite and not rescore
+    # From the first question on the folder is this run's alone.
+    with nullcontext() if folder is None else hold_folder(folder, job.settings, overwrite=anew, forget=forget):
+        if system is not None:
+            held: tuple[Prediction, ...] | None = None
+            repeats = job.settings.repeats
+            if rescore and folder is not None:
+                # Before anything is cleared: a run that cannot be judged again stays as it is.
+                held = answers_held(system, cases, folder, repeats=repeats)
+            if folder is not None:
+                claim_folder(folder, job.settings, job.provenance, overwrite=anew)
+            job = answered(
+                held
+                or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
+            )
+        return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))

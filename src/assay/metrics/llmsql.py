@@ -1,0 +1,68 @@
+"""LLMSQL's metric, as its own package computes it: one query of a completion that gives gold's rows suffices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import ClassVar
+
+from assay.metrics.base import befallen, gold_failure, unscored
+from assay.model import Case, Comparison, Execution, Prediction, Row, Score
+from assay.ports import Executions, QueryRequest
+
+
+class LlmsqlEx:
+    """LLMSQL's execution accuracy: 1 where a query of the completion gives gold's rows, in any order and as often.
+
+    Rows as tuples, columns in gold's order whatever their names; numbers by exact value whatever their type; NULL
+    equals NULL. Of a case that is not LLMSQL's, the one predicted query is compared so. Nothing is sorted, so nothing
+    need have an order.
+    """
+
+    name: ClassVar[str] = "llmsql_ex"
+    meaning: ClassVar[str] = "LLMSQL: a query of the completion gives gold's rows"
+    binary: ClassVar[bool] = True
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        """The further queries of a completion, all of them, also where one before matches: evidence counts them."""
+        from assay.sql.completions import candidates  # the parser behind it is wanted in workers only
+
+        return [QueryRequest(query=query, candidate=True) for query in candidates(case, prediction)]
+
+    def score(
+        self,
+        case: Case,  # noqa: ARG002 - the port's
+        prediction: Prediction,
+        executions: Executions,
+        comparison: Comparison | None,  # noqa: ARG002 - the port's
+    ) -> Score:
+        """1 where any query of the completion gives the rows of any gold."""
+        golds = [gold.result.rows for gold in executions.golds if gold.succeeded and gold.result is not None]
+        if not golds:
+            return unscored(self.name, gold_failure(executions.golds))
+        further = [each[0] for request, each in executions.requested.items() if request.candidate]
+        if any(_gives(execution, golds) for execution in (executions.predicted, *further)):
+            return Score(metric=self.name, value=1.0)
+        failure = befallen(prediction, executions.predicted)
+        return unscored(self.name, failure) if failure else Score(metric=self.name, value=0.0)
+
+
+def _gives(execution: Execution | None, golds: Sequence[Sequence[Row]]) -> bool:
+    if execution is None or not execution.succeeded or execution.result is None:
+        return False
+    rows = execution.result.rows
+    return any(same_rows(rows, gold) for gold in golds)
+
+
+def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
+    """Whether two results are equal as bags of rows, by Python's own equality of their cells."""
+    if len(first) != len(second):
+        return False
+    return first is second or first == second or _counted(first) == _counted(second)
+
+
+def _counted(rows: Sequence[Row]) -> Counter[object]:
+    try:
+        return Counter(rows)
+    except TypeError:  # lists and maps in cells, of engines that have such
+        return Counter(map(repr, rows))
