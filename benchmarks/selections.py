@@ -2,11 +2,11 @@
 
     python benchmarks/selections.py [--cases N] [--terms N] [--codes N]
 
-Makes 10,000 cases with 200 terms each, writes them as files, and runs the whole job: read cases and answers, score
-them, keep the run, write the workbook. Once with the cases as YAML in the method's own shape, once as JSON Lines. Then
-loads a code list of 100,000 codes, and looks codes up in it and in one of 1,000. Everything is in one process, so the
-peak memory is that of all of it. Exits with 1 where scoring and reporting take 20 s or more (reading YAML is told
-apart), or where a look-up in the large list takes more than twice as long as in the small one.
+Makes 10,000 cases with 200 terms each, writes them as JSON Lines, and runs the whole job: read cases and answers, score
+them, keep the run, write the workbook. Reads the first twenty of them from YAML in the method's own shape, too: without
+a bound, as it is for what people write. Before, loads a code list of 100,000 codes, and looks codes up in it and in one
+of 1,000. Everything is in one process, so the peak memory is that of all of it. Exits with 1 where scoring and the
+reports take 20 s or more, or where a look-up in the large list takes more than twice as long as in the small one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay import evaluate_selections
+from assay.cases.sdmx.format import SdmxFormat
+from assay.model import FieldNames
 from assay.sdmx.structures.load import load_structures
 
 BOUND_S = 20.0
 LOOK_UP_BOUND = 2.0
+IN_YAML = 20
 DIMENSIONS = ("INDICATOR", "COUNTRY", "SECTOR", "UNIT")
 NAME = "A name of usual length of the code number {}, in percent"
 
@@ -79,9 +82,19 @@ def write(folder: Path, cases: int, terms: int) -> None:
     ):
         for number in range(cases):
             made, answer = case(chance, number, terms)
-            yaml.writelines(yaml_of(made))
+            if number < IN_YAML:
+                yaml.writelines(yaml_of(made))
             lines.write(json.dumps(made) + "\n")
             answers.write(json.dumps(answer) + "\n")
+
+
+def read_yaml(folder: Path) -> None:
+    """Read the few cases in YAML."""
+    path = folder / "cases.yaml"
+    started = time.perf_counter()
+    cases = SdmxFormat().cases(path, FieldNames())
+    seconds, size = time.perf_counter() - started, path.stat().st_size / 1e6
+    print(f"{len(cases)} cases in YAML ({size:.1f} MB): read in {seconds:.1f} s, {size / seconds:.2f} MB/s")
 
 
 def whole_job(folder: Path, name: str) -> float:
@@ -162,10 +175,11 @@ def main() -> int:
         small, large = look_ups(folder, 1_000), look_ups(folder, options.codes)
         print(f"look-up in the large list: {large / small:.2f} times that in the small one (bound {LOOK_UP_BOUND:g})")
         write(folder, options.cases, options.terms)
-        slowest = max(whole_job(folder, name) for name in ("cases.jsonl", "cases.yaml"))
-        print(f"score, keep and report: {slowest:.1f} s (bound {BOUND_S:g} s)")
+        read_yaml(folder)
+        job = whole_job(folder, "cases.jsonl")
+        print(f"score, keep and report: {job:.1f} s (bound {BOUND_S:g} s)")
         print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB")
-    return int(slowest >= BOUND_S or large / small > LOOK_UP_BOUND)
+    return int(job >= BOUND_S or large / small > LOOK_UP_BOUND)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from assay.cases import load_cases, recognise
 from assay.cases.sdmx.format import SdmxFormat
+from assay.cases.text.yaml import MOST_CHARACTERS
 from assay.errors import CaseFileError
 from assay.model import DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
 from assay.ports import FieldNames
@@ -377,6 +383,84 @@ def test_unusable_json(name, content, place, says, write):
         read(path)
     assert str(caught.value).startswith(f"{path}, {place}: " if place else str(path))
     assert says in str(caught.value)
+
+
+PIECES = ["- ", ": ", " #", "'", '"', "\\", "[", "{", "&a ", "*a", "!!str ", "!!null ", "%", "? ", "<<: ", "~", "é"]
+PIECES += [
+    "\\ud800",
+    "id: ",
+    "|\n",
+    ">\n",
+    "---\n",
+    "...\n",
+    "\t",
+    "\r\n",
+    "\x85",
+    "\u2028",
+    "\ufeff",
+    "\x00",
+    "\U0001f600",
+    "\n\n",
+]
+SEED = in_list(MEXICO, OTHER)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 12), st.sampled_from(PIECES)), min_size=1, max_size=3)
+)
+@example([(SEED.index("LP"), 0, "&a "), (SEED.index("MEX"), 3, "*a")])
+@example([(1, 0, "\x00")])
+def test_a_text_with_anything_in_it_is_cases_or_an_error_with_a_place(edits):
+    text = SEED
+    for at, taken, put in edits:
+        text = text[:at] + put + text[at + taken :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "set.yaml")
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            good, said = all(case.turns for case in read(path)), ""
+        except CaseFileError as error:
+            placed = error.place is not None or "twice" in error.message or "special characters" in error.message
+            good, said = placed and str(error).startswith(str(path)), str(error)
+    assert good, said
+
+
+LETTERS = st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"])
+CODES = st.text(LETTERS, min_size=1, max_size=8).filter(lambda code: code.strip() and code.strip() != "*")
+NAMES = st.text(LETTERS | st.just(" "), max_size=90)
+
+
+@given(
+    st.lists(st.lists(st.tuples(CODES, NAMES), max_size=4), min_size=1, max_size=3),
+    st.sampled_from([40, 80, 4096]),
+    st.sampled_from([None, "'", '"']),
+)
+def test_what_a_program_writes_of_cases_is_read_as_it_was(dimensions, width, style):
+    listed = [
+        {"dimension_name": f"D{number}", "values": [{"id": id_, "name": name} for id_, name in terms]}
+        for number, terms in enumerate(dimensions)
+    ]
+    target = {"indicator_selection": [{"dataset_id": "X", "dimensions": listed}]}
+    yaml = YAML()
+    yaml.width, yaml.default_style = width, style
+    text = io.StringIO()
+    yaml.dump({"id": "a", "conversation": [{"role": "user", "content": "q", "target": target}]}, text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.yaml")
+        path.write_text(text.getvalue(), encoding="utf-8", newline="")
+        (case,) = read(path)
+    kept = [[(term.id, term.name or "") for term in one.terms] for one in only_dataset(case).dimensions]
+    assert kept == [list(dict.fromkeys((id_.strip(), name.strip()) for id_, name in terms)) for terms in dimensions]
+
+
+def test_a_yaml_file_too_large_for_yaml_is_refused_with_what_to_write_instead(write):
+    with pytest.raises(CaseFileError, match=r"big.yaml: holds 16,\d+,\d+ characters .* JSON Lines \(.jsonl\)"):
+        read(write("big.yaml", MEXICO + "#" * MOST_CHARACTERS))
+
+
+def test_whoever_waits_for_much_yaml_is_told_why(write):
+    with pytest.warns(UserWarning, match=r"big.yaml holds 1,\d+,\d+ characters of YAML.*JSON Lines"):
+        read(write("big.yaml", MEXICO + "#" * 1_000_000))
 
 
 def test_the_names_of_the_keys_are_fixed(write):

@@ -9,8 +9,8 @@ from typing import Any
 from assay.cases.fields import ALIASES, POSITION, columns_of, listed, normal
 from assay.cases.reading import unanswered
 from assay.cases.records import kind_of
+from assay.cases.sdmx.record import Record
 from assay.cases.sdmx.values import Keys, Misread, Null, is_null
-from assay.cases.sdmx.yaml import Record
 from assay.cases.values import UnusableValue, number_of
 from assay.errors import CaseFileError
 from assay.model import FieldNames, Prediction, TurnAnswer
@@ -40,7 +40,7 @@ class PredictionReader:
             try:
                 yield self._prediction(path, key, value, f"{called}, {place}")
             except Misread as error:
-                at = record.place_of(path, (*keys, *error.keys), at_key=error.at_key)
+                at = record.place_of((*keys, *error.keys), at_key=error.at_key)
                 at = place if at == record.place else at
                 raise CaseFileError(str(error), path=str(path), place=at) from error
             except UnusableValue as error:

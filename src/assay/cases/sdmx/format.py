@@ -16,8 +16,7 @@ from assay.ports import LoadedPredictions
 from assay.sdmx.collecting import collector_paused
 
 if TYPE_CHECKING:
-    from assay.cases.sdmx.block import RawTerms
-    from assay.cases.sdmx.yaml import Record
+    from assay.cases.sdmx.record import Record
 
 _YAML = frozenset({".yaml", ".yml"})
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -34,10 +33,6 @@ class SdmxFormat:
 
     name = "sdmx"
 
-    def __init__(self, *, careful: bool = False) -> None:
-        """``careful`` reads YAML by ruamel alone: the same, some hundred times slower."""
-        self._fast = not careful
-
     def recognises(self, path: Path) -> bool:
         """Whether this file's start has a conversation or a selection, or such a file is in this folder."""
         if path.is_dir():
@@ -47,18 +42,19 @@ class SdmxFormat:
     def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
         """Read cases. Raises CaseFileError with file, line and column, and with the key that is wrong."""
         from assay.cases.sdmx.case import case_of
+        from assay.cases.sdmx.target import TermCache
 
         _fixed_names(path, fields, ())
         cases: list[Case] = []
         first: dict[str, str | None] = {}
-        terms = _terms()
+        terms = TermCache()
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file, terms, fast=self._fast):
+                for record in _records(file):
                     for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
                         with _placed(file, record, keys):
-                            case = case_of(value, origin=f"{called}, {place}", cache=terms.cache)
+                            case = case_of(value, origin=f"{called}, {place}", cache=terms)
                         if case.id in first:
                             raise CaseFileError(
                                 f'the id "{case.id}" occurs twice: at {first[case.id]} and at {case.origin}. '
@@ -79,11 +75,10 @@ class SdmxFormat:
         _fixed_names(path, fields, ("id", "prediction"))
         reader = PredictionReader(fields)
         predictions: list[Prediction] = []
-        terms = _terms()
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in _records(file, terms, fast=self._fast):
+                for record in _records(file):
                     predictions.extend(reader.read(file, called, record))
         return reader.loaded(path, predictions)
 
@@ -121,14 +116,7 @@ def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
             )
 
 
-def _terms() -> RawTerms:
-    from assay.cases.sdmx.block import RawTerms
-    from assay.cases.sdmx.target import TermCache
-
-    return RawTerms(TermCache())
-
-
-def _records(path: Path, terms: RawTerms, *, fast: bool) -> Iterator[Record]:
+def _records(path: Path) -> Iterator[Record]:
     from assay.cases.sdmx.json import json_lines_records, json_records
     from assay.cases.sdmx.yaml import yaml_records
 
@@ -138,7 +126,7 @@ def _records(path: Path, terms: RawTerms, *, fast: bool) -> Iterator[Record]:
     if suffix == ".json":
         return json_records(path)
     if suffix in _YAML:
-        return yaml_records(path, terms, fast=fast)
+        return yaml_records(path)
     raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
 
 
@@ -168,5 +156,5 @@ def _placed(path: Path, record: Record, keys: tuple[str | int, ...]) -> Iterator
     try:
         yield
     except Misread as error:
-        place = record.place_of(path, (*keys, *error.keys), at_key=error.at_key)
+        place = record.place_of((*keys, *error.keys), at_key=error.at_key)
         raise CaseFileError(str(error), path=str(path), place=place) from error

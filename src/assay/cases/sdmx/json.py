@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.cases.sdmx.yaml import Record
+from assay.cases.sdmx.record import Record
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
 

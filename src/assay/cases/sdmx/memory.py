@@ -8,9 +8,9 @@ from typing import Any
 
 from assay.cases.sdmx.answers import PredictionReader
 from assay.cases.sdmx.case import case_of
+from assay.cases.sdmx.record import Record
 from assay.cases.sdmx.target import TermCache
 from assay.cases.sdmx.values import Misread, shown
-from assay.cases.sdmx.yaml import Record
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction, Selection, TurnAnswer
 from assay.ports import LoadedPredictions

@@ -96,16 +96,14 @@ def _dimension(value: object, keys: Keys, cache: TermCache) -> DimensionSelectio
     values = held["values"]
     if values == WILDCARD:
         return DimensionSelection(dimension=name, everything=True)
-    if type(values) is tuple:  # terms that the reader has made already
-        return DimensionSelection(dimension=name, terms=values)
     listed = entries(values, keys, like=_LIKE_VALUES)
     if len(listed) == 1 and listed[0] == WILDCARD:
         return DimensionSelection(dimension=name, everything=True)
     terms = cache.terms(list(listed), lambda one, number: _term(one, (*keys, number), cache))
-    return DimensionSelection(dimension=name, terms=without_repeats(terms))
+    return DimensionSelection(dimension=name, terms=_without_repeats(terms))
 
 
-def without_repeats(terms: list[Term]) -> tuple[Term, ...]:
+def _without_repeats(terms: list[Term]) -> tuple[Term, ...]:
     """Terms of one cache without those that stand there already: equal ones are one object, so identity tells."""
     if len(set(map(id, terms))) == len(terms):
         return tuple(terms)

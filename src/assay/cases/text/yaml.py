@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,11 @@ from assay.cases.records import Table, document_table
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError
 
-_MOST_CHARACTERS = 8 << 20
+MOST_CHARACTERS = 16_000_000
+"""A longer YAML text is refused: this much takes half a minute and 0.7 GB."""
+_MANY_CHARACTERS = 1_000_000
+"""From here on one waits for seconds, and is told why."""
+
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -36,20 +41,27 @@ def plain_document(path: Path, text: str) -> object:
     return Builder(path, _scalar).value(nodes[0]) if nodes else None
 
 
-def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
+def nodes_of(path: Path, text: str) -> list[Any]:
     """The documents of a YAML text as ruamel's nodes, empty ones left out.
 
-    Raises CaseFileError with line and column; ``before`` lines of the file stand before the text.
+    Raises CaseFileError with line and column, and for a text that is too large for YAML.
     """
+    if len(text) > MOST_CHARACTERS:
+        raise CaseFileError(
+            f"holds {len(text):,} characters of YAML, more than the {MOST_CHARACTERS:,} that are read: this much "
+            "takes YAML minutes. Write it as JSON Lines (.jsonl), one record a line, which has no such limit",
+            path=str(path),
+        )
+    if len(text) > _MANY_CHARACTERS:
+        warnings.warn(
+            f"{path} holds {len(text):,} characters of YAML, of which about 500,000 are read a second: as JSON Lines "
+            "(.jsonl) it would be read a hundred times as fast",
+            UserWarning,
+            stacklevel=2,
+        )
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    if len(text) > _MOST_CHARACTERS:
-        raise CaseFileError(
-            f"holds {len(text) >> 20:,} MiB of YAML, and at most {_MOST_CHARACTERS >> 20} MiB are read: "
-            "save it as JSON Lines, which is read a thousand times as fast",
-            path=str(path),
-        )
     yaml = YAML(typ="safe", pure=True)
     # YAML lets an anchor's name be used again; ruamel would print a warning.
     yaml.composer.warn_double_anchors = False
@@ -57,7 +69,7 @@ def nodes_of(path: Path, text: str, *, before: int = 0) -> list[Any]:
         return [node for node in yaml.compose_all(text) if node is not None]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1 + before}, column {mark.column + 1}" if mark else None
+        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
         reason = error.problem or error.context or "it breaks off"
         raise CaseFileError(f"is not valid YAML: {reason}", path=str(path), place=place) from error
     except YAMLError as error:
@@ -86,13 +98,12 @@ _MOST_REPEATED = 10
 class Builder:
     """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named.
 
-    ``scalar`` makes those of scalars; ``before`` lines of the file stand before the nodes' text.
+    ``scalar`` makes those of scalars.
     """
 
-    def __init__(self, path: Path, scalar: Callable[[Any], object], *, before: int = 0) -> None:
+    def __init__(self, path: Path, scalar: Callable[[Any], object]) -> None:
         self._path = path
         self._scalar = scalar
-        self._before = before
         self._made: dict[int, object] = {}
         self._open: set[int] = set()
         self._sizes: dict[int, int] = {}
@@ -143,7 +154,7 @@ class Builder:
 
     def _error(self, node: Any, message: str) -> CaseFileError:
         mark = node.start_mark
-        place = f"line {mark.line + 1 + self._before}, column {mark.column + 1}"
+        place = f"line {mark.line + 1}, column {mark.column + 1}"
         return CaseFileError(message, path=str(self._path), place=place)
 
 
