@@ -15,7 +15,7 @@ from processes import assay as in_a_process
 
 import assay
 from assay.cli.app import run_command_line
-from assay.cli.gate_options import gathered
+from assay.cli.gate_options import GateFlags
 from assay.demo import sdmx_path
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Gates
@@ -267,13 +267,13 @@ def test_a_run_in_python_is_checked_by_itself_and_against_another(here: Path) ->
     ("text", "value"), [("0.8", 0.8), ("80%", 0.8), ("7.1%", 0.071), ("28.9 %", 0.289), ("1", 1.0), (".5", 0.5)]
 )
 def test_a_percentage_is_the_very_number_that_it_stands_for(text: str, value: float) -> None:
-    assert gathered(minimum=[f"match={text}"]).minimum == (("match", value),)
+    assert GateFlags(minimum=[f"match={text}"]).gathered().minimum == (("match", value),)
 
 
 def test_what_flags_and_file_say_adds_up_metric_by_metric() -> None:
     file = GateSettings(min={"match": 0.8, "bird_ex": "70%"}, must_pass="tag:a", fail_on_regression="bird_ex")
-    gates = gathered(minimum=["match=0.9"], must_pass=["tag:a", "id:b"], fail_on_regression=True, file=file)
+    gates = GateFlags(minimum=["match=0.9"], must_pass=["tag:a", "id:b"], fail_on_regression=True).gathered(file)
     assert gates.minimum == (("match", 0.9), ("bird_ex", 0.7))
     assert gates.must_pass == ("tag:a", "id:b")
     assert gates.fail_on_regression == ("bird_ex",)
-    assert not gathered().any
+    assert not GateFlags().gathered().any

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.cli.options import AskFlags
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
 from assay.systems.options import SystemOptions
@@ -45,38 +46,17 @@ class Access:
             password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
         return cls(user=user, password=Secret(password or ""))
 
-    def system_options(
-        self,
-        *,
-        timeout_s: float | None = None,
-        retries: int | None = None,
-        params: Sequence[str] = (),
-        verify_ssl: bool = True,
-        body_template: str | None = None,
-        query_path: str | None = None,
-        tokens_path: str | None = None,
-        times_path: str | None = None,
-        prompt: str | None = None,
-        price_in: float | None = None,
-        price_out: float | None = None,
-    ) -> SystemOptions:
+    def system_options(self, asking: AskFlags, *, verify_ssl: bool) -> SystemOptions:
         """The options of a live system."""
         default = SystemOptions()
         return SystemOptions(
             user=self.user,
             password=self.password,
             token=self.token,
-            timeout_s=default.timeout_s if timeout_s is None else timeout_s,
-            retries=default.retries if retries is None else retries,
-            parameters=parameters(params),
+            timeout_s=default.timeout_s if asking.ask_timeout is None else asking.ask_timeout,
+            retries=default.retries if asking.retries is None else asking.retries,
+            parameters=_parameters(asking.param or ()),
             verify_ssl=verify_ssl,
-            body_template=body_template,
-            query_path=query_path,
-            tokens_path=tokens_path,
-            times_path=times_path,
-            prompt=prompt,
-            price_in=price_in,
-            price_out=price_out,
         )
 
     def denodo_database(self, url: str | None, config: Path | None, **flags: str | int | bool | None) -> str:
@@ -111,7 +91,7 @@ def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
     return f"{database.reveal()}?{query}"
 
 
-def parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _parameters(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """``name=value`` pairs. Raises UsageError for one without an equals sign."""
     pairs: list[tuple[str, str]] = []
     for one in given:

@@ -20,6 +20,7 @@ from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.judge import judge
 from assay.cli.llmsql import llmsql
+from assay.cli.options import ungrouped
 from assay.cli.report import report
 from assay.cli.run import run
 from assay.cli.runs import runs
@@ -72,10 +73,10 @@ class _Unexpected(Exception):
 def _verb(function: Callable[..., None], short_help: str) -> None:
     """Add a verb, whatever it raises kept from the parser, but for the exits that are its own."""
 
-    @wraps(function)
+    @wraps(expanded := ungrouped(function))
     def kept_apart(*arguments: Any, **options: Any) -> None:
         try:
-            function(*arguments, **options)
+            expanded(*arguments, **options)
         except (AssayError, typer.Exit):
             raise
         except typer.Abort as error:

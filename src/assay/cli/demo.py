@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import (
+    AsJson,
+    Quiet,
+)
 from assay.settings import RunFileSettings
 
 _TIMEOUT_S = 1.0
@@ -20,8 +24,8 @@ def demo(
     sdmx: Annotated[
         bool, typer.Option("--sdmx", help="The SDMX example instead: what an assistant selected. Needs assay[sdmx].")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Evaluate a bundled sample: an online shop, 36 questions, answers right, wrong, slow and hostile.
 

@@ -7,17 +7,33 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gate_options import (
-    AlphaOption,
-    BaselineOption,
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    gathered,
+from assay.cli.gate_options import GateFlags
+from assay.cli.options import (
+    AsJson,
+    AskFlags,
+    Concurrency,
+    DenodoConfig,
+    Encoding,
+    Html,
+    JudgeTimeout,
+    Junit,
+    Markdown,
+    MaxRows,
+    Name,
+    Overwrite,
+    Password,
+    Quiet,
+    Repeat,
+    Rescore,
+    Sheet,
+    Tags,
+    Timeout,
+    To,
+    Token,
+    User,
+    VesIterations,
+    with_named,
 )
-from assay.cli.inputs import EncodingOption, SheetOption
 from assay.model import FieldNames
 from assay.settings import RunFileSettings
 
@@ -35,6 +51,7 @@ METRICS = (
 
 
 def denodo(  # one parameter an option
+    *,
     input: Annotated[
         Path, typer.Option("--input", metavar="X.xlsx", help="The questions: Question, Solution, difficulty.")
     ],
@@ -42,19 +59,13 @@ def denodo(  # one parameter an option
     api_url: Annotated[
         str, typer.Option("--api-url", metavar="URL", help="Of the AI SDK, to /answerDataQuestion or /answerQuestion.")
     ],
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="Or ASSAY_USER.")] = None,
-    password: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="OAuth. Better in ASSAY_TOKEN.", show_default=False)
-    ] = None,
+    user: User = None,
+    password: Password = None,
+    token: Token = None,
     question_rows: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Only the first so many questions.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="project_config.env. The environment and flags weigh more.")
-    ] = None,
+    config: DenodoConfig = None,
     catalog_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Of the Data Catalog. [config: DATA_CATALOG_URL]")
     ] = None,
@@ -69,21 +80,13 @@ def denodo(  # one parameter an option
         Path | None,
         typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
     ] = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Questions asked at once.")] = 4,
-    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Ask each question N times.")] = 1,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A field of each request, as vdp_database_names=bank; repeatable."),
-    ] = None,
-    ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
-    retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each query.")] = 30.0,
-    judge_timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
-    ] = None,
-    max_rows: Annotated[int | None, typer.Option(metavar="N", min=1, help="Rows of each result.")] = None,
-    ves_iterations: Annotated[int, typer.Option(metavar="N", min=1, help="Executions of each pair for VES.")] = 3,
+    concurrency: Concurrency = None,
+    repeat: Repeat = None,
+    asking: AskFlags,
+    timeout: Timeout = None,
+    judge_timeout: JudgeTimeout = None,
+    max_rows: MaxRows = None,
+    ves_iterations: VesIterations = None,
     id_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: the row number]")] = None,
     question_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Question]")] = None,
     gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Solution]")] = None,
@@ -91,28 +94,19 @@ def denodo(  # one parameter an option
     context_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Additional context, sent as custom_instructions.")
     ] = None,
-    sheet: SheetOption = None,
-    encoding: EncodingOption = None,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run: ask all again.")] = False,
-    rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    alpha: AlphaOption = None,
-    must_pass: MustPassOption = None,
-    baseline: BaselineOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    sheet: Sheet = None,
+    encoding: Encoding = None,
+    name: Name = None,
+    tag: Tags = None,
+    overwrite: Overwrite = False,
+    rescore: Rescore = False,
+    html: Html = None,
+    md: Markdown = None,
+    junit: Junit = None,
+    to: To = None,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a question set through a live Denodo AI SDK, execute both queries, and report in Excel.
 
@@ -126,16 +120,9 @@ def denodo(  # one parameter an option
     from assay.cli.access import Access
     from assay.cli.run import run_settings
 
+    targets = with_named({"xlsx": output, "html": html, "md": md, "junit": junit}, to)
     folder = run or output.with_suffix(".run")
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-    )
-    keeper = keeper_of(gates, METRICS, baseline=baseline, output=folder)
+    keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=folder)
     access = Access.gathered(user=user, password=password, token=token, needed=True)
     database = access.denodo_database(
         None if catalog_url is None else f"denodo+{catalog_url}",
@@ -144,9 +131,7 @@ def denodo(  # one parameter an option
         server_id=server_id,
         verify_ssl=verify_ssl,
     )
-    options = access.system_options(
-        timeout_s=ask_timeout, retries=retries, params=param or (), verify_ssl=verify_ssl is not False
-    )
+    options = access.system_options(asking, verify_ssl=verify_ssl is not False)
     settings = RunFileSettings(
         cases=str(input),
         db=database,
@@ -178,6 +163,6 @@ def denodo(  # one parameter an option
         rescore=rescore,
         as_json=as_json,
         quiet=quiet,
-        reports={"xlsx": output, "html": html, "md": md, "junit": junit},
+        reports=targets,
         keeper=keeper,
     )

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.gate_options import (
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    exit_for,
-    gathered,
+from assay.cli.gate_options import CandidateGateFlags, exit_for, gathered
+from assay.cli.options import (
+    JsonFile,
+    Markdown,
 )
 from assay.errors import UsageError
 from assay.model import Gates
@@ -33,18 +29,15 @@ def diff(  # one parameter an option
             help="Folders of finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
     ] = None,
+    *,
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="What three or more runs are ranked by. [default: match]")
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file: every case in both.")
     ] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; '-': print it.")
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; '-': print it.")
-    ] = None,
+    md: Markdown = None,
+    json: JsonFile = None,
     cases: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="Cases of each kind to show. [default: 5; 20 in Markdown]"),
@@ -58,11 +51,7 @@ def diff(  # one parameter an option
     alpha: Annotated[
         float | None, typer.Option(metavar="LEVEL", help="Of significance, in differences and gates. [default: 0.05]")
     ] = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    must_pass: MustPassOption = None,
+    flags: CandidateGateFlags,
 ) -> None:
     """Say whether the candidate RUN_B is better than the baseline RUN_A, how sure that is, and on which cases.
 
@@ -75,16 +64,9 @@ def diff(  # one parameter an option
     from assay.runs.store.folder import read_finished
 
     folders = runs or []
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-        alpha_alone=True,
-        run=read_finished(folders[1]).settings if len(folders) == 2 and (minimum or max_drop) else None,
-    )
+    asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
+    run = read_finished(folders[1]).settings if asks_values else None
+    gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)
     settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
     from assay.cli.output import printed_report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -21,46 +22,56 @@ if TYPE_CHECKING:
 GATE_MISSED: Final = 1
 """The exit status of a verb that did its work and found a gate missed."""
 
-MinOption = Annotated[
-    list[str] | None,
-    typer.Option("--min", metavar="METRIC=VALUE", help="Gate: the least mean, as match=0.8 or match=80%; repeatable."),
-]
-MinAccuracyOption = Annotated[
-    str | None, typer.Option("--min-accuracy", metavar="VALUE", help="Gate: short for --min match=VALUE.")
-]
-MaxDropOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max-drop", metavar="METRIC=VALUE", help="Gate: how far below the baseline, as match=1%; repeatable."
-    ),
-]
-FailOnRegressionOption = Annotated[
-    bool, typer.Option("--fail-on-regression", help="Gate: not significantly worse than the baseline.")
-]
-AlphaOption = Annotated[
-    float | None, typer.Option("--alpha", metavar="LEVEL", help="Of that significance. [default: 0.05]")
-]
-MustPassOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--must-pass",
-        metavar="SELECTOR",
-        help="Gate: all right in tag:, difficulty:, database:NAME, id:ID; repeatable.",
-    ),
-]
-BaselineOption = Annotated[
-    str | None, typer.Option("--baseline", metavar="RUN", help="Folder of the finished run to be compared with.")
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateGateFlags:
+    """What is demanded of a run, as it was typed."""
+
+    minimum: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min", metavar="METRIC=VALUE", help="Gate: the least mean, as match=0.8 or match=80%; repeatable."
+        ),
+    ] = None
+    min_accuracy: Annotated[str | None, typer.Option(metavar="VALUE", help="Gate: short for --min match=VALUE.")] = None
+    max_drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=VALUE", help="Gate: how far below the baseline, as match=1%; repeatable."),
+    ] = None
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Gate: not significantly worse than the baseline.")
+    ] = False
+    must_pass: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SELECTOR", help="Gate: all right in tag:, difficulty:, database:NAME, id:ID; repeatable."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFlags(CandidateGateFlags):
+    """The same for a verb of one run, which is told what to compare it with."""
+
+    alpha: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Of the significance of a regression. [default: 0.05]")
+    ] = None
+    baseline: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Folder of the finished run to be compared with.")
+    ] = None
+
+    def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
+        """The demands of the flags, over those of a settings file, of a ``run`` that is there already or will be.
+
+        Raises UsageError.
+        """
+        return gathered(self, alpha=self.alpha, file=file, run=run)
 
 
 def gathered(
+    flags: CandidateGateFlags,
     *,
-    minimum: Sequence[str] | None = None,
-    min_accuracy: str | None = None,
-    max_drop: Sequence[str] | None = None,
-    fail_on_regression: bool = False,
     alpha: float | None = None,
-    must_pass: Sequence[str] | None = None,
     file: GateSettings | None = None,
     alpha_alone: bool = False,
     run: RunSettings | None = None,
@@ -72,20 +83,20 @@ def gathered(
     the settings of the run that is asked, where it is there already: it knows its metrics.
     """
     file = file or GateSettings()
-    least = [*(minimum or ()), *([] if min_accuracy is None else [f"match={min_accuracy}"])]
+    least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"match={flags.min_accuracy}"])]
     where = f"{file.origin}, gates" if file.origin else "gates"
     regression = file.regression_metrics
-    if fail_on_regression and not regression:
+    if flags.fail_on_regression and not regression:
         regression = (HEADLINE,)
     if alpha is not None and not regression and not alpha_alone:
         raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
-    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", max_drop or (), run)
+    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", flags.max_drop or (), run)
     return Gates(
         minimum=tuple({**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run)}.items()),
         max_drop=tuple(drops.items()),
         fail_on_regression=regression,
         alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
-        must_pass=tuple(dict.fromkeys((*file.selectors, *(must_pass or ())))),
+        must_pass=tuple(dict.fromkeys((*file.selectors, *(flags.must_pass or ())))),
     )
 
 

@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from assay.cli.options import (
+    CONCURRENCY,
+    AsJson,
+    AskFlags,
+    Concurrency,
+    Limit,
+    PriceIn,
+    PriceOut,
+    Quiet,
+    VerifySsl,
+)
 from assay.errors import InputError, Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +35,7 @@ CACHE_NAME = "judge-answers.sqlite"
 
 def judge(  # one parameter an option
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="The folder of a finished run.")] = None,
+    *,
     model: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Such as gpt-4.1, or chat:http://host/v1 with --param model=….")
     ] = None,
@@ -37,7 +49,7 @@ def judge(  # one parameter an option
     ] = None,
     dialect: Annotated[str | None, typer.Option(metavar="NAME", help="Of the queries, such as postgres.")] = None,
     only: Annotated[str, typer.Option(metavar="WHICH", help="'all', 'correct' or 'incorrect' by execution.")] = "all",
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many.")] = None,
+    limit: Limit = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the opinions as JSON Lines.")
     ] = None,
@@ -62,20 +74,16 @@ def judge(  # one parameter an option
         typer.Option(metavar="FILE", help=f"Where answers are kept. Default: {CACHE_NAME} in the run's folder."),
     ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no answers, and take none.")] = False,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Questions asked at once.")] = 4,
+    concurrency: Concurrency = None,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="API key. Better in OPENAI_API_KEY.", show_default=False)
     ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A field of each request; repeatable.")
-    ] = None,
-    ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
-    retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
-    verify_ssl: Annotated[bool, typer.Option(help="Check the server's certificate.")] = True,
-    price_in: Annotated[float | None, typer.Option(metavar="USD", min=0, help="For a million input tokens.")] = None,
-    price_out: Annotated[float | None, typer.Option(metavar="USD", min=0, help="For a million output tokens.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    asking: AskFlags,
+    verify_ssl: VerifySsl = True,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Ask an LLM whether each predicted query of a run is equivalent to gold. Nothing is executed.
 
@@ -88,7 +96,7 @@ def judge(  # one parameter an option
     What is sent:  assay judge runs/first --show-prompt
     """
     from assay.api.judge_model import open_judge, open_model
-    from assay.cli.access import Access, parameters
+    from assay.cli.access import Access
     from assay.cli.judge_output import exit_if_unjudged, show_opinions, write_opinions
     from assay.reports.text.plain import visible
 
@@ -110,12 +118,13 @@ def judge(  # one parameter an option
         raise UsageError("--cache and --no-cache were both given")
     kept = None if no_cache else cache or (None if run is None else run / CACHE_NAME)
     access = Access.gathered(user=None, password=None, token=token, needed=False)
+    options = access.system_options(asking, verify_ssl=verify_ssl)
     opened = open_model(
         model,
         token=None if access.token is None else access.token.reveal(),
-        timeout_s=ask_timeout,
-        retries=retries,
-        parameters=dict(parameters(param or ())),
+        timeout_s=options.timeout_s,
+        retries=options.retries,
+        parameters=dict(options.parameters),
         verify_ssl=verify_ssl,
     )
     with open_judge(
@@ -123,16 +132,16 @@ def judge(  # one parameter an option
         samples=samples,
         both_orders=not one_order,
         temperature=temperature,
-        concurrency=concurrency,
+        concurrency=concurrency or CONCURRENCY,
         cache=kept,
         prompt=wording,
         usd_per_million_input=price_in,
         usd_per_million_output=price_out,
-    ) as asking:
-        judged = _judged(asking, task.cases, kept, quiet=quiet)
+    ) as asked:
+        judged = _judged(asked, task.cases, kept, quiet=quiet)
         if output is not None:
             write_opinions(output, judged, task.run)
-        show_opinions(asking, judged, task.run, human, calibrate=calibrate, as_json=as_json)
+        show_opinions(asked, judged, task.run, human, calibrate=calibrate, as_json=as_json)
     exit_if_unjudged(judged)
 
 

@@ -7,22 +7,15 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gate_options import (
-    AlphaOption,
-    BaselineOption,
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    gathered,
-)
+from assay.cli.gate_options import GateFlags
+from assay.cli.options import AsJson, Name, Overwrite, Quiet, ReportFlags, RunFolder, Tags, Workers
 
 
 def llmsql(  # one parameter an option
     outputs: Annotated[
         Path, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
     ],
+    *,
     version: Annotated[str, typer.Option(metavar="VERSION", help="Of the benchmark: 2.0 or 1.0.")] = "2.0",
     workdir: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the benchmark's files are, or are downloaded to.")
@@ -33,14 +26,10 @@ def llmsql(  # one parameter an option
     db: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
-    ] = None,
+    output: RunFolder = None,
+    overwrite: Overwrite = False,
+    name: Name = None,
+    tag: Tags = None,
     save_report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
     ] = None,
@@ -48,24 +37,11 @@ def llmsql(  # one parameter an option
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For all queries of an output. [default: 30]")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
-    ] = None,
-    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    alpha: AlphaOption = None,
-    must_pass: MustPassOption = None,
-    baseline: BaselineOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    workers: Workers = None,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Judge a model's outputs on the LLMSQL benchmark: by the rules of its own package, and by Assay's.
 
@@ -79,17 +55,9 @@ def llmsql(  # one parameter an option
     from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-    )
-    keeper = keeper_of(gates, METRICS, baseline=baseline, output=output)
-    reports = {"html": html, "md": md, "xlsx": xlsx, "junit": junit}
-    printed_report(reports, as_json=as_json)
+    keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
+    targets = reports.targets()
+    printed_report(targets, as_json=as_json)
     path = None if save_report is None else report_path(save_report)
     with keeping(output), progress(quiet=quiet) as on_progress:
         assessment = assess(
@@ -110,14 +78,14 @@ def llmsql(  # one parameter an option
         )
     if path is not None:
         write_report(report_of(assessment), path)
-    if not as_json and STANDARD_OUTPUT not in reports.values():
+    if not as_json and STANDARD_OUTPUT not in targets.values():
         for finding in assessment.mismatches[:max_mismatches]:
             say(mismatch_text(finding) + "\n")
         say(summary_text(assessment, saved=path) + "\n")
     finish(
         assessment.run,
         keeper=keeper,
-        reports=reports,
+        reports=targets,
         as_json=as_json,
         folder=output,
         advice="--save-report FILE writes every mismatch" if path is None else None,

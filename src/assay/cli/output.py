@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,23 +27,6 @@ STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
 _FLAGS = ("html", "md", "xlsx", "junit", "json")
 """The formats that verbs have a flag for; the others are written by ``--to``."""
-
-
-def with_targets(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> dict[str, Path | None]:
-    """The files of each format, with those that ``--to NAME=FILE`` names. To be asked before any work is done.
-
-    Raises UsageError for what is no such pair and for a format that has two files, InputError for one that nobody has.
-    """
-    found = dict(targets)
-    for text in to or ():
-        name, equals, path = (part.strip() for part in text.partition("="))
-        if not (name and equals and path):
-            raise UsageError(f"--to {text!r}: write NAME=FILE, such as html=report.html")
-        registry.reporter(name)  # a plugin that fails to load does so now, and not after an hour
-        if (other := found.get(name)) is not None:
-            raise UsageError(f"the report {name} is to be written twice, to {other} and to {path}: name one file")
-        found[name] = Path(path)
-    return found
 
 
 def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:

@@ -7,40 +7,16 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gate_options import (
-    AlphaOption,
-    BaselineOption,
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    exit_for,
-    gathered,
-    print_gates,
-)
-from assay.cli.inputs import ToOption
+from assay.cli.gate_options import GateFlags, exit_for, print_gates
+from assay.cli.options import JsonFile, ReportFlags
 
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
-    ] = None,
-    xlsx: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for a CI server.")] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON.")] = None,
-    to: ToOption = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    alpha: AlphaOption = None,
-    must_pass: MustPassOption = None,
-    baseline: BaselineOption = None,
+    *,
+    reports: ReportFlags,
+    json: JsonFile = None,
+    gates: GateFlags,
     history: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
     ] = None,
@@ -53,23 +29,15 @@ def report(
     """
     from assay.api import Run, load_run
     from assay.api.gates import keeper_of
-    from assay.cli.output import printed_report, say_written, show, with_targets, write_reports
+    from assay.cli.output import printed_report, say_written, show, write_reports
     from assay.runs.metric_infos import knowing
 
-    targets = with_targets({"html": html, "md": md, "xlsx": xlsx, "junit": junit, "json": json}, to)
+    targets = reports.targets(json=json)
     printed = printed_report(targets)
     stored = load_run(run)
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-        run=stored.settings,
-    )
+    asked = gates.gathered(run=stored.settings)
     infos = knowing(stored.settings)
-    keeper = keeper_of(gates, stored.settings.metrics, baseline=baseline, output=run, infos=infos)
+    keeper = keeper_of(asked, stored.settings.metrics, baseline=gates.baseline, output=run, infos=infos)
     stored = Run(keeper.judged(stored.record))
     if history is not None:
         from assay.api.history import with_history

@@ -9,17 +9,37 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.gate_options import (
-    AlphaOption,
-    BaselineOption,
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    gathered,
+from assay.cli.gate_options import GateFlags
+from assay.cli.options import (
+    CONCURRENCY,
+    AllowUnmatched,
+    AsJson,
+    AskFlags,
+    Concurrency,
+    DenodoConfig,
+    Encoding,
+    JudgeTimeout,
+    Limit,
+    MaxRows,
+    Name,
+    Overwrite,
+    Password,
+    PriceIn,
+    PriceOut,
+    Quiet,
+    Repeat,
+    ReportFlags,
+    Rescore,
+    RunFolder,
+    Sheet,
+    Tags,
+    Timeout,
+    Token,
+    User,
+    VerifySsl,
+    VesIterations,
+    Workers,
 )
-from assay.cli.inputs import EncodingOption, SheetOption, ToOption
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
@@ -29,7 +49,6 @@ if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
     from assay.ports import System
 
-_CONCURRENCY = 4
 _TIMING_ITERATIONS = 3
 
 
@@ -37,6 +56,7 @@ def run(  # one parameter an option
     cases: Annotated[
         Path, typer.Argument(metavar="CASES", help="The question set, or a YAML file with all settings of a run.")
     ],
+    *,
     predictions: Annotated[
         Path | None,
         typer.Option("--predictions", "-p", metavar="FILE", help="The system's answers. Default: in CASES."),
@@ -51,13 +71,11 @@ def run(  # one parameter an option
         str | None,
         typer.Option(metavar="URL", help="Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
-    ] = None,
+    output: RunFolder = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Metrics, separated by commas. Default: all built-in ones.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")] = None,
+    limit: Limit = None,
     columns: Annotated[
         str | None, typer.Option(metavar="ORDER", help="'any' column order, or 'strict': gold's.")
     ] = None,
@@ -80,31 +98,18 @@ def run(  # one parameter an option
     tolerance: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, help="Floats that differ by less are no mistake, as 1e-6.")
     ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
-    ] = None,
-    judge_timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
-    ] = None,
-    max_rows: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
-    ] = None,
+    timeout: Timeout = None,
+    judge_timeout: JudgeTimeout = None,
+    max_rows: MaxRows = None,
     max_memory: Annotated[
         int | None,
         typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
-    allow_unmatched: Annotated[
-        bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
-    ] = False,
+    workers: Workers = None,
+    name: Name = None,
+    tag: Tags = None,
+    overwrite: Overwrite = False,
+    allow_unmatched: AllowUnmatched = False,
     case_format: Annotated[
         str | None, typer.Option(metavar="NAME", help="Format of the question set, if not told by its name.")
     ] = None,
@@ -125,35 +130,19 @@ def run(  # one parameter an option
     ignore_questions: Annotated[
         bool, typer.Option("--ignore-questions", help="Accept answers that repeat another question than their case's.")
     ] = False,
-    sheet: SheetOption = None,
+    sheet: Sheet = None,
     prediction_sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of the predictions' workbook.")] = None,
-    encoding: EncodingOption = None,
+    encoding: Encoding = None,
     prediction_encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of the predictions, where they are not UTF-8.")
     ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Questions asked at once. [default: 4]")
-    ] = None,
-    repeat: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Ask each question N times, and say how steady it is.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="For the live system. Or ASSAY_USER.")] = None,
-    password: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Bearer token. Better in ASSAY_TOKEN.", show_default=False)
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An extra field of each request; repeatable.")
-    ] = None,
-    ask_timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each question. [default: 120]")
-    ] = None,
-    retries: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="After trouble that may pass. [default: 3]")
-    ] = None,
-    verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
+    concurrency: Concurrency = None,
+    repeat: Repeat = None,
+    user: User = None,
+    password: Password = None,
+    token: Token = None,
+    asking: AskFlags,
+    verify_ssl: VerifySsl = True,
     body: Annotated[
         str | None, typer.Option(metavar="JSON", help="http: the request, with {question}, {context}, {database}.")
     ] = None,
@@ -169,37 +158,15 @@ def run(  # one parameter an option
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
     ] = False,
-    price_in: Annotated[
-        float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of input.")
-    ] = None,
-    price_out: Annotated[
-        float | None, typer.Option(metavar="USD", min=0, help="chat: for a million tokens of output.")
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Denodo's project_config.env, for the database.")
-    ] = None,
-    ves_iterations: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
-    ] = None,
-    rescore: Annotated[
-        bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
-    ] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report too.")] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a Markdown report too; - is standard output.")
-    ] = None,
-    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook too.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML too, for a CI server.")] = None,
-    to: ToOption = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    alpha: AlphaOption = None,
-    must_pass: MustPassOption = None,
-    baseline: BaselineOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    config: DenodoConfig = None,
+    ves_iterations: VesIterations = None,
+    rescore: Rescore = False,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Judge a system's answers, from a file or live, against a question set on real databases.
 
@@ -253,28 +220,17 @@ def run(  # one parameter an option
             encoding=prediction_encoding,
         ),
         ignore_questions=ignore_questions or None,
-        baseline=baseline,
+        baseline=gates.baseline,
     )
     settings = read_run_file(cases).overlaid(flags) if is_run_file(cases) else flags
-    from assay.cli.output import with_targets
-
-    reports = with_targets({"html": html, "md": md, "xlsx": xlsx, "junit": junit}, to)
+    targets = reports.targets()
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
 
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-        file=settings.gates,
-    )
     # Before a password is asked for, and long before a model is.
     keeper = keeper_of(
-        gates,
+        gates.gathered(settings.gates),
         settings.metrics or registry.default_metrics(),
         baseline=settings.baseline,
         output=settings.output,
@@ -287,11 +243,8 @@ def run(  # one parameter an option
     if settings.system is not None:
         opened = registry.open_system(
             settings.system,
-            access.system_options(
-                timeout_s=ask_timeout,
-                retries=retries,
-                params=param or (),
-                verify_ssl=verify_ssl,
+            replace(
+                access.system_options(asking, verify_ssl=verify_ssl),
                 body_template=body,
                 query_path=query_path,
                 tokens_path=tokens_path,
@@ -311,7 +264,7 @@ def run(  # one parameter an option
         rescore=rescore,
         as_json=as_json,
         quiet=quiet,
-        reports=reports,
+        reports=targets,
         keeper=keeper,
     )
 
@@ -374,7 +327,7 @@ def run_settings(
                 output=folder,
                 overwrite=overwrite,
                 rescore=rescore,
-                concurrency=settings.concurrency or _CONCURRENCY,
+                concurrency=settings.concurrency or CONCURRENCY,
                 repeats=1 if settings.repeat is None else settings.repeat,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
                 name=settings.name,

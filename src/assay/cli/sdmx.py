@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.gate_options import (
-    AlphaOption,
-    BaselineOption,
-    FailOnRegressionOption,
-    MaxDropOption,
-    MinAccuracyOption,
-    MinOption,
-    MustPassOption,
-    gathered,
+from assay.cli.gate_options import GateFlags
+from assay.cli.options import (
+    CONCURRENCY,
+    AllowUnmatched,
+    AsJson,
+    AskFlags,
+    Concurrency,
+    Limit,
+    Name,
+    Overwrite,
+    Quiet,
+    Repeat,
+    ReportFlags,
+    Rescore,
+    RunFolder,
+    Tags,
+    Token,
+    VerifySsl,
 )
 from assay.errors import UsageError
 
@@ -29,6 +38,7 @@ def sdmx(  # one parameter an option
     cases: Annotated[
         Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
     ],
+    *,
     predictions: Annotated[
         Path | None, typer.Option("--predictions", "-p", metavar="FILE", help="The assistant's answers.")
     ] = None,
@@ -40,9 +50,7 @@ def sdmx(  # one parameter an option
         list[str] | None,
         typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
-    ] = None,
+    output: RunFolder = None,
     match_on: Annotated[
         str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
     ] = "id_and_name",
@@ -50,45 +58,24 @@ def sdmx(  # one parameter an option
         bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
     ] = False,
     language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Judge only the first so many cases.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the run.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A label for the run, as model=gpt-4.1; repeatable.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")] = False,
-    rescore: Annotated[bool, typer.Option("--rescore", help="Judge the answers anew, without asking again.")] = False,
-    allow_unmatched: Annotated[
-        bool, typer.Option("--allow-unmatched", help="Accept predictions that fit no case.")
-    ] = False,
+    limit: Limit = None,
+    name: Name = None,
+    tag: Tags = None,
+    overwrite: Overwrite = False,
+    rescore: Rescore = False,
+    allow_unmatched: AllowUnmatched = False,
     prediction_id_column: Annotated[
         str | None, typer.Option(metavar="KEY", help="Key of the answers' ids ('@position': in the cases' order).")
     ] = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Conversations at once.")] = 4,
-    repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Have each conversation N times.")] = 1,
-    token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="API key. Better in ASSAY_TOKEN.", show_default=False)
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A field of each request, as model=…; repeatable.")
-    ] = None,
-    ask_timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.01, help="For each question.")] = 120.0,
-    retries: Annotated[int, typer.Option(metavar="N", min=0, help="After trouble that may pass.")] = 3,
-    verify_ssl: Annotated[bool, typer.Option(help="Check the live system's certificate.")] = True,
-    xlsx: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the workbook: Overview, Statistics.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
-    md: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")] = None,
-    minimum: MinOption = None,
-    min_accuracy: MinAccuracyOption = None,
-    max_drop: MaxDropOption = None,
-    fail_on_regression: FailOnRegressionOption = False,
-    alpha: AlphaOption = None,
-    must_pass: MustPassOption = None,
-    baseline: BaselineOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    concurrency: Concurrency = None,
+    repeat: Repeat = None,
+    token: Token = None,
+    asking: AskFlags,
+    verify_ssl: VerifySsl = True,
+    reports: ReportFlags,
+    gates: GateFlags,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
 
@@ -103,16 +90,9 @@ def sdmx(  # one parameter an option
 
     if predictions is not None and system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    gates = gathered(
-        minimum=minimum,
-        min_accuracy=min_accuracy,
-        max_drop=max_drop,
-        fail_on_regression=fail_on_regression,
-        alpha=alpha,
-        must_pass=must_pass,
-    )
     computed = [metric.name for metric in SELECTION_METRICS]
-    keeper = keeper_of(gates, computed, baseline=baseline, output=output)
+    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=output)
+    targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     answers: Path | System
     if predictions is not None:
@@ -120,9 +100,7 @@ def sdmx(  # one parameter an option
     elif system is None:
         raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
     else:
-        options = access.system_options(
-            timeout_s=ask_timeout, retries=retries, params=param or (), verify_ssl=verify_ssl
-        )
+        options = access.system_options(asking, verify_ssl=verify_ssl)
         answers = registry.open_system(system, options)
     run_selections(
         cases,
@@ -131,8 +109,8 @@ def sdmx(  # one parameter an option
         match_on=match_on,
         count_hierarchy=count_hierarchy,
         language=language,
-        concurrency=concurrency,
-        repeats=repeat,
+        concurrency=concurrency or CONCURRENCY,
+        repeats=repeat or 1,
         output=output,
         overwrite=overwrite,
         rescore=rescore,
@@ -143,7 +121,7 @@ def sdmx(  # one parameter an option
         prediction_id=prediction_id_column,
         as_json=as_json,
         quiet=quiet,
-        reports={"xlsx": xlsx, "html": html, "md": md, "junit": junit},
+        reports=targets,
         keeper=keeper,
     )
 
@@ -156,7 +134,7 @@ def run_selections(
     match_on: str = "id_and_name",
     count_hierarchy: bool = False,
     language: str = "en",
-    concurrency: int = 4,
+    concurrency: int = CONCURRENCY,
     repeats: int = 1,
     output: Path | None = None,
     overwrite: bool = False,
