@@ -92,6 +92,6 @@ def test_yaml_that_merges_itself_again_and_again_is_refused_wherever_it_is_read(
     assert not is_run_file(path)
     with pytest.raises(CaseFileError, match="what its anchors stand for"):
         load(path)
-    monkeypatch.setattr(yaml_text, "_MOST_CHARACTERS", 100)
-    with pytest.raises(CaseFileError, match="save it as JSON Lines"):
+    monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
+    with pytest.raises(CaseFileError, match="Write it as JSON Lines"):
         load(path)

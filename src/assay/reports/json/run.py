@@ -7,37 +7,20 @@ those of `assay.model`; what is absent is null. A case has ``case``, ``predictio
 ``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
 SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
 
-Cells of the aligned rows keep their value and type:
-
-    NULL, booleans, well-formed text, finite floats   as JSON has them
-    integers within ±(2^53 - 1)                       as JSON numbers
-    other integers                                    {"type": "integer", "text": "..."}
-    Decimal                                           {"type": "decimal", "text": "1.10"}
-    NaN and the infinities                            {"type": "float", "text": "nan"}
-    bytes                                             {"type": "bytes", "hex": "00ff"}
-    date, time, datetime                              {"type": "date" | "time" | "timestamp", "text": ISO 8601}
-    timedelta                                         {"type": "interval", "days", "seconds", "microseconds"}
-    text with lone surrogates                         {"type": "text", "utf8_surrogatepass_hex": "..."}
-    lists and tuples                                  {"type": "list", "items": [...]}
-    maps                                              {"type": "map", "entries": [[key, value], ...]}
-    anything else, for display only                   {"type": the Python type's name, "text": str(value)}
-
-Elsewhere a lone surrogate is written as the six characters ``\\udcff``: a report must stay readable
-by every JSON parser, and many refuse the real thing.
+Cells of the aligned rows keep their value and type, as `assay.model.cells` has it. Elsewhere a lone surrogate is
+written as the six characters ``\\udcff``: a report must stay readable by every JSON parser, and many refuse the real
+thing.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 
-from assay.model import AlignedRow, Cell, Evidence, Execution, Run
+from assay.model import AlignedRow, Evidence, Execution, Run
+from assay.model.cells import cell_to_json
 from assay.reports.views.run_build import view_of
 
 FORMAT_VERSION = 1
-_SAFE_INTEGER = 2**53 - 1
 
 
 class JsonReporter:
@@ -98,42 +81,6 @@ def _write(value: dict[str, object], written: bytearray) -> None:
         written += msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
 
 
-def cell_json(cell: Cell) -> object:
-    """One cell as the module's table says."""
-    match cell:
-        case None | bool():
-            return cell
-        case str():
-            return cell if _is_well_formed(cell) else _tagged_text(cell)
-        case int():
-            return cell if abs(cell) <= _SAFE_INTEGER else {"type": "integer", "text": _digits(cell)}
-        case float():
-            return cell if math.isfinite(cell) else {"type": "float", "text": str(cell)}
-        case Decimal():
-            return {"type": "decimal", "text": str(cell)}
-        case bytes() | bytearray() | memoryview():
-            return {"type": "bytes", "hex": bytes(cell).hex()}
-        case datetime():
-            return {"type": "timestamp", "text": cell.isoformat()}
-        case date():
-            return {"type": "date", "text": cell.isoformat()}
-        case time():
-            return {"type": "time", "text": cell.isoformat()}
-        case timedelta():
-            return {
-                "type": "interval",
-                "days": cell.days,
-                "seconds": cell.seconds,
-                "microseconds": cell.microseconds,
-            }
-        case list() | tuple():
-            return {"type": "list", "items": [cell_json(item) for item in cell]}
-        case dict():
-            return {"type": "map", "entries": [[cell_json(key), cell_json(value)] for key, value in cell.items()]}
-        case _:
-            return {"type": type(cell).__name__, "text": str(cell)}
-
-
 def _case(item: Evidence) -> dict[str, object]:
     comparison = None
     if item.comparison is not None:
@@ -167,15 +114,15 @@ def _selection_case(item: Evidence) -> dict[str, object]:
 
 
 def _execution(execution: Execution) -> dict[str, object]:
-    head = [[cell_json(cell) for cell in row] for row in execution.head]
+    head = [[cell_to_json(cell) for cell in row] for row in execution.head]
     return {**_fields_but(execution, "result", "head"), "head": head}
 
 
 def _row(row: AlignedRow) -> dict[str, object]:
     return {
         "state": row.state,
-        "gold": None if row.gold is None else [cell_json(cell) for cell in row.gold],
-        "predicted": None if row.predicted is None else [cell_json(cell) for cell in row.predicted],
+        "gold": None if row.gold is None else [cell_to_json(cell) for cell in row.gold],
+        "predicted": None if row.predicted is None else [cell_to_json(cell) for cell in row.predicted],
     }
 
 
@@ -197,28 +144,6 @@ def _fields_but(value: object, *left_out: str) -> dict[str, object]:
         for field in fields(value)  # type: ignore[arg-type]
         if field.name not in left_out
     }
-
-
-def _digits(value: int) -> str:
-    try:
-        return str(value)
-    except ValueError:
-        # Python refuses decimal digits of huge integers; hexadecimal says the same.
-        return hex(value)
-
-
-def _is_well_formed(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _tagged_text(text: str) -> dict[str, str]:
-    return {"type": "text", "utf8_surrogatepass_hex": text.encode("utf-8", "surrogatepass").hex()}
 
 
 def _without_surrogates(value: object) -> object:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Hashable
 from dataclasses import MISSING, fields, replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from types import NoneType
 from typing import Any, TypeVar, cast, get_type_hints
-from uuid import UUID
 
 import msgspec
 
@@ -26,94 +22,12 @@ from assay.model import (
     Prediction,
     Row,
 )
+from assay.model.cells import cell_from_json, cell_to_json
 
 _Value = TypeVar("_Value")
-_TAG = "$"
 _PLAIN = frozenset({NoneType, bool, int, str})
 _NOT_USED = b'"table":null,'
 _NUMERIC = _PLAIN | {float}
-_MAX_INT, _MIN_INT = 2**63 - 1, -(2**63)
-
-_READERS: dict[str, Callable[[Any], Cell]] = {
-    "int": int,
-    "float": float,
-    "decimal": Decimal,
-    "bytes": b64decode,
-    "text": lambda value: b64decode(value).decode("utf-8", "surrogatepass"),
-    "timestamp": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "interval": lambda value: timedelta(microseconds=value),
-    "uuid": UUID,
-    "list": lambda value: [unpack_cell(cell) for cell in value],
-    "tuple": lambda value: tuple(unpack_cell(cell) for cell in value),
-    "map": lambda value: {unpack_cell(name): unpack_cell(cell) for name, cell in value},
-    "other": str,
-}
-
-
-def pack_cell(cell: Cell) -> object:
-    """A cell as JSON can hold it: as it is, or tagged with its type, such as ``{"$": "decimal", "v": "1.10"}``."""
-    if cell is None or isinstance(cell, bool):
-        return cell
-    if isinstance(cell, int) and _MIN_INT <= cell <= _MAX_INT:
-        return cell
-    if isinstance(cell, float) and isfinite(cell):
-        return cell
-    if isinstance(cell, str) and _encodable(cell):
-        return cell
-    tag, value = _tagged(cell)
-    return {_TAG: tag, "v": value}
-
-
-def _tagged(cell: Cell) -> tuple[str, object]:  # one branch a type
-    match cell:
-        case int():
-            return "int", str(cell)
-        case float():
-            return "float", repr(cell)
-        case str():
-            return "text", b64encode(cell.encode("utf-8", "surrogatepass")).decode("ascii")
-        case Decimal():
-            return "decimal", str(cell)
-        case bytes() | bytearray() | memoryview():
-            return "bytes", b64encode(bytes(cell)).decode("ascii")
-        case datetime():
-            return "timestamp", cell.isoformat()
-        case date():
-            return "date", cell.isoformat()
-        case time():
-            return "time", cell.isoformat()
-        case timedelta():
-            return "interval", cell // timedelta(microseconds=1)
-        case UUID():
-            return "uuid", str(cell)
-        case tuple():
-            return "tuple", [pack_cell(item) for item in cell]
-        case list():
-            return "list", [pack_cell(item) for item in cell]
-        case dict():
-            return "map", [[pack_cell(name), pack_cell(value)] for name, value in cell.items()]
-        case _:
-            return "other", str(cell)
-
-
-def unpack_cell(packed: Any) -> Cell:
-    """The cell that `pack_cell` packed. Types that it does not know come back as their text."""
-    if not isinstance(packed, dict):
-        return packed
-    try:
-        return _READERS[packed[_TAG]](packed["v"])
-    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
-        raise RunError(f"{str(packed)[:60]} is no stored cell: {type(error).__name__}") from error
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +47,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
             return _encoder().encode(evidence)
         except (UnicodeEncodeError, OverflowError):  # text that is no Unicode, an integer beyond 64 bits
             pass
-    return encode_value(_with_rows(evidence, lambda row: tuple(map(pack_cell, row))))
+    return encode_value(_with_rows(evidence, lambda row: tuple(map(cell_to_json, row))))
 
 
 def _as_they_are(cells: list[Cell]) -> bool:
@@ -163,7 +77,7 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where it is no such line."""
-    return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(unpack_cell, row)))
+    return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(cell_from_json, row)))
 
 
 @lru_cache(maxsize=1)
@@ -187,9 +101,9 @@ def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence
     """As `decode_evidence`, for whoever has the case and the prediction: not reading them spares half the work."""
     found = decode_value(line, _findings())
     evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
-    return (
-        evidence if _plain(evidence, _as_they_were) else _with_rows(evidence, lambda row: tuple(map(unpack_cell, row)))
-    )
+    if _plain(evidence, _as_they_were):
+        return evidence
+    return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
 
 
 def encode_value(value: object) -> bytes:

@@ -1,0 +1,139 @@
+"""A cell as JSON, and back, with its value and type: in stored runs, in reports, wherever a cell is written.
+
+NULL, booleans, well-formed text, finite floats   as JSON has them
+integers within ±(2^53 - 1)                       as JSON numbers
+other integers                                    {"type": "integer", "text": "..."}
+Decimal                                           {"type": "decimal", "text": "1.10"}
+NaN and the infinities                            {"type": "float", "text": "nan"}
+bytes                                             {"type": "bytes", "hex": "00ff"}
+date, time, datetime                              {"type": "date" | "time" | "timestamp", "text": ISO 8601}
+timedelta                                         {"type": "interval", "days", "seconds", "microseconds"}
+UUID                                              {"type": "UUID", "text": "..."}
+text with lone surrogates                         {"type": "text", "utf8_surrogatepass_hex": "..."}
+lists, tuples                                     {"type": "list" | "tuple", "items": [...]}
+maps                                              {"type": "map", "entries": [[key, value], ...]}
+anything else, which comes back as its text       {"type": the Python type's name, "text": str(value)}
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from assay.errors import RunError
+from assay.model.result import Cell
+
+_SAFE_INTEGER = 2**53 - 1
+
+
+def cell_to_json(cell: Cell) -> object:  # one branch a type
+    """One cell as the module's table says."""
+    match cell:
+        case None | bool():
+            return cell
+        case str():
+            return cell if _is_well_formed(cell) else _tagged_text(cell)
+        case int():
+            return cell if abs(cell) <= _SAFE_INTEGER else {"type": "integer", "text": _digits(cell)}
+        case float():
+            return cell if math.isfinite(cell) else {"type": "float", "text": str(cell)}
+        case Decimal():
+            return {"type": "decimal", "text": str(cell)}
+        case bytes() | bytearray() | memoryview():
+            return {"type": "bytes", "hex": bytes(cell).hex()}
+        case datetime():
+            return {"type": "timestamp", "text": cell.isoformat()}
+        case date():
+            return {"type": "date", "text": cell.isoformat()}
+        case time():
+            return {"type": "time", "text": cell.isoformat()}
+        case timedelta():
+            return {
+                "type": "interval",
+                "days": cell.days,
+                "seconds": cell.seconds,
+                "microseconds": cell.microseconds,
+            }
+        case list() | tuple():
+            kind = "tuple" if isinstance(cell, tuple) else "list"
+            return {"type": kind, "items": [cell_to_json(item) for item in cell]}
+        case dict():
+            entries = [[cell_to_json(key), cell_to_json(value)] for key, value in cell.items()]
+            return {"type": "map", "entries": entries}
+        case _:
+            return {"type": type(cell).__name__, "text": str(cell)}
+
+
+def cell_from_json(written: Any) -> Cell:
+    """The cell that was written; also in the form of earlier runs. Raises RunError where it is none."""
+    if not isinstance(written, dict):
+        return written
+    try:
+        if "$" in written:
+            return _EARLIER[written["$"]](written["v"])
+        read = _READERS.get(written["type"])
+        return str(written["text"]) if read is None else read(written)
+    except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+        raise RunError(f"{str(written)[:60]} is no stored cell: {type(error).__name__}") from error
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Cell]] = {
+    "integer": lambda cell: int(cell["text"], 0),
+    "decimal": lambda cell: Decimal(cell["text"]),
+    "float": lambda cell: float(cell["text"]),
+    "bytes": lambda cell: bytes.fromhex(cell["hex"]),
+    "timestamp": lambda cell: datetime.fromisoformat(cell["text"]),
+    "date": lambda cell: date.fromisoformat(cell["text"]),
+    "time": lambda cell: time.fromisoformat(cell["text"]),
+    "interval": lambda cell: timedelta(cell["days"], cell["seconds"], cell["microseconds"]),
+    "UUID": lambda cell: UUID(cell["text"]),
+    "text": lambda cell: bytes.fromhex(cell["utf8_surrogatepass_hex"]).decode("utf-8", "surrogatepass"),
+    "list": lambda cell: [cell_from_json(item) for item in cell["items"]],
+    "tuple": lambda cell: tuple(cell_from_json(item) for item in cell["items"]),
+    "map": lambda cell: {cell_from_json(name): cell_from_json(value) for name, value in cell["entries"]},
+}
+
+_EARLIER: Mapping[str, Callable[[Any], Cell]] = {
+    "int": int,
+    "float": float,
+    "decimal": Decimal,
+    "bytes": b64decode,
+    "text": lambda value: b64decode(value).decode("utf-8", "surrogatepass"),
+    "timestamp": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "interval": lambda value: timedelta(microseconds=value),
+    "uuid": UUID,
+    "list": lambda value: [cell_from_json(cell) for cell in value],
+    "tuple": lambda value: tuple(cell_from_json(cell) for cell in value),
+    "map": lambda value: {cell_from_json(name): cell_from_json(cell) for name, cell in value},
+    "other": str,
+}
+"""How stored runs once had it: ``{"$": "decimal", "v": "1.10"}``."""
+
+
+def _digits(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        # Python refuses decimal digits of huge integers; hexadecimal says the same.
+        return hex(value)
+
+
+def _is_well_formed(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _tagged_text(text: str) -> dict[str, str]:
+    return {"type": "text", "utf8_surrogatepass_hex": text.encode("utf-8", "surrogatepass").hex()}
