@@ -11,31 +11,18 @@ from typing import TYPE_CHECKING, Any
 from assay._version import __version__
 
 if TYPE_CHECKING:
-    from assay.api import (
-        FileOptions,
-        MeasuredJudge,
-        MlflowExport,
-        Run,
-        assert_equivalent,
-        compare,
-        evaluate,
-        evaluate_selections,
-        examine,
-        export_mlflow,
-        judge,
-        judge_equivalence,
-        judge_run,
-        judge_selection,
-        list_runs,
-        load_run,
-        measure_judge,
-        open_judge,
-        open_model,
-        open_system,
-        read_labels,
-        read_selection,
-    )
+    from assay.api.asserting import assert_equivalent
     from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
+    from assay.api.evaluation import evaluate
+    from assay.api.history import export_mlflow, list_runs
+    from assay.api.inputs import FileOptions
+    from assay.api.judge_model import judge_equivalence, open_judge, open_model
+    from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
+    from assay.api.labels import read_labels
+    from assay.api.run import Run, load_run
+    from assay.api.selections import evaluate_selections, judge_selection, read_selection
+    from assay.api.single import compare, examine, judge
+    from assay.api.systems import open_system
     from assay.errors import (
         AssayError,
         CaseFileError,
@@ -80,6 +67,7 @@ if TYPE_CHECKING:
         TurnAnswer,
         Verdict,
     )
+    from assay.reports.mlflow import MlflowExport
 
 __all__ = [
     "AssayError",
@@ -156,13 +144,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "assay.api": (
-        *("FileOptions", "Run", "compare", "evaluate", "evaluate_selections", "examine", "judge", "judge_selection"),
-        "assert_equivalent",
-        *("MeasuredJudge", "judge_equivalence", "judge_run", "load_run", "measure_judge", "open_judge", "open_model"),
-        *("open_system", "read_labels", "read_selection", "Leaderboard", "RunDiff", "diff", "leaderboard"),
-        *("MlflowExport", "export_mlflow", "list_runs"),
-    ),
+    "assay.api.asserting": ("assert_equivalent",),
+    "assay.api.diffing": ("Leaderboard", "RunDiff", "diff", "leaderboard"),
+    "assay.api.evaluation": ("evaluate",),
+    "assay.api.history": ("export_mlflow", "list_runs"),
+    "assay.api.inputs": ("FileOptions",),
+    "assay.api.judge_model": ("judge_equivalence", "open_judge", "open_model"),
+    "assay.api.judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
+    "assay.api.labels": ("read_labels",),
+    "assay.api.run": ("Run", "load_run"),
+    "assay.api.selections": ("evaluate_selections", "judge_selection", "read_selection"),
+    "assay.api.single": ("compare", "examine", "judge"),
+    "assay.api.systems": ("open_system",),
+    "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))
     ),

@@ -177,7 +177,7 @@ def failing(request: pytest.FixtureRequest, made: Path, monkeypatch: pytest.Monk
             raise error
 
         place, arguments = {
-            "evaluate": ("assay.api.evaluate", evaluating("new")),
+            "evaluate": ("assay.api.evaluation.evaluate", evaluating("new")),
             "report": ("assay.reports.console.run.print_summary", ["report", "a"]),
             "runs": ("assay.reports.console.history.print_runs", ["runs", "."]),
         }[request.param]
@@ -272,7 +272,7 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
     for text, cut in zip(texts[1:4], kept[1:4], strict=True):
         assert cut.startswith(text[: folder.MOST_CHARACTERS])
         assert cut.endswith(f"… [cut: {len(text):,} characters, all of them in journal.jsonl]")
-    from assay.api import load_run
+    from assay import load_run
 
     assert [one.prediction.query for one in load_run(tmp_path / "new").evidence] == texts
     assert assay(*evaluating("new"), cwd=tmp_path).returncode == 0

@@ -14,7 +14,7 @@ import pytest
 from live_verbs import NOBODY, LiveVerb, live_verb
 from processes import assay, environment, lines, started, until
 
-from assay.api import load_run
+from assay import load_run
 from assay.testing import Fault
 
 pytestmark = pytest.mark.slow

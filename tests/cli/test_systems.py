@@ -65,8 +65,7 @@ def judge(shop: Path, run: Path, *more: object, **env: str) -> Any:
 @pytest.fixture(scope="module")
 def expected(shop: Path) -> dict[str, str]:
     """The verdicts on the same answers from a file."""
-    from assay import evaluate
-    from assay.api import FileOptions
+    from assay import FileOptions, evaluate
 
     run = evaluate(
         cases_path(),

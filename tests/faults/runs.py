@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.api import load_run
+from assay import load_run
 
 SERVER_SCRIPT = "CREATE TABLE t(a INTEGER PRIMARY KEY, b VARCHAR(10))"
 ROWS = 400

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import pytest
 
-from assay.api import load_run
+from assay import load_run
 from assay.engines import outcomes
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor

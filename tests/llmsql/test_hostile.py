@@ -88,7 +88,7 @@ def test_a_worker_that_dies_costs_only_what_killed_it(
 
 def test_the_queries_of_a_completion_share_the_bytes_of_one_result(benchmark: Benchmark, tmp_path: Path) -> None:
     from assay import evaluate
-    from assay.api import FileOptions
+    from assay.api.inputs import FileOptions
     from assay.model import Limits
 
     megabyte = "; ".join(f"SELECT zeroblob({260_000 + number}) FROM Table" for number in range(9))

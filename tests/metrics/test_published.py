@@ -12,8 +12,7 @@ import sqlparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay import registry
-from assay.api import Run, evaluate
+from assay import Run, evaluate, registry
 from assay.metrics.bird import soft_f1
 from assay.metrics.spider import _without_distinct, results_equal
 from assay.model import Case, CaseOptions, Cell, Execution, Failure, Prediction, Result, Score

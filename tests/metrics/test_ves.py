@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import registry
-from assay.api import Run, evaluate
+from assay import Run, evaluate, registry
 from assay.metrics.ves import BirdRves, Ves, reward, without_outliers
 from assay.model import PairTiming
 

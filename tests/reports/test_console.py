@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from assay.api import Run as RunInHand
+from assay import Run as RunInHand
 from assay.model import Run
 from assay.reports.console.run import draw_summary, plain_summary, print_summary
 from assay.reports.console.terminal import drawn as drawn_parts

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.api import Run, evaluate, load_run
+from assay import Run, evaluate, load_run
 from assay.registry import reporter
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence
 

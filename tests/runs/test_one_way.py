@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay import demo, evaluate, evaluate_selections, load_run
-from assay.api import FileOptions
+from assay.api.inputs import FileOptions
 from assay.errors import RunError
 from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
 from assay.runs.asking import _digest

@@ -14,7 +14,7 @@ from threading import Lock
 import duckdb
 import pytest
 
-from assay.api import Run, evaluate, load_run
+from assay import Run, evaluate, load_run
 from assay.demo import build_database, cases_path
 from assay.errors import RunError, UsageError
 from assay.model import Case, Evidence, Failure, NearMiss, Prediction, Score, TokenUsage, Verdict

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.api import Run, evaluate, load_run
+from assay import Run, evaluate, load_run
 from assay.errors import RunError
 from assay.runs.store.journal import Journal
 

@@ -17,7 +17,7 @@ from assay.errors import UsageError
 from assay.model import Gates
 
 if TYPE_CHECKING:
-    from assay.api import RunDiff as Comparison
+    from assay.api.diffing import RunDiff as Comparison
     from assay.model import Leaderboard
 
 
@@ -100,7 +100,7 @@ def _compare(
     targets: dict[str, Path | None],
     cases: int | None,
 ) -> None:
-    from assay.api import diff as compare
+    from assay.api.diffing import diff as compare
     from assay.api.gates import DiffGates
     from assay.sdmx.collecting import collector_paused
 
@@ -140,7 +140,7 @@ def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], sh
 def _rank(
     folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
 ) -> None:
-    from assay.api import leaderboard
+    from assay.api.diffing import leaderboard
     from assay.reports.console.diff import print_leaderboard
     from assay.reports.diff_formats import render_leaderboard
 

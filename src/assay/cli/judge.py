@@ -24,8 +24,8 @@ from assay.cli.options import (
 from assay.errors import InputError, Interrupted, UsageError
 
 if TYPE_CHECKING:
-    from assay.api import Run
     from assay.api.labels import Labels
+    from assay.api.run import Run
     from assay.api.schemas import SchemaOf
     from assay.llm_judge import CaseQueries, JudgedCase, Prompt, QueryJudge
 

@@ -21,8 +21,9 @@ from assay.reports.text.plain import interval, one_line, percent
 from assay.runs.aggregate.rates import mean_of_each, rate_of
 
 if TYPE_CHECKING:
-    from assay.api import MeasuredJudge, Run
+    from assay.api.judged_run import MeasuredJudge
     from assay.api.labels import Labels
+    from assay.api.run import Run
 
 _REASONS_SHOWN = 5
 _IDS_SHOWN = 10

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from assay import registry
-from assay.api import Run
+from assay.api.run import Run
 from assay.cli.gate_options import exit_for
 from assay.errors import InputError, Interrupted, UsageError
 from assay.reports.files import replace_file

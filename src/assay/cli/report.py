@@ -27,8 +27,8 @@ def report(
 
     Example:  assay report runs/first --html report.html
     """
-    from assay.api import Run, load_run
     from assay.api.gates import keeper_of
+    from assay.api.run import Run, load_run
     from assay.cli.output import printed_report, say_written, show, write_reports
     from assay.runs.metric_infos import knowing
 

@@ -45,8 +45,8 @@ from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
-    from assay.api import FileOptions
     from assay.api.gates import GateKeeper
+    from assay.api.inputs import FileOptions
     from assay.ports import System
 
 _TIMING_ITERATIONS = 3
@@ -299,7 +299,7 @@ def run_settings(
     keeper: GateKeeper | None = None,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
-    from assay.api import evaluate
+    from assay.api.evaluation import evaluate
     from assay.cli.output import finish, keeping, printed_report
     from assay.cli.progress import progress
 
@@ -344,7 +344,7 @@ def run_settings(
 
 
 def _files(settings: RunFileSettings) -> FileOptions:
-    from assay.api import FileOptions
+    from assay.api.inputs import FileOptions
 
     return FileOptions(
         case_format=settings.case_format,

@@ -60,11 +60,11 @@ def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None
 
 def _report(runs: Sequence[Path]) -> bytes:
     from assay import registry
-    from assay.api import load_run
+    from assay.api.run import load_run
 
     if len(runs) == 1:
         return registry.reporter("html").render(load_run(runs[0]).record)
-    from assay.api import diff as compare
+    from assay.api.diffing import diff as compare
     from assay.reports.diff_formats import render_diff
 
     def both() -> tuple[RunRecord, RunRecord]:
