@@ -82,7 +82,7 @@ def read_answer(text: str) -> Said:
         language = (fence["language"] or fence["beside"] or "").lower()
         if clean_query(fence["body"]) and (language in _SQL_LANGUAGES or _is_statement(fence["body"])):
             return _said(text, fence.span(), fence["body"], complete=bool(fence["end"]))
-    for start, end, value in _objects(text):
+    for start, end, value in json_objects(text, starts=_MOST_STARTS):
         for name, one in value.items():
             if str(name).replace(" ", "_").lower() in _JSON_NAMES:
                 return _said(text, (start, end), one if isinstance(one, str) else "")
@@ -108,10 +108,10 @@ def _said(text: str, span: tuple[int, int], query: str, *, complete: bool = True
     return Said(query=clean_query(query), words=words.strip(), complete=complete)
 
 
-def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects in a text, with their places."""
+def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The JSON objects in a text, each with where it begins and ends; ``starts`` places are tried."""
     place = 0
-    for _ in range(_MOST_STARTS):
+    for _ in range(starts):
         start = text.find("{", place)
         if start < 0:
             return

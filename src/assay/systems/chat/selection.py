@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.model import Failure
 from assay.ports import ChatMessage
+from assay.systems.chat.reading import json_objects
 
 Fetch = Callable[[str], bytes | None]
 """The file that an attachment's URL names; None where it is not to be fetched. Raises QuestionFailed."""
@@ -16,7 +17,6 @@ Fetch = Callable[[str], bytes | None]
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _DATA_URL = re.compile(r"https?://[^\s<>\"'`)]+/data/[^\s<>\"'`)]+", re.IGNORECASE)
 _MOST_STARTS = 200  # places in one text at which JSON is looked for
-_DECODER = json.JSONDecoder()
 
 
 def selected(message: ChatMessage, fetch: Fetch) -> str | Failure | None:
@@ -92,19 +92,9 @@ def _bare_queries(text: str) -> Iterator[str]:
     """The queries that stand in the words themselves."""
     if '"urn"' not in text or '"filters"' not in text:
         return
-    place = 0
-    for _ in range(_MOST_STARTS):
-        place = text.find("{", place)
-        if place < 0:
-            return
-        try:
-            value, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            place += 1
-            continue
+    for start, end, value in json_objects(text, starts=_MOST_STARTS):
         if _looking_like_queries(value):
-            yield text[place:end]
-        place = end
+            yield text[start:end]
 
 
 def _urls(text: str) -> list[str]:
