@@ -22,7 +22,6 @@ from assay.cli.crash import crash_message, secrets_of, without_secrets
 
 pytestmark = pytest.mark.slow
 
-MISSED = 1
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\u202e postgresql://me:pa/ss@word@host/db api_key='k-1 2' "
 HOSTILE += "Authorization: Bearer abcdef123"
 

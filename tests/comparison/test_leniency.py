@@ -16,7 +16,6 @@ from assay.model import Cell, ComparisonOptions, Leniency, Result, Row
 
 ALLOWED = Leniency(extra_columns="allowed")
 IGNORED = Leniency(duplicates="ignored")
-FOLDED = Leniency(case="ignored")
 KINDS = ("extra_columns", "duplicates", "case", "tolerance")
 
 

@@ -111,9 +111,6 @@ def test_a_worker_with_little_memory_scores_all_of_many_large_ordered_golds(url:
     assert all(isinstance(one, TaskDone) and b'"outcome":"correct"' in bytes(one.outcome) for one in done)  # type: ignore[call-overload]
 
 
-_CELLS = (None, 1, 2.5, "a text", "é" * 50, b"bytes", Decimal("1.5"), 10**40, [1, 2], {"a": 1})
-
-
 def _memory_of(make: Any) -> int:
     import gc
     import tracemalloc

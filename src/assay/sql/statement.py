@@ -72,7 +72,7 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     from sqlglot import Dialect, TokenType
     from sqlglot.errors import SqlglotError
 
-    from assay.sql.contents import read_contents
+    from assay.sql.statement_kind import statement_kind
 
     if len(query) > MOST_CHARACTERS:
         return too_long(query)
@@ -88,15 +88,15 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     opening = "" if first.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else first.text.upper()
     if (told := told_by_opening(opening, query)) is not None:
         return told
-    contents = read_contents(query, dialect)
-    if contents.kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in tokens):
+    kind = statement_kind(query, dialect)
+    if kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in tokens):
         return StatementReading(does="several")
     bare = _bare_words(tokens)
-    if contents.kind in ("write", "unreadable") and (word := _first_of(bare, _WRITE_WORDS)):
+    if kind in ("write", "unreadable") and (word := _first_of(bare, _WRITE_WORDS)):
         return StatementReading(does="write", detail=word)
     if dialect == "tsql" and (word := _first_of(bare, _BATCH_WORDS)):
         return StatementReading(does="refused", detail=word)
-    if contents.kind != "query" and (contents.kind != "unreadable" or dialect == "tsql"):
+    if kind != "query" and (kind != "unreadable" or dialect == "tsql"):
         return StatementReading(does="refused", detail=f"it cannot be read as one query: {opening}")
     called = [a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN]
     if reaching := next((name for name in called if name in _REACHING), None):

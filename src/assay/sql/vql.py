@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 from sqlglot import Dialect, Token, TokenType, exp, parser, tokens
 from sqlglot.errors import SqlglotError
 
-from assay.sql.contents import read_contents
+from assay.sql.statement_kind import statement_kind
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
@@ -107,12 +107,12 @@ def read_vql(query: str) -> VqlReading:
         return VqlReading(does="refused", detail=opening)
     if found[0].token_type not in (*_BEGINS_QUERY, TokenType.VALUES):
         return VqlReading(does="prose", detail=" ".join(query.split())[:60])
-    contents = read_contents(query, "denodo")
-    if contents.kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in found):
+    kind = statement_kind(query, "denodo")
+    if kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in found):
         return VqlReading(does="several")
-    if contents.kind == "command":  # it begins with a parenthesis and holds no query
+    if kind == "command":  # it begins with a parenthesis and holds no query
         return VqlReading(does="prose", detail=" ".join(query.split())[:60])
-    return _read_one(query, found, unreadable=contents.kind == "unreadable", writes=contents.kind == "write")
+    return _read_one(query, found, unreadable=kind == "unreadable", writes=kind == "write")
 
 
 def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: bool) -> VqlReading:
