@@ -88,7 +88,13 @@ def test_no_public_name_is_a_module_that_would_take_its_place() -> None:
 
 
 def test_the_promised_names_are_public() -> None:
-    assert {"__version__", "compare", "evaluate", "judge", "load_run"} <= set(assay.__all__)
+    assert {"__version__", "check", "check_selection", "compare", "evaluate", "load_run"} <= set(assay.__all__)
+
+
+def test_earlier_names_of_the_same_functions_stay() -> None:
+    assert assay.judge is assay.check
+    assert assay.examine is assay.gather_evidence
+    assert assay.judge_selection is assay.check_selection
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.labels import read_labels
     from assay.api.run import Run, load_run
-    from assay.api.selections import evaluate_selections, judge_selection, read_selection
-    from assay.api.single import compare, examine, judge
+    from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
+    from assay.api.single import check, compare, examine, gather_evidence, judge
     from assay.api.systems import open_system
     from assay.errors import (
         AssayError,
@@ -122,12 +122,15 @@ __all__ = [
     "Verdict",
     "__version__",
     "assert_equivalent",
+    "check",
+    "check_selection",
     "compare",
     "diff",
     "evaluate",
     "evaluate_selections",
     "examine",
     "export_mlflow",
+    "gather_evidence",
     "judge",
     "judge_equivalence",
     "judge_run",
@@ -153,8 +156,8 @@ _HOMES = {
     "assay.api.judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
     "assay.api.labels": ("read_labels",),
     "assay.api.run": ("Run", "load_run"),
-    "assay.api.selections": ("evaluate_selections", "judge_selection", "read_selection"),
-    "assay.api.single": ("compare", "examine", "judge"),
+    "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
+    "assay.api.single": ("check", "compare", "examine", "gather_evidence", "judge"),
     "assay.api.systems": ("open_system",),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(

@@ -264,7 +264,7 @@ class TimedScore:
 
 
 AWAITS_TIMING = Failure(
-    stage="score", kind="unscorable", blame="judge", message="the times of this pair were not measured"
+    stage="score", kind="unscorable", blame="assay", message="the times of this pair were not measured"
 )
 """Why an efficiency metric has no value yet, or at all where the measuring failed."""
 

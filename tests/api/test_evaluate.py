@@ -174,7 +174,7 @@ def test_a_metric_that_does_not_do_what_it_says_scores_nothing_and_is_told_so(
         score = evidence.score("giving")
         assert score is not None
         assert score.failure is not None
-        assert (score.value, score.failure.blame) == (None, "judge")
+        assert (score.value, score.failure.blame) == (None, "assay")
         assert said in score.failure.message
     rate = run.rate("giving")
     assert rate is not None
@@ -225,16 +225,16 @@ def test_the_table_of_a_run(database: str, tmp_path: Path) -> None:
 
 
 def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) -> None:
-    assert assay.judge("SELECT 2", ["SELECT 1", "SELECT 2"], database=database).gold_index == 1
-    verdict = assay.judge("DELETE FROM t", "SELECT 1", database=database)
+    assert assay.check("SELECT 2", ["SELECT 1", "SELECT 2"], database=database).gold_index == 1
+    verdict = assay.check("DELETE FROM t", "SELECT 1", database=database)
     assert verdict.outcome == "incorrect"
     assert verdict.failure is not None
     assert verdict.failure.kind == "writes"
-    assert assay.judge("SELECT count(*) FROM t", "SELECT 2", database=database).outcome == "correct"
+    assert assay.check("SELECT count(*) FROM t", "SELECT 2", database=database).outcome == "correct"
     limits = assay.Limits(timeout_s=0.3)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    assert assay.judge(endless, "SELECT 1", database=database, limits=limits).flags == {"timeout"}
-    evidence = assay.examine("SELECT a FROM t", "SELECT a, b FROM t", database=database)
+    assert assay.check(endless, "SELECT 1", database=database, limits=limits).flags == {"timeout"}
+    evidence = assay.gather_evidence("SELECT a FROM t", "SELECT a, b FROM t", database=database)
     assert evidence.comparison is not None
     assert [near.kind for near in evidence.comparison.near_misses] == ["subset_columns"]
 
@@ -245,7 +245,7 @@ def test_a_relative_path_means_the_folder_of_now(
     for folder, value in (("one", 1), ("two", 2)):
         make_sqlite(f"CREATE TABLE t(a); INSERT INTO t VALUES ({value});", f"{folder}/x.sqlite")
         monkeypatch.chdir(tmp_path / folder)
-        assert assay.judge("SELECT a FROM t", f"SELECT {value}", database="sqlite:///x.sqlite").outcome == "correct"
+        assert assay.check("SELECT a FROM t", f"SELECT {value}", database="sqlite:///x.sqlite").outcome == "correct"
 
 
 def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp
 
 
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
-    script = f"import assay; print(assay.judge('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
+    script = f"import assay; print(assay.check('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.stdout, done.returncode) == ("correct\n", 0), done.stderr
 

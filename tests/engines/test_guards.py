@@ -361,7 +361,7 @@ def test_what_an_account_may_do_beyond_reading_is_said(mysql_accounts: Callable[
 _DRIVER = """
 import sys
 import assay
-assay.judge(sys.argv[2], "SELECT 1", database=sys.argv[1], limits=assay.Limits(timeout_s=600.0))
+assay.check(sys.argv[2], "SELECT 1", database=sys.argv[1], limits=assay.Limits(timeout_s=600.0))
 """
 
 

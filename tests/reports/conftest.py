@@ -222,7 +222,7 @@ def vacuous() -> Evidence:
             1.0,
             1,
             1,
-            failure=Failure(stage="score", kind="unscorable", blame="judge", message="both results are empty"),
+            failure=Failure(stage="score", kind="unscorable", blame="assay", message="both results are empty"),
         ),
         comparison=Comparison(equal=True, column_mapping=(0,), vacuous=True),
         gold_executions=(ran(query, 0, ("id",)),),

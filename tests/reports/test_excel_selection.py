@@ -79,7 +79,7 @@ def scores(*values: float | None, failure: Failure | None = None) -> tuple[Score
     )
 
 
-NO_TIME = Failure(stage="score", kind="unscorable", blame="judge", message="the target says nothing of time")
+NO_TIME = Failure(stage="score", kind="unscorable", blame="assay", message="the target says nothing of time")
 
 
 def gdp(identifier: str = "gdp", *, tags: Sequence[str] = ("imf", "weo")) -> Evidence:

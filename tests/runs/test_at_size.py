@@ -289,7 +289,7 @@ def test_a_metric_that_never_ends_is_unscored_alone_and_in_that_case_alone(
     values = {score.metric: score.value for score in slow.scores}
     assert (slow.outcome, values) == ("correct", {"match": 1.0, trial.name: None, "bird_ex": 1.0})
     [failure] = [score.failure for score in slow.scores if score.failure is not None]
-    assert failure.blame == "judge"
+    assert failure.blame == "assay"
     assert f"the metric '{trial.name}'" in failure.message
     assert ("brought its process down" if trial is Deadly else "took longer than 0.3 s") in failure.message
     assert {score.metric: score.value for score in other.scores} == {"match": 0.0, trial.name: 1.0, "bird_ex": 0.0}
@@ -323,7 +323,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     assert evidence.outcome == "unscored"
     assert evidence.verdict.reason == "comparing the results took longer than 0.2 s"
     assert evidence.verdict.failure is not None
-    assert evidence.verdict.failure.blame == "judge"
+    assert evidence.verdict.failure.blame == "assay"
     assert [score.value for score in evidence.scores] == [None, None, 1.0]
 
 

@@ -183,7 +183,7 @@ def test_a_service_is_not_asked_where_nobody_names_a_dataset() -> None:
     asked: list[str] = []
     with service({}, asked) as url:
         target = assay.read_selection(nothing, structures=url)
-        assert assay.judge_selection(nothing, target, structures=url).exact
+        assert assay.check_selection(nothing, target, structures=url).exact
         run = assay.evaluate_selections(_cases(target), {"one": nothing}, structures=url)
     assert [one.outcome for one in run.evidence] == ["correct"]
     assert run.settings.selection is not None

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from assay import judge
+from assay import check
 from assay.engines.pool.executor import Executor
 from assay.model import DatabaseUrl, Execution, Result
 from assay.scoring.queries.watching import ThriftyExecutor
@@ -82,7 +82,7 @@ def test_gold_is_ambiguous_where_its_choice_matters_and_only_there(engine: str, 
                 repr(sorted(run(f"SELECT {made} FROM t WHERE id IN ({', '.join(map(str, ids))})"), key=repr))
                 for ids in _choices(rows, parted=parted, most=most)
             }
-            verdict = judge(gold, gold, database=url)
+            verdict = check(gold, gold, database=url)
             assert verdict.outcome == "correct", gold
             assert ("ambiguous_gold" in verdict.flags) == (len(allowed) > 1), (gold, rows, allowed, verdict)
             told[len(allowed) > 1] += 1
@@ -112,9 +112,9 @@ def _made(engine: str, rows: Rows, folder: Path) -> tuple[Callable[[str], Rows],
 def test_a_choice_of_distinct_on_is_right_whichever_it_is(tmp_path: Path) -> None:
     _, url = _made("duckdb", [(1, 1, 10, 1), (2, 1, 20, 1), (3, 2, 30, 1)], tmp_path)
     gold = "SELECT DISTINCT ON (g) g, h FROM t ORDER BY g, k"
-    outcomes = {h: judge(f"VALUES (1, {h}), (2, 30)", gold, database=url).outcome for h in (10, 20, 30)}
+    outcomes = {h: check(f"VALUES (1, {h}), (2, 30)", gold, database=url).outcome for h in (10, 20, 30)}
     assert outcomes == {10: "correct", 20: "correct", 30: "incorrect"}
-    assert "ambiguous_gold" in judge(gold, gold, database=url).flags
+    assert "ambiguous_gold" in check(gold, gold, database=url).flags
 
 
 def test_with_ties_cuts_no_tie() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.api.single import examine_with_rows
+from assay.api.single import gather_with_rows
 from assay.errors import UnscoredError
 from assay.model import ColumnRule, Limits, Verdict
 from assay.reports.text.pair import HEAD_ROWS, pair_text
@@ -21,7 +21,7 @@ def assert_equivalent(
 ) -> Verdict:
     """Assert that a predicted query gives the answer that gold, or one of several golds, gives on a database.
 
-    Judges as `assay.judge` does and takes the same arguments. Returns the verdict where the
+    Checks as `assay.check` does and takes the same arguments. Returns the verdict where the
     prediction is right.
 
     Raises:
@@ -32,7 +32,7 @@ def assert_equivalent(
         InputError: the URL has no engine, or (as DatabaseError) the database cannot be read.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test, and none of these
-    evidence, executions = examine_with_rows(
+    evidence, executions = gather_with_rows(
         predicted, gold, database=database, columns=columns, ordered=ordered, limits=limits, head_rows=HEAD_ROWS
     )
     if evidence.outcome == "correct":

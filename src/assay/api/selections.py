@@ -166,7 +166,7 @@ def evaluate_selections(
     )
 
 
-def judge_selection(
+def check_selection(
     answer: Selection | str,
     target: Selection | Sequence[Selection],
     *,
@@ -175,7 +175,7 @@ def judge_selection(
     count_hierarchy: bool = False,
     language: str = "en",
 ) -> SelectionScore:
-    """Judge one selection, or the text of one in any form that answers come in, against its target.
+    """Score one selection, or the text of one in any form that answers come in, against its target.
 
     With several targets the closest one counts. The other arguments are those of
     `evaluate_selections`. Raises InputError where the text cannot be read, UsageError without a target.
@@ -195,6 +195,10 @@ def judge_selection(
     known = _load(structures, sources, wanted, named, language)
     selection = answer if isinstance(answer, Selection) else read_selection(answer, structures=known)
     return score_selection(selection, targets, structures=known, settings=settings)
+
+
+judge_selection = check_selection
+"""The earlier name, which stays."""
 
 
 def _check_cases(cases: Sequence[Case]) -> None:

@@ -36,7 +36,7 @@ from assay.runs.worker import CaseOutcome, CaseTask
 _KEPT_POOLS = 2
 
 
-def judge(
+def check(
     predicted_sql: str,
     gold_sql: str | Sequence[str],
     *,
@@ -56,12 +56,12 @@ def judge(
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. What the queries do is never raised: it is the verdict.
     """
-    return examine(
+    return gather_evidence(
         predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, leniency=leniency, limits=limits
     ).verdict
 
 
-def examine(
+def gather_evidence(
     predicted_sql: str,
     gold_sql: str | Sequence[str],
     *,
@@ -71,8 +71,8 @@ def examine(
     leniency: Leniency | None = None,
     limits: Limits | None = None,
 ) -> Evidence:
-    """As `judge`, with all the evidence: the comparison, the aligned rows, the executions."""
-    return examine_with_rows(
+    """As `check`, with all the evidence: the comparison, the aligned rows, the executions."""
+    return gather_with_rows(
         predicted_sql,
         gold_sql,
         database=database,
@@ -84,7 +84,11 @@ def examine(
     )[0]
 
 
-def examine_with_rows(
+judge, examine = check, gather_evidence
+"""Earlier names, which stay: elsewhere here a judge is an LLM."""
+
+
+def gather_with_rows(
     predicted_sql: str,
     gold_sql: str | Sequence[str],
     *,
@@ -95,7 +99,7 @@ def examine_with_rows(
     limits: Limits | None,
     head_rows: int,
 ) -> tuple[Evidence, Executions]:
-    """As `examine`, and the executions with the first ``head_rows`` rows of each result."""
+    """As `gather_evidence`, and the executions with the first ``head_rows`` rows of each result."""
     check_options(columns)
     url = DatabaseUrl.parse(database)
     if url.is_template:
@@ -117,7 +121,7 @@ def examine_with_rows(
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
     """What a worker made of one case; no executions where the task did not ask for rows. Raises AssayError."""
     if not isinstance(outcome, TaskDone):
-        raise AssayError(f"judging failed: {outcome.message}")
+        raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
         case bytes() as line:
             return decode_evidence(line), Executions()

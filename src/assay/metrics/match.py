@@ -55,4 +55,4 @@ class NonEmptyMatch(Match):
 
 def undecided(comparison: Comparison) -> Failure:
     """Why a comparison gives no verdict."""
-    return Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
+    return Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)

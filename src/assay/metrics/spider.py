@@ -81,7 +81,7 @@ class SpiderEx(QueryMetric):
                     scores.append(False)  # a right answer would have been found
                     continue
                 message = "the columns are too symmetric to find a permutation within the budget"
-                failure = Failure(stage="compare", kind="unscorable", blame="judge", message=message)
+                failure = Failure(stage="compare", kind="unscorable", blame="assay", message=message)
         if not scores:
             return unscored(self.name, failure or gold_failure(executions.golds))
         return Score(metric=self.name, value=float(any(scores)))

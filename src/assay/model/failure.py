@@ -8,9 +8,10 @@ from typing import Literal
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 """Where in the life of a case something failed, in the order in which a case passes them."""
 
-Blame = Literal["system", "gold", "engine", "network", "judge", "setup"]
-"""Who has to act: the system under test, the author of the gold query, the database engine, whoever runs
-the way to the system under test, this product's own judging, or whoever set up the run."""
+Blame = Literal["system", "gold", "engine", "network", "assay", "judge", "setup"]
+"""Who has to act: the system under test, the author of the gold query, the database engine, whoever runs the way to the
+system under test, Assay itself, the LLM that was asked for its opinion, or whoever set up the run. Runs of before name
+``judge`` where ``assay`` is meant."""
 
 FailureKind = Literal[
     "unanswered",

@@ -272,7 +272,7 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
     """What is known of a case whose judging itself failed: nobody's answer is to blame for that."""
     kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
-    failure = Failure(stage="compare", kind=kind, blame="judge", message=f"judging this case failed: {lost.message}")
+    failure = Failure(stage="compare", kind=kind, blame="assay", message=f"judging this case failed: {lost.message}")
     return Evidence(
         case=work.case,
         prediction=work.prediction,

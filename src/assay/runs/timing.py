@@ -94,7 +94,7 @@ def _not_measured(score: Score, failure: Failure | None) -> Score:
 
 def _lost(lost: TaskLost) -> Failure:
     message = f"timing this pair failed: {lost.message}"
-    return Failure(stage="score", kind="crashed", blame="judge", message=message)
+    return Failure(stage="score", kind="crashed", blame="assay", message=message)
 
 
 _NOT_MEASURED = Failure(

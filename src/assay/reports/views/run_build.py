@@ -46,7 +46,7 @@ from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _SLOWEST = 5
 _GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
-_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "judge": 3}
+_BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 
 
 def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:

@@ -54,7 +54,7 @@ class Scorer:
                 if (wrong := _objection(metric, score)) is None:
                     return score
                 message = f"the metric {metric.name!r} {wrong}"
-                self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="judge", message=message)
+                self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="assay", message=message)
         return Score(metric=metric.name, value=None, failure=self._failed.get(metric.name))
 
     def _asked(self, metric: Metric) -> tuple[QueryRequest, ...]:
@@ -68,10 +68,10 @@ class Scorer:
             return self.keeper.hold(what, action)
         except OutOfTimeError as error:
             message = f"the metric {metric.name!r} {error}{said}"
-            self._failed[metric.name] = Failure(stage="score", kind="timeout", blame="judge", message=message)
+            self._failed[metric.name] = Failure(stage="score", kind="timeout", blame="assay", message=message)
         except Exception as error:  # noqa: BLE001 - the per-case boundary: a metric's bug must not cost the run
             message = f"the metric {metric.name!r} failed with {type(error).__name__}{said}: {error}"
-            self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="judge", message=message)
+            self._failed[metric.name] = Failure(stage="score", kind="unscorable", blame="assay", message=message)
         return None
 
 

@@ -65,7 +65,7 @@ class Finding:
             trouble = blamed(self.trouble, "gold")
             return self._of("unscored", f"gold's order could not be seen: {trouble.message}", failure=trouble)
         if not comparison.decided:
-            failure = Failure(stage="compare", kind="unscorable", blame="judge", message=comparison.reason)
+            failure = Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)
             return self._of("unscored", comparison.reason, failure=failure)
         return self._of("incorrect", comparison.reason, strength="none" if comparison.provoked else "refuted")
 

@@ -76,7 +76,7 @@ class ThriftyExecutor:
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         """As the executor's, as long as there is time."""
         if self._left_s <= 0:
-            failure = Failure(stage="execute", kind="timeout", blame="judge", message="no more time to look for ties")
+            failure = Failure(stage="execute", kind="timeout", blame="assay", message="no more time to look for ties")
             return Execution(query=query, status="timeout", failure=failure)
         began = time.monotonic()
         try:

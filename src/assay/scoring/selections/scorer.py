@@ -144,7 +144,7 @@ def _score(metric: SelectionMetric, turns: Sequence[TurnScore]) -> Score:
         return Score(metric=metric.name, value=None, failure=unscored)
     values = [value for turn in turns if turn.score is not None and (value := metric.value(turn.score)) is not None]
     if not values:
-        failure = Failure(stage="score", kind="unscorable", blame="judge", message=metric.absent)
+        failure = Failure(stage="score", kind="unscorable", blame="assay", message=metric.absent)
         return Score(metric=metric.name, value=None, failure=failure)
     return Score(metric=metric.name, value=min(values) if metric.binary else fmean(values))
 
