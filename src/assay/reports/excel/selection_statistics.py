@@ -8,15 +8,8 @@ from typing import Any, Final
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel.page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
 from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart
-from assay.reports.excel.tables import (
-    write_counts,
-    write_gates,
-    write_groups,
-    write_pairs,
-    write_repeats,
-    write_times,
-    write_usage,
-)
+from assay.reports.excel.tables import write_sections
+from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import one_line, plural, words
 from assay.reports.views.run import RunView
 
@@ -33,6 +26,8 @@ METRICS: Final = (
     "time_range",
 )
 """In the order of the sheet; the metrics of other packages follow."""
+_OWN: Final = frozenset({"gates", "metrics", "dimensions"})
+"""Sections that the sheet has in its own place, or in the method's own words."""
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH, _COLUMNS = 24.0, 44.0, 13.0, 16
 _DIMENSION_HEAD = (
     "Dimension",
@@ -68,7 +63,8 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     if selection is not None:
         row = _write_pooled(page, row + 1, selection)
     row = _write_notes(page, row + 1, view)
-    row = write_gates(page, row + 1, view) if view.gates else row
+    sections = run_sections(view)
+    row = write_sections(page, row, [one for one in sections if one.key == "gates"])
     if numbers.by_tag:
         row = _write_groups(page, row + 1, "tag", numbers.by_tag)
     if selection is not None:
@@ -76,13 +72,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn)
-    row = write_repeats(page, row, view)
-    row = write_groups(page, row, view)
-    row = write_pairs(page, row, view)
-    row = write_times(page, row, view)
-    row = write_usage(page, row, view)
-    for title, counted in view.count_tables:
-        row = write_counts(page, row + 1, title, counted)
+    write_sections(page, row, [one for one in sections if one.key not in _OWN])
 
 
 def _first_width(run: Run, view: RunView) -> float:

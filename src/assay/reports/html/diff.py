@@ -8,8 +8,11 @@ from typing import Any
 from assay.model import CaseChange, Evidence, Run, RunDiff
 from assay.reports.html.data import case_detail, facet_of, failure_names, payload
 from assay.reports.html.run import page
+from assay.reports.html.tables import scales
+from assay.reports.sections.diff import diff_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import distinct, one_line
-from assay.reports.views.diff import DiffFigure, DiffView, ShownKind
+from assay.reports.views.diff import DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.views.run import CaseView
 from assay.reports.views.run_build import view_of
@@ -33,6 +36,7 @@ _STATES: Mapping[ShownKind, tuple[str, str]] = {
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
     view = view_of_diff(diff)
+    sections = sections_for(diff_sections(view), "page")
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
     pairs = list(_pairs(changes, baseline, candidate))
@@ -40,8 +44,8 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
         "diff.html",
         {
             "view": view,
-            "scale": _scale(row.figure for row in view.metrics),
-            "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
+            "sections": sections,
+            "scales": scales(sections),
             "states": _STATES,
         },
         data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
@@ -144,9 +148,3 @@ def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, no
         for name in shared:
             side.pop(name, None)
     return {**common, "sides": sides}
-
-
-def _scale(figures: Iterable[DiffFigure]) -> float:
-    """The largest difference that one of the intervals reaches, so that all are drawn alike. Above 0, at most 1."""
-    ends = [end for one in figures for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None]
-    return min(1.0, max([0.01, *map(abs, ends)]))

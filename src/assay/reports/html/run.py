@@ -15,10 +15,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from assay.model import Run
-from assay.reports.html.charts import histograms
 from assay.reports.html.data import case_detail, payload, run_index
-from assay.reports.html.front import COUNT_ROWS, tiles, two_columns
-from assay.reports.text.selection_tables import dimension_legend
+from assay.reports.html.front import tiles, two_columns
+from assay.reports.html.tables import FILTERS
+from assay.reports.sections.run import run_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.views.run_build import view_of
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
-        from markupsafe import Markup
-
         view = view_of(run)
+        sections = sections_for(run_sections(view), "page")
         details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
         limits = view.selection.term_limits if view.selection else None
         trend = None
@@ -53,11 +53,10 @@ class HtmlReporter:
                 "view": view,
                 "over_time": trend,
                 "tiles": tuple(tiles(view)),
-                "columns": two_columns(view),
-                "histograms": [(row, Markup(chart)) for row, chart in histograms(view.times)],
-                "count_rows": COUNT_ROWS,
+                "top": [one for one in sections if one.place == "top"],
+                "columns": two_columns(sections),
+                "bottom": [one for one in sections if one.place == "bottom"],
                 "cases_note": _terms_note(*limits) if limits else "",
-                "legend": dimension_legend(view.selection) if view.selection else "",
             },
             data=payload(run_index(run, view), details),
             styles=styles,
@@ -115,4 +114,5 @@ def template(name: str) -> Template:
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters.update(FILTERS)
     return environment.get_template(name)

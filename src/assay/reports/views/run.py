@@ -145,9 +145,6 @@ class PassRow:
 class RepeatsView:
     """How steady a system is that was asked each question several times."""
 
-    title: str
-    """Of the table of pass@k and pass^k."""
-
     asked: int
     said: str
     """All of it in a sentence."""
@@ -400,12 +397,6 @@ FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 def only_by(says: str, denies: str) -> str:
     """What the table of cases calls those that one metric accepts and another does not."""
     return f"{says}, not {denies}"
-
-
-def most_cases(table: GroupTable, limit: int) -> tuple[GroupRow, ...]:
-    """The rows of the ``limit`` groups with most cases, in the table's order."""
-    places = sorted(range(len(table.rows)), key=lambda place: -table.rows[place].cases)[:limit]
-    return tuple(table.rows[place] for place in sorted(places))
 
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:
