@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
-from assay.reports.html.data import case_detail, facet_of, failure_names, payload
+from assay.reports.html.data import CHUNK, QUESTION, REASON, case_detail, facet_of, failure_names, packed
+from assay.reports.html.payload import Answered, Facet, Index, Metric, PairDetail, Side, State
 from assay.reports.html.run import page
 from assay.reports.html.tables import scales
 from assay.reports.sections.diff import diff_sections
@@ -17,7 +17,6 @@ from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.views.run import CaseView
 from assay.reports.views.run_build import view_of
 
-_QUESTION, _REASON = 240, 200
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
     "broken": ("↓", "incorrect"),
@@ -48,7 +47,7 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
             "scales": scales(sections),
             "states": _STATES,
         },
-        data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
+        data=packed(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
         scripts=_SCRIPTS,
     )
 
@@ -75,43 +74,38 @@ def _shown(run: Run) -> Mapping[str, Evidence]:
     return found
 
 
-def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
+def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> Index:
     kinds = list(map(kind_of, changes))
     present = [kind for kind in _STATES if kind in kinds]
     told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
     ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
-    return {
-        "kind": "diff",
-        "headline": view.headline_metric,
-        "states": [
-            {"name": kind, "label": told[kind][0], "meaning": told[kind][1], "mark": mark, "tone": tone}
+    return Index(
+        headline=view.headline_metric,
+        states=tuple(
+            State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
             for kind, (mark, tone) in _STATES.items()
             if kind in present
-        ],
-        "state": [present.index(kind) for kind in kinds],
-        "id": ids,
-        "link": distinct(ids),
-        "answer": [],
-        "question": [one_line(change.question, limit=_QUESTION) for change in changes],
-        "reason": [
-            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=_REASON)
+        ),
+        state=tuple(map(present.index, kinds)),
+        id=tuple(ids),
+        link=tuple(distinct(ids)),
+        answer=(),
+        question=tuple(one_line(change.question, limit=QUESTION) for change in changes),
+        reason=tuple(
+            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=REASON)
             for change, (_, _, _, after) in zip(changes, pairs, strict=True)
-        ],
-        "facets": list(_facets(pairs)),
-        "metrics": [
-            {
-                "name": f"Δ {row.metric}",
-                "share": False,
-                "graded": True,
-                "value": _differences(row.figure.diff.metric, pairs),
-            }
+        ),
+        facets=tuple(_facets(pairs)),
+        metrics=tuple(
+            Metric(name=f"Δ {row.metric}", share=False, value=tuple(_differences(row.figure.diff.metric, pairs)))
             for row in view.metrics
-        ],
-        "time": [None] * len(changes),
-    }
+        ),
+        time=(None,) * len(changes),
+        chunk=CHUNK,
+    )
 
 
-def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
+def _facets(pairs: Sequence[_Pair]) -> Iterable[Facet]:
     made = [
         facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
         facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
@@ -124,7 +118,7 @@ def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
         facet_of("flag", "Flag now", [after.flags for _, _, _, after in pairs]),
         facet_of("tag", "Tag", [after.tags for _, _, _, after in pairs]),
     ]
-    return [one for one in made if one["values"]]
+    return [one for one in made if one.values]
 
 
 def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
@@ -137,14 +131,19 @@ def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
     return found
 
 
-def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> dict[str, Any]:
-    sides = [
-        {**case_detail(before, was), "label": view.baseline.label},
-        {**case_detail(after, now), "label": view.candidate.label},
-    ]
-    shared = ("question", "context", "name", "database", "difficulty", "tags")
-    common = {name: sides[1][name] for name in shared if name in sides[1]}
-    for side in sides:
-        for name in shared:
-            side.pop(name, None)
-    return {**common, "sides": sides}
+def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> PairDetail:
+    return PairDetail(
+        question=now.question,
+        context=now.context,
+        name=now.name,
+        database=now.database,
+        difficulty=now.difficulty,
+        tags=now.tags,
+        sides=(_side(before, was, view.baseline.label), _side(after, now, view.candidate.label)),
+    )
+
+
+def _side(item: Evidence, case: CaseView, label: str) -> Side:
+    """What a run made of the case; what was asked stands beside both sides."""
+    detail = case_detail(item, case)
+    return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})

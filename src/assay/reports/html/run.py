@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from assay.model import Run
-from assay.reports.html.data import case_detail, payload, run_index
+from assay.reports.html.data import case_detail, packed, run_index
 from assay.reports.html.front import tiles, two_columns
 from assay.reports.html.tables import FILTERS
 from assay.reports.sections.run import run_sections
@@ -58,7 +58,7 @@ class HtmlReporter:
                 "bottom": [one for one in sections if one.place == "bottom"],
                 "cases_note": _terms_note(*limits) if limits else "",
             },
-            data=payload(run_index(run, view), details),
+            data=packed(run_index(run, view), details),
             styles=styles,
         )
 
