@@ -19,8 +19,10 @@ from assay.reports.sections.values import (
     Row,
     Section,
     Table,
+    columns,
+    rows,
 )
-from assay.reports.views.diff import SIGNS_MEANING, DiffGroupTable, DiffView
+from assay.reports.views.diff import SIGNS_MEANING, DiffGroupRow, DiffGroupTable, DiffMetricRow, DiffView
 
 _ROWS_IN_LINES, _ROWS_IN_COMMENT = 8, 30
 _COMMENT: frozenset[Medium] = frozenset({"comment"})
@@ -67,42 +69,35 @@ def _sections(view: DiffView) -> Iterable[Section]:
 
 
 def _metrics(view: DiffView) -> Iterable[Section]:
-    rows = tuple(
-        Row(
-            cells=(Name(text=row.metric, strong=row.headline), row.figure, Remark(meaning=row.meaning)),
-            strong=row.headline,
-        )
-        for row in view.metrics
-    )
+    def line(row: DiffMetricRow) -> Row:
+        cells = (Name(text=row.metric, strong=row.headline), row.figure, Remark(meaning=row.meaning))
+        return Row(cells=cells, strong=row.headline)
+
     table = Table(
-        columns=(Column(title="metric"), Column(), Column(only=frozenset({"page"}))),
-        rows=rows,
+        columns=columns("metric", "", Column(only=frozenset({"page"}))),
+        rows=tuple(map(line, view.metrics)),
         look="differences",
         most={"comment": _ROWS_IN_COMMENT},
     )
     said = f"{SIGNS_MEANING}. Differences and their intervals are in percentage points."
     signs = Paragraph(lines=(said,), only=EVERYWHERE - {"plain", "page"})
     others = Paragraph(lines=view.only_in_one)
-    blocks = (*((table, signs) if rows else ()), *((others,) if view.only_in_one else ()))
+    blocks = (*((table, signs) if view.metrics else ()), *((others,) if view.only_in_one else ()))
     if blocks:
         aside = f"difference in points, {view.confidence} interval"
         yield Section(key="metrics", title="Metrics", aside=aside, blocks=blocks, place="top")
 
 
 def _groups(view: DiffView, table: DiffGroupTable) -> Section:
+    def line(row: DiffGroupRow) -> Row:
+        changed = row.figure.diff.gained + row.figure.diff.lost
+        # Of groups in which as many changed, those with more cases stay.
+        return Row(cells=(Name(text=row.name), row.figure, count(row.cases)), weight=changed * 1_000_000 + row.cases)
+
+    cases = Column(title="cases", minor=True, only=frozenset({"page"}))
     made = Table(
-        columns=(
-            Column(title=table.kind),
-            Column(parts="bounds"),
-            Column(title="cases", only=frozenset({"page"})),
-        ),
-        rows=tuple(
-            Row(
-                cells=(Name(text=row.name), row.figure, count(row.cases)),
-                weight=(row.figure.diff.gained + row.figure.diff.lost) * 1_000_000 + row.cases,
-            )
-            for row in table.rows
-        ),
+        columns=columns(table.kind, Column(parts="bounds"), cases),
+        rows=tuple(map(line, table.rows)),
         look="differences",
         more="in which fewer cases changed",
         most={**dict.fromkeys(LINES, _ROWS_IN_LINES), "comment": _ROWS_IN_COMMENT},
@@ -112,14 +107,11 @@ def _groups(view: DiffView, table: DiffGroupTable) -> Section:
 
 
 def _matching(view: DiffView) -> Section:
-    table = Table(
-        columns=(Column(), Column(title="cases", strong=True), Column(title="which"), Column(title="meaning")),
-        rows=tuple(
-            Row(cells=(row.title, count(len(row.names)), Names(names=row.names), Remark(meaning=row.meaning)))
-            for row in view.matching
-        ),
-        headed=False,
+    lines = (
+        (row.title, count(len(row.names)), Names(names=row.names), Remark(meaning=row.meaning)) for row in view.matching
     )
+    titles = columns("", Column(title="cases", strong=True), "which", "meaning")
+    table = Table(columns=titles, rows=rows(lines), headed=False)
     return Section(
         key="matching",
         title="Cases that are not the same in both runs",

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.values import Column, Facts, Matrix, Name, Number, Paragraph, Row, Section, Table
-from assay.reports.views.leaderboard import LeaderboardView
+from assay.reports.sections.values import (
+    Cell,
+    Column,
+    Facts,
+    Matrix,
+    Medium,
+    Name,
+    Number,
+    Paragraph,
+    Section,
+    Table,
+    columns,
+    rows,
+)
+from assay.reports.views.leaderboard import LeaderboardView, PairFigure
 from assay.reports.views.leaderboard_build import SAME
 from assay.reports.views.run import Fact
 
 _MATRIX, _ROWS = 12, 100
+_WRITTEN: frozenset[Medium] = frozenset({"plain", "comment"})
 _PAIRS = 45
 """Of the pairs so many are written as plain lines: those of ten runs."""
 
@@ -31,21 +45,21 @@ def _sections(view: LeaderboardView) -> Iterable[Section]:
         Fact(name=row.label, value=", ".join(f"{fact.name} {fact.value}" for fact in row.facts))
         for row in view.standings[:_ROWS]
     )
-    runs, comment = (Facts(rows=facts),), frozenset({"comment"})
-    yield Section(key="runs", title="The runs", blocks=runs, only=comment, folded=comment)  # type: ignore[arg-type]
+    runs = (Facts(rows=facts),)
+    yield Section(key="runs", title="The runs", blocks=runs, only=_WRITTEN - {"plain"}, folded=_WRITTEN - {"plain"})
 
 
 def _ranking(view: LeaderboardView) -> Section:
     table = Table(
-        columns=(
+        columns=columns(
             Column(title="place", right=True, strong=True),
             Column(title="possible", right=True),
-            Column(title="letters"),
-            Column(title="run"),
+            "letters",
+            "run",
             Column(title=view.metric, bar="range", parts="tally"),
         ),
-        rows=tuple(
-            Row(cells=(row.place, row.possible, row.letters, Name(text=row.label, strong=True), row.figure))
+        rows=rows(
+            (row.place, row.possible, row.letters, Name(text=row.label, strong=True), row.figure)
             for row in view.standings
         ),
         most={"comment": _ROWS},
@@ -70,37 +84,11 @@ def _matrix(view: LeaderboardView) -> Section:
 
 
 def _pairs(view: LeaderboardView) -> Section:
-    table = Table(
-        columns=(
-            Column(title="run"),
-            Column(title="against"),
-            Column(title="points", right=True),
-            Column(title="interval"),
-            Column(title="p"),
-            Column(title="adjusted p"),
-            Column(title="told apart"),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    Name(text=pair.first),
-                    Name(text=pair.second),
-                    pair.difference,
-                    pair.interval,
-                    pair.p_value,
-                    pair.adjusted_p_value,
-                    "yes" if pair.apart else "no",
-                )
-            )
-            for pair in view.pairs
-        ),
-        more="more in the JSON report",
-        most={"plain": _PAIRS, "comment": _ROWS},
-    )
-    return Section(
-        key="pairs",
-        title="Every pair",
-        blocks=(table,),
-        only=frozenset({"plain", "comment"}),
-        folded=frozenset({"comment"}),
-    )
+    def line(pair: PairFigure) -> tuple[Cell, ...]:
+        said = (pair.difference, pair.interval, pair.p_value, pair.adjusted_p_value, "yes" if pair.apart else "no")
+        return Name(text=pair.first), Name(text=pair.second), *said
+
+    titles = columns("run", "against", Column(title="points", right=True), "interval", "p", "adjusted p", "told apart")
+    most: dict[Medium, int] = {"plain": _PAIRS, "comment": _ROWS}
+    table = Table(columns=titles, rows=rows(map(line, view.pairs)), more="more in the JSON report", most=most)
+    return Section(key="pairs", title="Every pair", blocks=(table,), only=_WRITTEN, folded=_WRITTEN - {"plain"})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
     TEXT,
+    TEXT_AND_PAGE,
     Block,
     Cell,
     Checks,
@@ -26,10 +27,22 @@ from assay.reports.sections.values import (
     Section,
     Table,
     Times,
+    columns,
+    rows,
 )
 from assay.reports.views.diff import DiffView
-from assay.reports.views.run import CountRow, CrossTable, GroupRow, GroupTable, RunView, only_by
-from assay.reports.views.selections import SelectionOverview
+from assay.reports.views.run import (
+    CountRow,
+    CrossTable,
+    DisagreementRow,
+    GroupRow,
+    GroupTable,
+    MetricRow,
+    RunView,
+    SlowRow,
+    only_by,
+)
+from assay.reports.views.selections import DimensionRow, SelectionOverview
 
 GROUP_ROWS = {"database": 20, "tag": 12}
 """Of such groups the page shows so many before it folds the others away."""
@@ -53,7 +66,7 @@ def _sections(view: RunView) -> Iterable[Section]:
     if view.repeats:
         yield _repeats(view)
     yield _metrics(view)
-    yield from (_counts(title, rows, view) for title, rows in view.count_tables)
+    yield from (_counts(title, counted, view) for title, counted in view.count_tables)
     if view.cross:
         yield _disagreements(view, view.cross)
     if not view.selection:
@@ -90,8 +103,8 @@ def _dimensions(overview: SelectionOverview) -> Iterable[Section]:
         return
     beyond = any(row.beyond for row in overview.dimensions)
     far = EVERYWHERE - {"narrow"}
-    columns = (
-        Column(title="dimension"),
+    titles = columns(
+        "dimension",
         Column(only=frozenset({"page"})),
         Column(title="turns", minor=True),
         Column(title="beyond", minor=True, only=EVERYWHERE if beyond else frozenset()),
@@ -104,43 +117,27 @@ def _dimensions(overview: SelectionOverview) -> Iterable[Section]:
         Column(title="mean recall", right=True, only=far),
         Column(title="mean precision", right=True, only=far),
     )
-    rows = tuple(
-        Row(
-            cells=(
-                Name(text=row.name),
-                None if row.turns else Remark(meaning="in no target"),
-                count(row.turns),
-                count(row.beyond) if row.beyond else None,
-                row.recall,
-                row.precision,
-                row.f1,
-                count(row.true_positives),
-                count(row.false_positives),
-                count(row.false_negatives),
-                row.mean_recall,
-                row.mean_precision,
-            ),
-            strong=row.pooled_of_all,
-        )
-        for row in overview.dimensions
-    )
+
+    def row(one: DimensionRow) -> Row:
+        turns = (None if one.turns else Remark(meaning="in no target"), count(one.turns))
+        rates = (count(one.beyond) if one.beyond else None, one.recall, one.precision, one.f1)
+        counts = map(count, (one.true_positives, one.false_positives, one.false_negatives))
+        cells = (Name(text=one.name), *turns, *rates, *counts, one.mean_recall, one.mean_precision)
+        return Row(cells=cells, strong=one.pooled_of_all)
+
     legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
-    yield Section(
-        key="dimensions",
-        title="Terms by dimension",
-        blocks=(Table(columns=columns, rows=rows, look="grid", foot=f"{legend}."),),
-        place="top",
-    )
+    table = Table(columns=titles, rows=tuple(map(row, overview.dimensions)), look="grid", foot=f"{legend}.")
+    yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="top")
 
 
 def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     beside = view.beside
     counted = "turns" if table.kind == "turn" else "cases"
     leading = next((metric for metric in view.metrics if metric.headline), None)
-    columns = (
-        Column(title=table.title),
+    titles = columns(
+        table.title,
         Column(title=counted, only=frozenset({"book"})),
         Column(
             title="exact" if view.selection else "value",
@@ -167,7 +164,7 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     if not view.selection and table.kind in GROUP_ROWS:
         most["page"] = GROUP_ROWS[table.kind]
     made = Table(
-        columns=columns,
+        columns=titles,
         rows=tuple(map(row, table.rows)),
         look="grid" if view.selection else "figures",
         headed=bool(view.selection),
@@ -188,13 +185,13 @@ def _repeats(view: RunView) -> Section:
     repeats = view.repeats
     assert repeats is not None
     table = Table(
-        columns=(
-            Column(title="k"),
+        columns=columns(
+            "k",
             Column(title="pass@k", long="pass@{}", parts="bounds"),
             Column(title="pass^k", long="pass^{}", parts="bounds"),
             Column(title="questions", long="n", only=EVERYWHERE - {"page"}),
         ),
-        rows=tuple(Row(cells=(f"{row.k:,}", row.any, row.all, count(row.any.rate.n))) for row in repeats.rows),
+        rows=rows((f"{row.k:,}", row.any, row.all, count(row.any.rate.n)) for row in repeats.rows),
         look="figures",
     )
     return Section(
@@ -207,54 +204,38 @@ def _repeats(view: RunView) -> Section:
 
 
 def _metrics(view: RunView) -> Section:
-    table = Table(
-        columns=(
-            Column(title="metric"),
-            Column(title="value"),
-            Column(title="meaning", only=frozenset({"wide", "page", "book"})),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    Name(text=row.metric, strong=row.headline, link=(("metric", row.metric), ("sort", "metric"))),
-                    row.figure,
-                    Remark(meaning=row.meaning),
-                ),
-                strong=row.headline,
-                style="percent" if row.share else "number",
-            )
-            for row in view.metrics
-        ),
-        look="figures",
-        headed=False,
-    )
-    return Section(
-        key="metrics", title="Metrics", aside=f"over all cases, {view.confidence} intervals", blocks=(table,), rank=1
-    )
+    def row(one: MetricRow) -> Row:
+        name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
+        style: Literal["percent", "number"] = "percent" if one.share else "number"
+        return Row(cells=(name, one.figure, Remark(meaning=one.meaning)), strong=one.headline, style=style)
+
+    meaning = Column(title="meaning", only=frozenset({"wide", "page", "book"}))
+    made = tuple(map(row, view.metrics))
+    table = Table(columns=columns("metric", "value", meaning), rows=made, look="figures", headed=False)
+    aside = f"over all cases, {view.confidence} intervals"
+    return Section(key="metrics", title="Metrics", aside=aside, blocks=(table,), rank=1)
 
 
-def _counts(title: str, rows: tuple[CountRow, ...], view: RunView) -> Section:
-    columns = (
-        Column(title="name"),
+def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section:
+    titles = columns(
+        "name",
         Column(title="cases", strong=True),
         Column(title="share", only=frozenset({"book"})),
         Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
         Column(title="meaning", only=EVERYWHERE - {"plain"}),
     )
-    made = tuple(
-        Row(
-            cells=(
-                Name(text=row.name, blame=row.blame or ""),
-                count(row.count, link=(row.facet,) if row.facet else ()),
-                Number(value=row.share, text="", style="percent"),
-                row.cases,
-                Remark(meaning=row.meaning, example=row.example or ""),
-            )
+    made = rows(
+        (
+            Name(text=row.name, blame=row.blame or ""),
+            count(row.count, link=(row.facet,) if row.facet else ()),
+            Number(value=row.share, text="", style="percent"),
+            row.cases,
+            Remark(meaning=row.meaning, example=row.example or ""),
         )
-        for row in rows
+        for row in counted
     )
-    key = "failures" if rows is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
-    table = Table(columns=columns, rows=made, look="counts", headed=False, most=_COUNTS)
+    key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
+    table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS)
     return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), rank=3)
 
 
@@ -271,26 +252,19 @@ def _disagreements(view: RunView, cross: CrossTable) -> Section:
         caption="yes by the row, no by the column",
     )
     alone = Table(
-        columns=(
-            Column(title="accepted only by"),
-            Column(title="but not by"),
-            Column(title="cases", strong=True),
-            Column(title="which"),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    Name(text=row.says),
-                    Name(text=row.denies),
-                    count(len(row.cases), link=_link("only", only_by(row.says, row.denies))),
-                    row.cases,
-                )
+        columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "which"),
+        rows=rows(
+            (
+                Name(text=row.says),
+                Name(text=row.denies),
+                count(len(row.cases), link=_link("only", only_by(row.says, row.denies))),
+                row.cases,
             )
             for row in view.pairs
         ),
         look="pairs",
         most={"comment": 12},
-        only=TEXT | {"page"} if any(row.leading for row in view.disagreements) else TEXT,
+        only=TEXT_AND_PAGE if any(row.leading for row in view.disagreements) else TEXT,
     )
     blocks: tuple[Block, ...] = (matrix, alone, _pairs(view))
     return Section(key="cross", title="Cases on which two metrics disagree", blocks=blocks, rank=2)
@@ -298,76 +272,38 @@ def _disagreements(view: RunView, cross: CrossTable) -> Section:
 
 def _pairs(view: RunView) -> Table:
     """Every two metrics in full, for sheets that have the room."""
-    titles = ("one", "the other", "", "cases", "only one", "only other", "both", "neither")
-    return Table(
-        columns=tuple(Column(title=title) for title in titles),
-        rows=tuple(
-            Row(
-                cells=(
-                    Name(text=row.first),
-                    Name(text=row.second),
-                    None,
-                    *map(count, (row.count, len(row.only_first), len(row.only_second), row.both, row.neither)),
-                )
-            )
-            for row in view.disagreements
-        ),
-        only=frozenset({"book"}),
-    )
+
+    def line(row: DisagreementRow) -> tuple[Cell, ...]:
+        counts = (row.count, len(row.only_first), len(row.only_second), row.both, row.neither)
+        return Name(text=row.first), Name(text=row.second), None, *map(count, counts)
+
+    titles = columns("one", "the other", "", "cases", "only one", "only other", "both", "neither")
+    return Table(columns=titles, rows=rows(map(line, view.disagreements)), only=frozenset({"book"}))
 
 
 def _costs(view: RunView) -> Section:
     blocks: list[Block] = [Times(rows=view.times)] if view.times else []
     if view.usage:
-        usage = Table(
-            title="Tokens and cost, as the answers say them",
-            columns=(
-                Column(long="What"),
-                Column(title="in all", right=True, strong=True),
-                Column(title="per answer", right=True),
-                Column(),
-            ),
-            rows=tuple(
-                Row(
-                    cells=(
-                        row.name,
-                        row.total,
-                        row.each,
-                        Remark(meaning=f"said by {row.said_by}" if row.said_by else ""),
-                    )
-                )
-                for row in view.usage
-            ),
-            look="usage",
+        title = "Tokens and cost, as the answers say them"
+        whole, each = Column(title="in all", right=True, strong=True), Column(title="per answer", right=True)
+        lines = rows(
+            (row.name, row.total, row.each, Remark(meaning=f"said by {row.said_by}" if row.said_by else ""))
+            for row in view.usage
         )
+        usage = Table(title=title, columns=columns(Column(long="What"), whole, each, ""), rows=lines, look="usage")
         blocks.append(usage)
     return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), place="bottom")
 
 
 def _slowest(view: RunView) -> Section:
-    table = Table(
-        columns=(
-            Column(title="time", strong=True),
-            Column(title="side"),
-            Column(only=frozenset({"page"})),
-            Column(title="case"),
-            Column(title="query"),
-        ),
-        rows=tuple(
-            Row(
-                cells=(
-                    Number(value=row.wall_time_s, text=row.time, style="fine_seconds"),
-                    row.side,
-                    Remark(meaning=row.status),
-                    (row.case,),
-                    Query(text=row.query),
-                )
-            )
-            for row in view.slowest
-        ),
-        look="slow",
-    )
-    return Section(key="slowest", title="Slowest queries", blocks=(table,), only=TEXT | {"page"}, place="bottom")
+    def line(row: SlowRow) -> tuple[Cell, ...]:
+        time = Number(value=row.wall_time_s, text=row.time, style="fine_seconds")
+        return time, row.side, Remark(meaning=row.status), (row.case,), Query(text=row.query)
+
+    status = Column(only=frozenset({"page"}))
+    titles = columns(Column(title="time", strong=True), "side", status, "case", "query")
+    table = Table(columns=titles, rows=rows(map(line, view.slowest)), look="slow")
+    return Section(key="slowest", title="Slowest queries", blocks=(table,), only=TEXT_AND_PAGE, place="bottom")
 
 
 def count(number: int, *, link: Link = ()) -> Number:

@@ -19,7 +19,8 @@ Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"
 
 EVERYWHERE: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide", "comment", "page", "book"))
 LINES: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide"))
-TEXT: Final[frozenset[Medium]] = LINES | {"comment"}
+TEXT: Final[frozenset[Medium]] = frozenset(("plain", "narrow", "wide", "comment"))
+TEXT_AND_PAGE: Final[frozenset[Medium]] = frozenset((*TEXT, "page"))
 
 _NAMES: Final[Mapping[Medium, int]] = {"page": 40, "comment": 30}
 
@@ -128,6 +129,16 @@ class Row:
     """Where not all rows find room, those of most weight stay."""
 
 
+def columns(*given: Column | str) -> tuple[Column, ...]:
+    """Columns of which nothing but the title need be said are titles."""
+    return tuple(Column(title=one) if isinstance(one, str) else one for one in given)
+
+
+def rows(lines: Iterable[tuple[Cell, ...]]) -> tuple[Row, ...]:
+    """Lines of which nothing need be said but their cells."""
+    return tuple(Row(cells=cells) for cells in lines)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows under columns."""
@@ -180,7 +191,7 @@ class Matrix:
     caption: str
     most: int = 10_000
     """A comment shows none of more names."""
-    only: frozenset[Medium] = frozenset(TEXT | {"page"})
+    only: frozenset[Medium] = TEXT_AND_PAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,34 +212,18 @@ class Times:
     @property
     def table(self) -> Table:
         """The times as rows."""
-        titles = ("median", "90 % within", "longest", "mean")
-        return Table(
-            title="What answers and queries took",
-            columns=(
-                Column(title="time"),
-                *(Column(title=title) for title in titles),
-                Column(title="of", only=TEXT),
-                Column(title="n", long="n", only=frozenset({"book"})),
-            ),
-            rows=tuple(
-                Row(
-                    cells=(
-                        row.spread.name,
-                        _taken(row.spread.median_s, row.median),
-                        _taken(row.spread.p90_s, row.p90),
-                        _taken(row.spread.max_s, row.max),
-                        _taken(row.spread.mean_s, row.mean),
-                        row.counted,
-                        Number(value=row.spread.n, text=f"{row.spread.n:,}"),
-                    )
-                )
-                for row in self.rows
-            ),
-        )
 
+        def line(row: TimeRow) -> tuple[Cell, ...]:
+            spread = row.spread
+            texts = (row.median, row.p90, row.max, row.mean)
+            values = (spread.median_s, spread.p90_s, spread.max_s, spread.mean_s)
+            pairs = zip(values, texts, strict=True)
+            taken = (Number(value=value, text=text, style="fine_seconds") for value, text in pairs)
+            return spread.name, *taken, row.counted, Number(value=spread.n, text=f"{spread.n:,}")
 
-def _taken(value: float, text: str) -> Number:
-    return Number(value=value, text=text, style="fine_seconds")
+        book = Column(title="n", long="n", only=frozenset({"book"}))
+        titles = columns("time", "median", "90 % within", "longest", "mean", Column(title="of", only=TEXT), book)
+        return Table(title="What answers and queries took", columns=titles, rows=rows(map(line, self.rows)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
