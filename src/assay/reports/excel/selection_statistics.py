@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
-from assay.reports.excel.page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
-from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page, lines_of
+from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
 from assay.reports.excel.tables import write_sections
 from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import one_line, plural, words
@@ -210,24 +210,12 @@ def _draw(page: Page, row: int, title: str, labels: Sequence[str], series: Seque
     series = [one for one in series if any(value is not None for value in one[2][:shown])]
     if not series:
         return row
-    last = first + shown - 1
-    bars: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "categories": [page.name, first, 0, last, 0],
-            "categories_data": list(labels[:shown]),
-            "values": [page.name, first, column, last, column],
-            "values_data": cached(values[:shown]),
-            "fill": {"color": colour},
-            "border": {"none": True},
-            "gap": 70,
-            "overlap": -5,
-            "data_labels": {"value": True, "num_format": "0.0 %", "font": {"size": 9, "color": INK}},
-        }
+    drawn_series = [
+        {**bars(page, labels[:shown], values[:shown], at=(first, column), colour=colour), "name": name}
         for column, name, values, colour in series
     ]
     rest = f", first {shown} of {len(labels):,}" if shown < len(labels) else ""
-    drawn = chart(page, title + rest, bars, "0 %", top=1.0)
+    drawn = chart(page, title + rest, drawn_series, "0 %", top=1.0)
     # Room for the labels of some twenty bars, and no more than two pages' width.
     width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * shown))
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})

@@ -195,19 +195,31 @@ def _series(
     decimals: str,
 ) -> dict[str, Any]:
     """One column of the table as bars, bound to its cells, with a copy of what they hold."""
-    last_row = first_row + len(names) - 1
+    made = bars(page, names, columns[place].values[: len(names)], at=(first_row, place + 1), colour=colour)
     return {
+        **made,
         "name": [page.name, 0, place + 1],
         "name_data": [columns[place].title],
-        "categories": [page.name, first_row, 0, last_row, 0],
+        "data_labels": {**made["data_labels"], "num_format": decimals},
+    }
+
+
+def bars(
+    page: Page, names: Sequence[str], values: Sequence[float | None], *, at: tuple[int, int], colour: str
+) -> dict[str, Any]:
+    """Cells of a column, the first of them ``at`` a row and column, as bars: bound to them, with what they hold."""
+    first, column = at
+    last = first + len(names) - 1
+    return {
+        "categories": [page.name, first, 0, last, 0],
         "categories_data": list(names),
-        "values": [page.name, first_row, place + 1, last_row, place + 1],
-        "values_data": cached(columns[place].values[: len(names)]),
+        "values": [page.name, first, column, last, column],
+        "values_data": cached(values),
         "fill": {"color": colour},
         "border": {"none": True},
         "gap": 70,
         "overlap": -5,
-        "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
+        "data_labels": {"value": True, "num_format": "0.0 %", "font": {"size": 9, "color": INK}},
     }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -111,18 +111,7 @@ def _metrics(view: RunView) -> Iterable[Metric]:
 def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
     """By what the cases can be filtered, in the words that the first screen uses."""
 
-    def facet(name: str, label: str, names_of: Callable[[CaseView, Evidence], Iterable[str]]) -> Facet:
-        return facet_of(name, label, [names_of(case, item) for case, item in zip(view.cases, evidence, strict=True)])
-
-    made = [
-        facet("database", "Database", lambda case, _: filter(None, [case.database])),
-        facet("difficulty", "Difficulty", lambda case, _: filter(None, [case.difficulty])),
-        facet("cause", "Cause", lambda case, _: filter(None, [case.cause])),
-        facet("failure", "Failure", lambda case, item: failure_names(item, case)),
-        facet("near", "Near miss", lambda case, _: (miss.partition(":")[0] for miss in case.near_misses)),
-        facet("flag", "Flag", lambda case, _: case.flags),
-        facet("tag", "Tag", lambda case, _: case.tags),
-    ]
+    made = list(facets_of_cases(evidence, view.cases))
     for name, label, rows in (("term", "Wrong term", view.wrong_terms), ("period", "Periods", view.time_states)):
         by_anchor: dict[str, list[str]] = {}
         for row in rows:
@@ -132,11 +121,24 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
     if view.repeats:
         made.append(facet_of("steady", "Steadiness", [[name] for name in _steadiness(evidence)]))
     pairs = [(row.first, row.second) for row in view.disagreements]
-    made.append(facet("only", "Accepted only by", lambda case, _: _only(case, pairs)))
+    made.append(facet_of("only", "Accepted only by", [_only(case, pairs) for case in view.cases]))
     return [one for one in made if one.values]
 
 
-def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
+def facets_of_cases(evidence: Sequence[Evidence], cases: Sequence[CaseView], *, now: str = "") -> Iterable[Facet]:
+    """The filters that need nothing but the cases; ``now`` stands behind what another run may have otherwise."""
+    pairs = list(zip(evidence, cases, strict=True))
+    yield facet_of("database", "Database", [filter(None, [case.database]) for case in cases])
+    yield facet_of("difficulty", "Difficulty", [filter(None, [case.difficulty]) for case in cases])
+    yield facet_of("cause", f"Cause{now}", [filter(None, [case.cause]) for case in cases])
+    yield facet_of("failure", f"Failure{now}", [_failure_names(item, case) for item, case in pairs])
+    near = [(miss.partition(":")[0] for miss in case.near_misses) for case in cases]
+    yield facet_of("near", f"Near miss{now}", near)
+    yield facet_of("flag", f"Flag{now}", [case.flags for case in cases])
+    yield facet_of("tag", "Tag", [case.tags for case in cases])
+
+
+def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
     for name in failures_of(item):
         blame, _, kind = name.partition(": ")

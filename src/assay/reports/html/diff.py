@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
-from assay.reports.html.data import CHUNK, QUESTION, REASON, case_detail, facet_of, failure_names, packed
-from assay.reports.html.payload import Answered, Facet, Index, Metric, PairDetail, Side, State
+from assay.reports.html.data import CHUNK, QUESTION, REASON, case_detail, facets_of_cases, packed
+from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
 from assay.reports.html.run import page
 from assay.reports.html.tables import scales
 from assay.reports.sections.diff import diff_sections
@@ -79,6 +79,7 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
     present = [kind for kind in _STATES if kind in kinds]
     told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
     ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
+    now = facets_of_cases([item for _, _, item, _ in pairs], [after for _, _, _, after in pairs], now=" now")
     return Index(
         headline=view.headline_metric,
         states=tuple(
@@ -95,7 +96,7 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
             "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=REASON)
             for change, (_, _, _, after) in zip(changes, pairs, strict=True)
         ),
-        facets=tuple(_facets(pairs)),
+        facets=tuple(one for one in now if one.values),
         metrics=tuple(
             Metric(name=f"Δ {row.metric}", share=False, value=tuple(_differences(row.figure.diff.metric, pairs)))
             for row in view.metrics
@@ -103,22 +104,6 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
         time=(None,) * len(changes),
         chunk=CHUNK,
     )
-
-
-def _facets(pairs: Sequence[_Pair]) -> Iterable[Facet]:
-    made = [
-        facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
-        facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
-        facet_of("failure", "Failure now", [failure_names(item, after) for _, _, item, after in pairs]),
-        facet_of(
-            "near",
-            "Near miss now",
-            [(miss.partition(":")[0] for miss in after.near_misses) for _, _, _, after in pairs],
-        ),
-        facet_of("flag", "Flag now", [after.flags for _, _, _, after in pairs]),
-        facet_of("tag", "Tag", [after.tags for _, _, _, after in pairs]),
-    ]
-    return [one for one in made if one.values]
 
 
 def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:

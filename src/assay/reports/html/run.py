@@ -15,7 +15,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from assay.model import Run
-from assay.reports.html.data import case_detail, packed, run_index
 from assay.reports.html.front import tiles, two_columns
 from assay.reports.html.tables import FILTERS
 from assay.reports.sections.run import run_sections
@@ -37,6 +36,9 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
+        # What is packed is declared with msgspec, which is not loaded before a page is wanted.
+        from assay.reports.html.data import case_detail, packed, run_index
+
         view = view_of(run)
         sections = sections_for(run_sections(view), "page")
         details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]

@@ -103,15 +103,13 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTable:
-    """On how many cases each two yes/no metrics differ. ``counts[i][j]`` is symmetric, its diagonal None.
+    """On how many cases of each two yes/no metrics the row's says yes and the column's no; the diagonal is 0.
 
     Only metrics that differ from at least one other are in it.
     """
 
     metrics: tuple[str, ...]
-    counts: tuple[tuple[int | None, ...], ...]
-    only: tuple[tuple[int, ...], ...] = ()
-    """On how many cases the row's metric says yes and the column's no."""
+    only: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
