@@ -12,7 +12,9 @@ from assay.reports.sections.values import (
     Checks,
     Column,
     Name,
+    Names,
     Number,
+    Query,
     Remark,
     Row,
     Section,
@@ -21,6 +23,7 @@ from assay.reports.sections.values import (
     sections_for,
 )
 from assay.reports.text.gate_table import missed
+from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import Figure, named_ids
 
 _WIDTH: Final = 11
@@ -87,8 +90,8 @@ def _write_table(page: Page, row: int, given: Table) -> int:
                 _write_cell(page, row, at, cell)
                 at += 1
         row += 1
-    if hidden:
-        page.text(row, 0, f"and {len(hidden):,} {table.more}", "note")
+    for note in filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot)):
+        page.text(row, 0, note, "note")
         row += 1
     return row
 
@@ -144,6 +147,12 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
             page.text(row, at, cell.whole, "text" if at else "name")
         case str():
             page.text(row, at, cell, "text" if at else "name")
+        case Query():
+            page.text(row, at, cell.text, "text")
+        case Names():
+            page.text(row, at, cell.text("book"), "text")
+        case DiffFigure():
+            page.number(row, at, cell.diff.difference, "percent")
         case tuple():
             page.text(row, at, named_ids(cell), "text")
         case _:

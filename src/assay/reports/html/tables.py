@@ -78,7 +78,7 @@ def missed_checks(blocks: Sequence[Block]) -> bool | None:
 
 def page_aside(section: Section) -> str:
     """What stands behind the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
-    for block in section.blocks_for("page"):
+    for block in () if section.aside else section.blocks_for("page"):
         if isinstance(block, Matrix):
             return block.caption
         if isinstance(block, Table) and block.ranked:
