@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from assay.model import DimensionTotal, Group, Rate, Run, SelectionTotals, TermCounts
 from assay.reports.excel.columns import mean_style
-from assay.reports.excel.page import DARK_BAR, INK, LIGHT_BAR, LINE_POINTS, Page, lines_of
-from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, cached, chart
-from assay.reports.excel.tables import (
-    write_counts,
-    write_gates,
-    write_groups,
-    write_pairs,
-    write_repeats,
-    write_times,
-    write_usage,
-)
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page, lines_of
+from assay.reports.excel.summary import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
+from assay.reports.excel.tables import write_sections
+from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import one_line, plural, words
 from assay.reports.views.run import RunView
 from assay.runs.metric_infos import info_of
 
 _FIRST: Final = ("macro_precision", "macro_recall", "macro_f1")
 """What the sheet leads with; the run's other metrics follow in its order."""
+_OWN: Final = frozenset({"gates", "metrics", "dimensions"})
+"""Sections that the sheet has in its own place, or in the method's own words."""
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH, _COLUMNS = 24.0, 44.0, 13.0, 16
 _DIMENSION_HEAD = (
     "Dimension",
@@ -59,7 +54,8 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
     if selection is not None:
         row = _write_pooled(page, row + 1, selection)
     row = _write_notes(page, row + 1, view)
-    row = write_gates(page, row + 1, view) if view.gates else row
+    sections = run_sections(view)
+    row = write_sections(page, row, [one for one in sections if one.key == "gates"])
     if numbers.by_tag:
         row = _write_groups(page, row + 1, "tag", numbers.by_tag, run)
     if selection is not None:
@@ -67,13 +63,7 @@ def write_statistics(page: Page, run: Run, view: RunView) -> None:
             row = _write_dimensions(page, row + 1, selection.by_dimension)
         if selection.by_turn:
             row = _write_groups(page, row + 1, "turn", selection.by_turn, run)
-    row = write_repeats(page, row, view)
-    row = write_groups(page, row, view)
-    row = write_pairs(page, row, view)
-    row = write_times(page, row, view)
-    row = write_usage(page, row, view)
-    for title, counted in view.count_tables:
-        row = write_counts(page, row + 1, title, counted)
+    write_sections(page, row, [one for one in sections if one.key not in _OWN])
 
 
 def _first_width(run: Run, view: RunView) -> float:
@@ -207,24 +197,12 @@ def _draw(page: Page, row: int, title: str, labels: Sequence[str], series: Seque
     series = [one for one in series if any(value is not None for value in one[2][:shown])]
     if not series:
         return row
-    last = first + shown - 1
-    bars: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "categories": [page.name, first, 0, last, 0],
-            "categories_data": list(labels[:shown]),
-            "values": [page.name, first, column, last, column],
-            "values_data": cached(values[:shown]),
-            "fill": {"color": colour},
-            "border": {"none": True},
-            "gap": 70,
-            "overlap": -5,
-            "data_labels": {"value": True, "num_format": "0.0 %", "font": {"size": 9, "color": INK}},
-        }
+    drawn_series = [
+        {**bars(page, labels[:shown], values[:shown], at=(first, column), colour=colour), "name": name}
         for column, name, values, colour in series
     ]
     rest = f", first {shown} of {len(labels):,}" if shown < len(labels) else ""
-    drawn = chart(page, title + rest, bars, "0 %", top=1.0)
+    drawn = chart(page, title + rest, drawn_series, "0 %", top=1.0)
     # Room for the labels of some twenty bars, and no more than two pages' width.
     width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * shown))
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})

@@ -21,16 +21,9 @@ from assay.reports.excel.page import (
     lines_of,
     word_width,
 )
-from assay.reports.excel.tables import (
-    COUNT_ROWS,
-    write_counts,
-    write_gates,
-    write_groups,
-    write_pairs,
-    write_repeats,
-    write_times,
-    write_usage,
-)
+from assay.reports.excel.tables import names_in, write_sections
+from assay.reports.sections.run import run_sections
+from assay.reports.sections.values import Section
 from assay.reports.views.run import GroupRow, RunView
 
 _FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
@@ -51,12 +44,12 @@ class _Column:
 
 def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     """The table first, where other programs look for it; beneath it what a person needs beside it."""
-    groups = view.difficulties
+    groups, sections = view.difficulties, run_sections(view)
     columns = _columns([*groups, view.overall], metrics)
     sheet = page.sheet
     sheet.hide_gridlines(2)
     sheet.set_default_row(LINE_POINTS + 2)
-    sheet.set_column(0, 0, _first_width(groups, view))
+    sheet.set_column(0, 0, _first_width(groups, sections))
     for place, column in enumerate(columns, start=1):
         # A name of several words wraps between them; one long word must fit.
         sheet.set_column(place, place, max(_WIDTH, word_width(column.title)))
@@ -67,23 +60,14 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     sheet.set_margins(0.4, 0.4, 0.5, 0.5)
     _write_table(page, [*groups, view.overall], columns)
     row = _write_notes(page, len(groups) + 3, view, metrics)
-    row = write_gates(page, row + 1, view) if view.gates else row
+    row = write_sections(page, row, [one for one in sections if one.key == "gates"])
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
-    row = _write_metrics(page, row, view, metrics)
-    row = write_repeats(page, row, view)
-    row = write_groups(page, row, view)
-    row = write_pairs(page, row, view)
-    row = write_times(page, row, view)
-    row = write_usage(page, row, view)
-    for title, rows in view.count_tables:
-        row = write_counts(page, row + 1, title, rows)
+    write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
 
-def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
+def _first_width(groups: Sequence[GroupRow], sections: Sequence[Section]) -> float:
     """Wide enough for the names of groups, metrics and counts, within reason."""
-    names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
-    names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:COUNT_ROWS]]
-    names += [row.gate for row in view.gates]
+    names = [*(group.name for group in groups), *names_in(sections)]
     return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
 
 
@@ -211,19 +195,31 @@ def _series(
     decimals: str,
 ) -> dict[str, Any]:
     """One column of the table as bars, bound to its cells, with a copy of what they hold."""
-    last_row = first_row + len(names) - 1
+    made = bars(page, names, columns[place].values[: len(names)], at=(first_row, place + 1), colour=colour)
     return {
+        **made,
         "name": [page.name, 0, place + 1],
         "name_data": [columns[place].title],
-        "categories": [page.name, first_row, 0, last_row, 0],
+        "data_labels": {**made["data_labels"], "num_format": decimals},
+    }
+
+
+def bars(
+    page: Page, names: Sequence[str], values: Sequence[float | None], *, at: tuple[int, int], colour: str
+) -> dict[str, Any]:
+    """Cells of a column, the first of them ``at`` a row and column, as bars: bound to them, with what they hold."""
+    first, column = at
+    last = first + len(names) - 1
+    return {
+        "categories": [page.name, first, 0, last, 0],
         "categories_data": list(names),
-        "values": [page.name, first_row, place + 1, last_row, place + 1],
-        "values_data": cached(columns[place].values[: len(names)]),
+        "values": [page.name, first, column, last, column],
+        "values_data": cached(values),
         "fill": {"color": colour},
         "border": {"none": True},
         "gap": 70,
         "overlap": -5,
-        "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
+        "data_labels": {"value": True, "num_format": "0.0 %", "font": {"size": 9, "color": INK}},
     }
 
 
@@ -269,21 +265,3 @@ def _range(cells: Sequence[Any]) -> str:
 def cached(values: Sequence[float | None]) -> list[float | str]:
     """What the chart shows before its cells are read again; '' leaves a gap."""
     return ["" if value is None else value for value in values]
-
-
-def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
-    """Every metric over all cases, with its interval. Gives the row after."""
-    page.text(row, 0, f"Every metric over all cases, with its {view.confidence} interval", "section")
-    page.head(row + 1, ["Metric", "Value", "Low", "High", "n", "Unscored", "  Meaning", *[""] * 4], numbers=range(1, 6))
-    row += 2
-    for metric in view.metrics:
-        rate = metric.figure.rate
-        style = metrics.style(metric.metric)
-        page.text(row, 0, metric.metric, "name")
-        for column, value in enumerate((rate.value, rate.low, rate.high), start=1):
-            page.number(row, column, value, style)
-        page.number(row, 4, rate.n, "count")
-        page.number(row, 5, rate.unscored, "count")
-        page.text(row, 6, metric.meaning, "beside")
-        row += 1
-    return row

@@ -207,17 +207,6 @@ class DiffView:
         return f"{self.lead}: {self.rest}"
 
 
-def most_changed(table: DiffGroupTable, limit: int) -> tuple[DiffGroupRow, ...]:
-    """The rows of the ``limit`` groups in which most cases changed, in the table's order."""
-
-    def changed(place: int) -> tuple[int, int]:
-        row = table.rows[place]
-        return -(row.figure.diff.gained + row.figure.diff.lost), -row.cases
-
-    places = sorted(range(len(table.rows)), key=changed)[:limit]
-    return tuple(table.rows[place] for place in sorted(places))
-
-
 def first_names(names: Sequence[str], limit: int) -> str:
     """The first few names, and how many more there are: ``7, 12, +107``."""
     shown = ", ".join(names[:limit])

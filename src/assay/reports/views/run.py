@@ -112,15 +112,13 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTable:
-    """On how many cases each two yes/no metrics differ. ``counts[i][j]`` is symmetric, its diagonal None.
+    """On how many cases of each two yes/no metrics the row's says yes and the column's no; the diagonal is 0.
 
     Only metrics that differ from at least one other are in it.
     """
 
     metrics: tuple[str, ...]
-    counts: tuple[tuple[int | None, ...], ...]
-    only: tuple[tuple[int, ...], ...] = ()
-    """On how many cases the row's metric says yes and the column's no."""
+    only: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +151,6 @@ class PassRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatsView:
     """How steady a system is that was asked each question several times."""
-
-    title: str
-    """Of the table of pass@k and pass^k."""
 
     asked: int
     said: str
@@ -409,12 +404,6 @@ FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 def only_by(says: str, denies: str) -> str:
     """What the table of cases calls those that one metric accepts and another does not."""
     return f"{says}, not {denies}"
-
-
-def most_cases(table: GroupTable, limit: int) -> tuple[GroupRow, ...]:
-    """The rows of the ``limit`` groups with most cases, in the table's order."""
-    places = sorted(range(len(table.rows)), key=lambda place: -table.rows[place].cases)[:limit]
-    return tuple(table.rows[place] for place in sorted(places))
 
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:

@@ -1,0 +1,324 @@
+"""The sections of a run's report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+from assay.reports.sections.values import (
+    EVERYWHERE,
+    LINES,
+    TEXT,
+    TEXT_AND_PAGE,
+    Block,
+    Cell,
+    Checks,
+    Column,
+    Facts,
+    Link,
+    Matrix,
+    Medium,
+    Name,
+    Number,
+    Paragraph,
+    Query,
+    Remark,
+    Row,
+    Section,
+    Table,
+    Times,
+    columns,
+    rows,
+)
+from assay.reports.views.diff import DiffMetricRow, DiffView
+from assay.reports.views.run import (
+    CountRow,
+    CrossTable,
+    DisagreementRow,
+    GroupRow,
+    GroupTable,
+    MetricRow,
+    RunView,
+    SlowRow,
+    only_by,
+)
+from assay.reports.views.selections import DimensionRow, SelectionOverview
+
+GROUP_ROWS = {"database": 20, "tag": 12}
+"""Of such groups the page shows so many before it folds the others away."""
+_GROUPS_IN_LINES, _GROUPS_IN_COMMENT = 8, 25
+_NO_ROOM: Final[frozenset[Medium]] = frozenset({"plain", "narrow", "comment"})
+_COUNTS: Final[Mapping[Medium, int]] = {"comment": 25, "page": 12, "book": 25}
+
+
+def run_sections(view: RunView) -> tuple[Section, ...]:
+    """All that a report of a run has between its headline and its cases, what matters most first."""
+    return tuple(_sections(view))
+
+
+def _sections(view: RunView) -> Iterable[Section]:
+    if view.gates:
+        yield checks(view)
+    if view.selection:
+        yield from _dimensions(view.selection)
+        yield from (_groups(view, table, rank=0) for table in view.groups)
+    else:
+        yield from (_groups(view, table, rank=0) for table in view.first_groups)
+    if view.repeats:
+        yield _repeats(view)
+    yield _metrics(view)
+    yield from (_counts(title, counted, view) for title, counted in view.count_tables)
+    if view.cross:
+        yield _disagreements(view, view.cross)
+    if not view.selection:
+        for table in view.other_groups:
+            yield _groups(view, table, rank=0 if table.kind == "database" else 4)
+    if view.times or view.usage:
+        yield _costs(view)
+    if view.slowest:
+        yield _slowest(view)
+    yield Section(
+        key="made",
+        title="How this run was made",
+        blocks=(Facts(rows=view.facts),),
+        only=frozenset({"comment", "page"}),
+        place="bottom",
+        folded=frozenset({"page"}),
+    )
+
+
+def checks(view: RunView | DiffView) -> Section:
+    """The gates."""
+    return Section(
+        key="gates",
+        title="Gates",
+        aside=view.gates_passed,
+        blocks=(Checks(rows=view.gates),),
+        place="top",
+        folded=frozenset({"page"}),
+    )
+
+
+def _dimensions(overview: SelectionOverview) -> Iterable[Section]:
+    if not overview.dimensions:
+        return
+    beyond = any(row.beyond for row in overview.dimensions)
+    far = EVERYWHERE - {"narrow"}
+    titles = columns(
+        "dimension",
+        Column(only=frozenset({"page"})),
+        Column(title="turns", minor=True),
+        Column(title="beyond", minor=True, only=EVERYWHERE if beyond else frozenset()),
+        Column(title="recall", right=True, strong=True),
+        Column(title="precision", right=True, strong=True),
+        Column(title="F1", right=True),
+        Column(title="TP", long="true positives"),
+        Column(title="FP", long="false positives"),
+        Column(title="FN", long="false negatives"),
+        Column(title="mean recall", right=True, only=far),
+        Column(title="mean precision", right=True, only=far),
+    )
+
+    def row(one: DimensionRow) -> Row:
+        turns = (None if one.turns else Remark(meaning="in no target"), count(one.turns))
+        rates = (count(one.beyond) if one.beyond else None, one.recall, one.precision, one.f1)
+        counts = map(count, (one.true_positives, one.false_positives, one.false_negatives))
+        cells = (Name(text=one.name), *turns, *rates, *counts, one.mean_recall, one.mean_precision)
+        return Row(cells=cells, strong=one.pooled_of_all)
+
+    legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
+    if beyond:
+        legend += "; beyond: turns that selected in a dimension that their target does not have"
+    table = Table(columns=titles, rows=tuple(map(row, overview.dimensions)), look="grid", foot=f"{legend}.")
+    yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="top")
+
+
+def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
+    beside = view.beside
+    counted = "turns" if table.kind == "turn" else "cases"
+    leading = next((metric for metric in view.metrics if metric.headline), None)
+    titles = columns(
+        table.title,
+        Column(title=counted, only=frozenset({"book"})),
+        Column(
+            title="exact" if view.selection else "value",
+            long=view.headline_metric,
+            bar="" if view.selection else "share",
+            counted=counted,
+            style="percent" if leading is None or leading.share else "number",
+        ),
+        *(Column(title=named.name.removeprefix("macro "), long=named.name) for named in beside),
+    )
+
+    def row(group: GroupRow) -> Row:
+        link = () if group.value is None or table.kind == "turn" else _link(table.kind, group.value)
+        others = (group.figures[named.place] for named in beside)
+        cells: tuple[Cell, ...] = (
+            Name(text=group.name, link=link),
+            count(group.cases),
+            group.headline,
+            *(Number(value=one.rate.value, text=one.text, style="percent") for one in others),
+        )
+        return Row(cells=cells, weight=group.cases)
+
+    most: dict[Medium, int] = {**dict.fromkeys(LINES, _GROUPS_IN_LINES), "comment": _GROUPS_IN_COMMENT}
+    if not view.selection and table.kind in GROUP_ROWS:
+        most["page"] = GROUP_ROWS[table.kind]
+    made = Table(
+        columns=titles,
+        rows=tuple(map(row, table.rows)),
+        look="grid" if view.selection else "figures",
+        headed=bool(view.selection),
+        more="with fewer cases",
+        most=most,
+        ranked=not view.selection and table.kind not in ("difficulty", "turn"),
+    )
+    return Section(
+        key=f"by-{table.kind}",
+        title=f"{view.headline_name} by {table.title}",
+        blocks=(made,),
+        place="top" if view.selection else "columns",
+        rank=rank,
+    )
+
+
+def _repeats(view: RunView) -> Section:
+    repeats = view.repeats
+    assert repeats is not None
+    table = Table(
+        columns=columns(
+            "k",
+            Column(title="pass@k", long="pass@{}", parts="bounds"),
+            Column(title="pass^k", long="pass^{}", parts="bounds"),
+            Column(title="questions", long="n", only=EVERYWHERE - {"page"}),
+        ),
+        rows=rows((f"{row.k:,}", row.any, row.all, count(row.any.rate.n)) for row in repeats.rows),
+        look="figures",
+    )
+    return Section(
+        key="repeats",
+        title="Of k answers to a question",
+        aside="pass@k, at least one is right; pass^k, all are",
+        blocks=(table,),
+        rank=1,
+    )
+
+
+def _metrics(view: RunView) -> Section:
+    def row(one: MetricRow) -> Row:
+        name = Name(text=one.metric, strong=one.headline, link=(("metric", one.metric), ("sort", "metric")))
+        style: Literal["percent", "number"] = "percent" if one.share else "number"
+        return Row(cells=(name, one.figure, Remark(meaning=one.meaning)), strong=one.headline, style=style)
+
+    meaning = Column(title="meaning", only=frozenset({"wide", "page", "book"}))
+    made = tuple(map(row, view.metrics))
+    table = Table(columns=columns("metric", "value", meaning), rows=made, look="figures", headed=False)
+    aside = f"over all cases, {view.confidence} intervals"
+    return Section(key="metrics", title="Metrics", aside=aside, blocks=(table, *explained(view.metrics)), rank=1)
+
+
+def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medium] = _NO_ROOM) -> Iterable[Block]:
+    """What names stand for that only their package knows, where no column says it."""
+    said = tuple(row.explained for row in metrics if row.explained)
+    if said:
+        yield Paragraph(lines=said, only=only)
+
+
+def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section:
+    titles = columns(
+        "name",
+        Column(title="cases", strong=True),
+        Column(title="share", only=frozenset({"book"})),
+        Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
+        Column(title="meaning", only=EVERYWHERE - {"plain"}),
+    )
+    made = rows(
+        (
+            Name(text=row.name, blame=row.blame or ""),
+            count(row.count, link=(row.facet,) if row.facet else ()),
+            Number(value=row.share, text="", style="percent"),
+            row.cases,
+            Remark(meaning=row.meaning, example=row.example or ""),
+        )
+        for row in counted
+    )
+    key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
+    table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS)
+    return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), rank=3)
+
+
+def _disagreements(view: RunView, cross: CrossTable) -> Section:
+    matrix = Matrix(
+        names=cross.metrics,
+        cells=tuple(
+            tuple(
+                None if says == denies else count(number, link=_link("only", only_by(says, denies)))
+                for denies, number in zip(cross.metrics, numbers, strict=True)
+            )
+            for says, numbers in zip(cross.metrics, cross.only, strict=True)
+        ),
+        caption="yes by the row, no by the column",
+    )
+    alone = Table(
+        columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "which"),
+        rows=rows(
+            (
+                Name(text=row.says),
+                Name(text=row.denies),
+                count(len(row.cases), link=_link("only", only_by(row.says, row.denies))),
+                row.cases,
+            )
+            for row in view.pairs
+        ),
+        look="pairs",
+        most={"comment": 12},
+        only=TEXT_AND_PAGE if any(row.leading for row in view.disagreements) else TEXT,
+    )
+    blocks: tuple[Block, ...] = (matrix, alone, _pairs(view))
+    return Section(key="cross", title="Cases on which two metrics disagree", blocks=blocks, rank=2)
+
+
+def _pairs(view: RunView) -> Table:
+    """Every two metrics in full, for sheets that have the room."""
+
+    def line(row: DisagreementRow) -> tuple[Cell, ...]:
+        counts = (row.count, len(row.only_first), len(row.only_second), row.both, row.neither)
+        return Name(text=row.first), Name(text=row.second), None, *map(count, counts)
+
+    titles = columns("one", "the other", "", "cases", "only one", "only other", "both", "neither")
+    return Table(columns=titles, rows=rows(map(line, view.disagreements)), only=frozenset({"book"}))
+
+
+def _costs(view: RunView) -> Section:
+    blocks: list[Block] = [Times(rows=view.times)] if view.times else []
+    if view.usage:
+        title = "Tokens and cost, as the answers say them"
+        whole, each = Column(title="in all", right=True, strong=True), Column(title="per answer", right=True)
+        lines = rows(
+            (row.name, row.total, row.each, Remark(meaning=f"said by {row.said_by}" if row.said_by else ""))
+            for row in view.usage
+        )
+        usage = Table(title=title, columns=columns(Column(long="What"), whole, each, ""), rows=lines, look="usage")
+        blocks.append(usage)
+    return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), place="bottom")
+
+
+def _slowest(view: RunView) -> Section:
+    def line(row: SlowRow) -> tuple[Cell, ...]:
+        time = Number(value=row.wall_time_s, text=row.time, style="fine_seconds")
+        return time, row.side, Remark(meaning=row.status), (row.case,), Query(text=row.query)
+
+    status = Column(only=frozenset({"page"}))
+    titles = columns(Column(title="time", strong=True), "side", status, "case", "query")
+    table = Table(columns=titles, rows=rows(map(line, view.slowest)), look="slow")
+    return Section(key="slowest", title="Slowest queries", blocks=(table,), only=TEXT_AND_PAGE, place="bottom")
+
+
+def count(number: int, *, link: Link = ()) -> Number:
+    """A number of cases; one that is 0 leads nowhere."""
+    return Number(value=number, text=f"{number:,}", link=link if number else ())
+
+
+def _link(facet: str, value: str) -> Link:
+    return ((facet, value),) if value else ()
