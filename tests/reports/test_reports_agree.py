@@ -426,10 +426,8 @@ def test_the_workbook(run: Run) -> None:
     title = "Data Query Metrics" if run.settings.selection else f"Metrics: over all cases, {view.confidence} intervals"
     listed = {str(row["Metric"]): row for row in book.section(title, within=sheet)}
     for summary in numbers.overall.metrics:
-        name = summary.metric.replace("_", " ") if run.settings.selection else summary.metric
-        cells = listed[name]
-        value = cells["Mean" if run.settings.selection else "Value"]
-        assert_cells(summary.rate, value, cells["Low"], cells["High"], cells["n"], cells["Unscored"])
+        cells = listed[summary.metric]
+        assert_cells(summary.rate, cells["Value"], cells["Low"], cells["High"], cells["n"], cells["Unscored"])
     metric, rate = headline_of(run)
     assert f"{reads(rate.value)} {between(rate)}".rstrip() in book.text
     assert outcomes_of(run) in book.text

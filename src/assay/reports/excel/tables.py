@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from assay.reports.excel.page import Page
+from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 from assay.reports.sections.values import (
     Block,
     Cell,
@@ -24,7 +25,7 @@ from assay.reports.sections.values import (
 )
 from assay.reports.text.gate_table import missed
 from assay.reports.views.diff import DiffFigure
-from assay.reports.views.run import Figure, named_ids
+from assay.reports.views.run import Figure, RunView, named_ids
 
 _WIDTH: Final = 11
 """So many columns the head of a table reaches that ends in sentences."""
@@ -38,6 +39,18 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
         for place, block in enumerate(section.blocks_for("book")):
             row = _write_block(page, row + 1 if place else row, block)
     return row
+
+
+def write_notes(page: Page, row: int, view: RunView, note: str) -> int:
+    """Title, headline, and what a reader must know before trusting it. Gives the row after."""
+    page.sheet.set_row(row, LINE_POINTS + 8)
+    page.text(row, 0, view.title, "title")
+    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
+    page.text(row + 2, 0, view.outcomes, "plain")
+    for place, one in enumerate((note, *view.notes), start=row + 3):
+        page.text(place, 0, one, "note")
+    return row + 4 + len(view.notes)
 
 
 def names_in(sections: Iterable[Section]) -> list[str]:
@@ -90,10 +103,36 @@ def _write_table(page: Page, row: int, given: Table) -> int:
                 _write_cell(page, row, at, cell)
                 at += 1
         row += 1
+    row = _write_chart(page, row, table)
     for note in filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot)):
         page.text(row, 0, note, "note")
         row += 1
     return row
+
+
+def _write_chart(page: Page, row: int, table: Table) -> int:
+    """Bars of the table's own cells, beneath it. Gives the row after."""
+    rows = [one for one in table.rows if not one.strong][:CHART_GROUPS]
+    first = row - len(table.rows)
+    heads = [len(_heads(column, _first(table.rows, place))) for place, column in enumerate(table.columns)]
+    series, titles = [], []
+    for place, colour in zip(table.bars, (LIGHT_BAR, DARK_BAR), strict=False):
+        values = [cell.value if isinstance(cell := one.cells[place], Number) else None for one in rows]
+        names = [cell.whole for one in rows if isinstance(cell := one.cells[0], Name)]
+        if any(value is not None for value in values):
+            titles.append(table.columns[place].long or table.columns[place].title)
+            at = (first, sum(heads[:place]))
+            series.append({**bars(page, names, values, at=at, colour=colour), "name": titles[-1]})
+    if not series:
+        return row
+    rest = f", first {len(rows)}" if len(rows) == CHART_GROUPS else ""
+    title = f"{' and '.join(titles)} by {table.columns[0].title}{rest}"
+    drawn = chart(page, title[:1].upper() + title[1:], series, "0 %", top=1.0)
+    # Room for the labels of some twenty bars, and no more than two pages' width.
+    width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * len(rows)))
+    drawn.set_size({"width": width, "height": CHART_SIZE["height"]})
+    page.sheet.insert_chart(row, 0, drawn, {"x_offset": 0, "y_offset": 8, "object_position": 2})
+    return row + CHART_ROWS + 1
 
 
 def _first(rows: Sequence[Row], place: int) -> Cell:

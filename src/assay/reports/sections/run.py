@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from assay.model import SelectionTotals, TermCounts
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
@@ -31,6 +32,7 @@ from assay.reports.sections.values import (
     columns,
     rows,
 )
+from assay.reports.text.plain import one_line, percent
 from assay.reports.views.diff import DiffMetricRow, DiffView
 from assay.reports.views.run import (
     CountRow,
@@ -43,7 +45,6 @@ from assay.reports.views.run import (
     SlowRow,
     only_by,
 )
-from assay.reports.views.selections import DimensionRow, SelectionOverview
 
 GROUP_ROWS = {"database": 20, "tag": 12}
 """Of such groups the page shows so many before it folds the others away."""
@@ -61,7 +62,7 @@ def _sections(view: RunView) -> Iterable[Section]:
     if view.gates:
         yield checks(view)
     if view.selection:
-        yield from _dimensions(view.selection)
+        yield from _dimensions(view.selection.totals)
         yield from (_groups(view, table, rank=0) for table in view.groups)
     else:
         yield from (_groups(view, table, rank=0) for table in view.first_groups)
@@ -100,42 +101,60 @@ def checks(view: RunView | DiffView) -> Section:
     )
 
 
-def _dimensions(overview: SelectionOverview) -> Iterable[Section]:
-    if not overview.dimensions:
+def _dimensions(totals: SelectionTotals | None) -> Iterable[Section]:
+    if totals is None or not totals.by_dimension:
         return
-    beyond = any(row.beyond for row in overview.dimensions)
+    beyond = any(one.turns_beyond_target for one in totals.by_dimension)
     far = EVERYWHERE - {"narrow"}
     titles = columns(
         "dimension",
         Column(only=frozenset({"page"})),
         Column(title="turns", minor=True),
         Column(title="beyond", minor=True, only=EVERYWHERE if beyond else frozenset()),
-        Column(title="recall", right=True, strong=True),
-        Column(title="precision", right=True, strong=True),
-        Column(title="F1", right=True),
+        Column(title="recall", strong=True),
+        Column(title="precision", strong=True),
+        "F1",
         Column(title="TP", long="true positives"),
         Column(title="FP", long="false positives"),
         Column(title="FN", long="false negatives"),
-        Column(title="mean recall", right=True, only=far),
-        Column(title="mean precision", right=True, only=far),
+        Column(title="mean recall", only=far),
+        Column(title="mean precision", only=far),
     )
 
-    def row(one: DimensionRow) -> Row:
-        turns = (None if one.turns else Remark(meaning="in no target"), count(one.turns))
-        rates = (count(one.beyond) if one.beyond else None, one.recall, one.precision, one.f1)
-        counts = map(count, (one.true_positives, one.false_positives, one.false_negatives))
-        cells = (Name(text=one.name), *turns, *rates, *counts, one.mean_recall, one.mean_precision)
-        return Row(cells=cells, strong=one.pooled_of_all)
+    def cells(name: str, turns: int, far: int, counts: TermCounts, *means: float | None) -> tuple[Cell, ...]:
+        where = (None if turns else Remark(meaning="in no target"), count(turns), count(far) if far else None)
+        rates = map(_rate, (counts.recall, counts.precision, counts.f1))
+        sorted_terms = map(count, (counts.true_positives, counts.false_positives, counts.false_negatives))
+        return Name(text=name), *where, *rates, *sorted_terms, *(map(_rate, means) if means else (None, None))
 
+    each = (
+        cells(
+            one_line(one.dimension, limit=60) or "''",
+            one.turns,
+            one.turns_beyond_target,
+            one.counts,
+            one.mean_recall,
+            one.mean_precision,
+        )
+        for one in totals.by_dimension
+    )
+    pooled = Row(cells=cells("all dimensions", totals.turns, 0, totals.micro), strong=True)
     legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
-    table = Table(columns=titles, rows=tuple(map(row, overview.dimensions)), look="grid", foot=f"{legend}.")
+    table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(4, 5))
     yield Section(key="dimensions", title="Terms by dimension", blocks=(table,), place="top")
+
+
+def _rate(value: float | None) -> Number:
+    return Number(value=value, text=percent(value), style="percent")
 
 
 def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     beside = view.beside
+    shown = {named.place for named in beside}
+    # The other metrics of selections, for which the workbook has the room.
+    others = [place for place, one in enumerate(view.metrics) if beside and place not in shown and not one.headline]
     counted = "turns" if table.kind == "turn" else "cases"
     leading = next((metric for metric in view.metrics if metric.headline), None)
     titles = columns(
@@ -149,16 +168,20 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
             style="percent" if leading is None or leading.share else "number",
         ),
         *(Column(title=named.name.removeprefix("macro "), long=named.name) for named in beside),
+        *(Column(long=view.metrics[place].metric, only=frozenset({"book"})) for place in others),
     )
 
     def row(group: GroupRow) -> Row:
         link = () if group.value is None or table.kind == "turn" else _link(table.kind, group.value)
-        others = (group.figures[named.place] for named in beside)
+        means = ((view.metrics[place], group.figures[place]) for place in (*(one.place for one in beside), *others))
         cells: tuple[Cell, ...] = (
             Name(text=group.name, link=link),
             count(group.cases),
             group.headline,
-            *(Number(value=one.rate.value, text=one.text, style="percent") for one in others),
+            *(
+                Number(value=one.rate.value, text=one.text, style="percent" if metric.share else "number")
+                for metric, one in means
+            ),
         )
         return Row(cells=cells, weight=group.cases)
 
@@ -173,6 +196,7 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
         more="with fewer cases",
         most=most,
         ranked=not view.selection and table.kind not in ("difficulty", "turn"),
+        bars=tuple(range(3, 3 + len(beside))),
     )
     return Section(
         key=f"by-{table.kind}",

@@ -158,6 +158,8 @@ class Table:
     """How many rows a medium shows; all where nothing is said."""
     ranked: bool = False
     """Whether the page has the lowest figures first: there is most to win."""
+    bars: tuple[int, ...] = ()
+    """Of numbers: the columns that a workbook draws as bars, too."""
     only: frozenset[Medium] = EVERYWHERE
 
     def for_medium(self, medium: Medium) -> Table:
@@ -167,6 +169,7 @@ class Table:
             return self
         return replace(
             self,
+            bars=tuple(kept.index(place) for place in self.bars if place in kept),
             columns=tuple(self.columns[place] for place in kept),
             rows=tuple(replace(row, cells=tuple(row.cells[place] for place in kept)) for row in self.rows),
         )
