@@ -11,9 +11,10 @@ from rich.console import Console
 
 from assay.api import Run as RunInHand
 from assay.model import Run
-from assay.reports.console.run import draw_summary, plain_summary, print_summary
+from assay.reports.console.run import plain_summary, print_summary
 from assay.reports.console.terminal import drawn as drawn_parts
 from assay.reports.views.run_build import view_of
+from drawing import draw_summary
 
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
 

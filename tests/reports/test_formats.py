@@ -16,13 +16,14 @@ from markdown_it import MarkdownIt
 from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, Run
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.text.plain import interval, percent
 from assay.reports.views.run_build import view_of
+from drawing import draw_summary
 
 REPORTERS = [JsonReporter(), MarkdownReporter(), HtmlReporter()]
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]

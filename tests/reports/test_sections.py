@@ -17,8 +17,8 @@ from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
 from assay.reports.markdown.sections import section_lines
 from assay.reports.sections.values import (
-    Checks,
     Column,
+    Mark,
     Matrix,
     Name,
     Number,
@@ -32,7 +32,7 @@ from assay.reports.sections.values import (
     rows,
     sections_for,
 )
-from assay.reports.views.run import CaseLink, Figure, GateRow
+from assay.reports.views.run import CaseLink, Figure
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),
@@ -56,7 +56,6 @@ TABLE = Table(
     foot="a foot",
     most={"page": 3, "plain": 3, "narrow": 3, "wide": 3, "comment": 3},
 )
-GATE = GateRow(gate="min x=1", passed=False, wanted="at least 1", found="0.5", missed_by="0.5", cases=())
 MATRIX = Matrix(
     names=("a1", "b1"),
     cells=((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)),
@@ -68,7 +67,7 @@ SECTION = Section(
     aside="4 of them",
     blocks=(
         TABLE,
-        Checks(rows=(GATE,)),
+        Table(columns=columns("state", "what"), rows=rows([(Mark(text="at odds", good=False), Name(text="<evil>"))])),
         MATRIX,
         Paragraph(lines=("a sentence",), only=frozenset({"plain", "wide", "comment", "page"})),
     ),
@@ -119,8 +118,7 @@ def test_a_new_section_stands_in_every_format(draw: Callable[[], str]) -> None:
         "case-1",
         "meant 1",
         "SELECT 2",
-        "min x=1",
-        "at least 1",
+        "at odds",
         "a foot",
     ):
         assert part in text, part

@@ -18,12 +18,13 @@ from markdown_it import MarkdownIt
 
 from assay.model import Evidence, JudgedTerm, Run, SelectionSettings, TurnScore
 from assay.model.evidence import Aggregates
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections_build import periods, room_for
+from drawing import draw_summary
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.model import Leaderboard, RunDiff, RunHead
 from assay.reports.console.diff_terminal import drawn_diff
 from assay.reports.console.leaderboard_terminal import drawn_leaderboard
 from assay.reports.console.plain import plain_sections, plain_text
+from assay.reports.console.printing import print_either
 from assay.reports.sections.diff import diff_sections
 from assay.reports.sections.leaderboard import leaderboard_sections
 from assay.reports.text.plain import one_line
@@ -18,20 +19,20 @@ from assay.reports.views.diff_build import view_of_diff
 from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 
 def print_diff(diff: RunDiff, *, console: Console | None = None, cases: int | None = None) -> None:
     """Print a comparison: drawn to the console's width on a terminal, the text of `plain_diff` elsewhere."""
     view = view_of_diff(diff, cases=cases)
     steps = _steps((diff.baseline, diff.candidate))
-    _print(lambda width: drawn_diff(view, steps, width), lambda: _plain_diff(view, steps), console)
+    print_either(lambda width: drawn_diff(view, steps, width), lambda: _plain_diff(view, steps), console)
 
 
 def print_leaderboard(board: Leaderboard, *, console: Console | None = None) -> None:
     """Print a leaderboard: drawn to the console's width on a terminal, the text of `plain_leaderboard` elsewhere."""
     view = view_of_leaderboard(board)
-    _print(lambda width: drawn_leaderboard(view, width), lambda: plain_leaderboard(board), console)
+    print_either(lambda width: drawn_leaderboard(view, width), lambda: plain_leaderboard(board), console)
 
 
 def plain_diff(diff: RunDiff, *, cases: int | None = None) -> str:
@@ -44,17 +45,6 @@ def plain_leaderboard(board: Leaderboard) -> str:
     view = view_of_leaderboard(board)
     notes = (f"note: {note}" for note in view.notes)
     return plain_text((view.title, view.lead, view.cases, *notes, *plain_sections(leaderboard_sections(view))))
-
-
-def _print(drawn: Callable[[int], list[RenderableType]], plain: Callable[[], str], console: Console | None) -> None:
-    from rich.console import Console
-
-    console = console or Console(highlight=False)
-    if console.is_terminal and not console.options.ascii_only:
-        console.print(*drawn(console.width), sep="\n", highlight=False, markup=False)
-        return
-    # A terminal or pipe that is not UTF-8 gets question marks rather than a traceback.
-    console.file.write(plain().encode(console.encoding, "replace").decode(console.encoding))
 
 
 def _plain_diff(view: DiffView, steps: Sequence[tuple[str, str]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.reports.console.bars import COLOURS
 from assay.reports.console.drawn import (
     KIND_STYLES,
     MARGIN,
@@ -16,7 +17,6 @@ from assay.reports.console.drawn import (
     panel,
     unbroken,
 )
-from assay.reports.console.forest import COLOURS
 from assay.reports.sections.diff import diff_sections
 from assay.reports.views.diff import DiffView
 

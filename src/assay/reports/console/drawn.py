@@ -7,19 +7,19 @@ or signs say too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from assay.reports.console.forest import forest
+from assay.reports.console.bars import COLOURS, GOOD_BAR, LEAST_BAR, column_of_bars
 from assay.reports.console.plain import MORE_IDS
-from assay.reports.sections.lines import Grid, Piece, grid
+from assay.reports.sections.lines import ADJUSTED, Grid, Piece, grid
 from assay.reports.sections.values import (
     Block,
     Changes,
-    Checks,
     Facts,
+    Mark,
     Matrix,
     Medium,
-    Names,
     Number,
     Paragraph,
     Section,
@@ -27,9 +27,7 @@ from assay.reports.sections.values import (
     Times,
     sections_for,
 )
-from assay.reports.text.gate_table import drawn_gates
 from assay.reports.views.diff import ChangeRow, ChangeTable, DiffFigure, ShownKind, SideText, first_names
-from assay.reports.views.run import Figure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -41,10 +39,10 @@ WIDEST = 100
 _GAP = 2
 _NAME_WIDTH = 28
 _LEAST_WIDTH = 10
-_WIDEST_BAR = 40
+_SOFT = 6
+"""Columns of this rank or above give way for a bar that is easy to read; the others only for a bar at all."""
 _LONG: Final = frozenset({"ids", "query", "remark", "quoted"})
 """What is cut where a line ends, rather than a name."""
-_GOOD, _MIDDLING, _POOR = "green", "yellow", "red"
 _STYLES: Final = {"aside": "dim", "ids": "dim", "remark": "dim", "query": "dim"}
 KIND_STYLES: Final[dict[ShownKind, tuple[str, str]]] = {
     "still_right": ("━", "green dim"),
@@ -83,8 +81,6 @@ def _block(block: Block, medium: Medium, width: int) -> Iterable[RenderableType]
             yield from _table(block.table, medium, width)
         case Matrix():
             yield from _matrix(block, width)
-        case Checks():
-            yield drawn_gates(block.rows, width)
         case Facts():
             yield from lines([(Text(fact.name, style="dim"), Text(fact.value)) for fact in block.rows], width)
         case Paragraph():
@@ -147,18 +143,18 @@ def page(parts: Iterable[RenderableType]) -> list[RenderableType]:
 def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]:
     from rich.text import Text
 
-    cells = [cell for row in table.rows for cell in row.cells]
-    if any(isinstance(cell, DiffFigure) for cell in cells):
-        yield from forest(table, medium, width)
-    elif any(isinstance(cell, Names) for cell in cells):
-        yield _wrapped(grid(table, medium), width)
-    else:
-        yield from _grid(grid(table, medium), width, headed=table.headed)
-    hidden = len(table.shown(medium)[1])
-    if hidden:
-        yield Text(f"and {hidden:,} {table.more}", style="dim")
-    if table.foot:
-        yield Text(table.foot, style="dim")
+    found, left_out = grid(table, medium), list[str]()
+    if table.wraps and found.rows:
+        yield _wrapped(found, width)
+    elif found.rows:
+        kept, left_out = _fitting(found, width)
+        if ADJUSTED in left_out:
+            # One column of p-values then, and it must not say other than the signs do.
+            kept, left_out = _fitting(grid(table, medium, decisive=True), width)[0], []
+        yield from _grid(kept, width, headed=table.headed)
+    if any(table.columns[0].rank or column.least for column in table.columns) and left_out:
+        yield Text(f"\nNot enough room for: {', '.join(left_out)}. A wider terminal or --json has all.", style="dim")
+    yield from (Text(line, style="dim") for line in found.foot)
 
 
 def _wrapped(found: Grid, width: int) -> RenderableType:
@@ -179,12 +175,43 @@ def _wrapped(found: Grid, width: int) -> RenderableType:
     return made
 
 
+def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
+    """Without the columns that find no room, those of the highest rank first, and how these are called."""
+    roles = [piece.role for piece in found.rows[0]]
+
+    def needs(place: int) -> int:
+        if roles[place] == "bar":
+            return 0
+        widest = max(cell_len(text) for text in (found.heads[place], *(row[place].text for row in found.rows)))
+        most = found.least[place] or (_NAME_WIDTH if roles[place] == "name" else widest)
+        return min(widest, most) + _GAP
+
+    from rich.cells import cell_len
+
+    kept, left_out = list(range(len(roles))), list[str]()
+    while True:
+        worst = max(kept, key=lambda place: found.ranks[place])
+        rank = found.ranks[worst]
+        bar = 0 if "bar" not in roles else (GOOD_BAR if rank >= _SOFT else LEAST_BAR) + _GAP
+        if not rank or sum(map(needs, kept)) + bar <= width + _GAP:
+            break
+        kept.remove(worst)
+        left_out.insert(0, found.heads[worst] or "interval")
+    chosen = replace(
+        found,
+        heads=tuple(found.heads[place] for place in kept),
+        ranks=tuple(found.ranks[place] for place in kept),
+        least=tuple(found.least[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in found.rows),
+        right=frozenset(new for new, place in enumerate(kept) if place in found.right),
+    )
+    return chosen, left_out
+
+
 def _grid(found: Grid, width: int, *, headed: bool) -> Iterable[Text]:
     """The lines. Bars take what is left over; under a header the first name gives way until the others fit."""
     from rich.text import Text
 
-    if not found.rows:
-        return
     rows = [[_drawn(piece) for piece in row] for row in found.rows]
     if headed:
         rows.insert(0, [Text(head, style="dim") for head in found.heads])
@@ -193,35 +220,27 @@ def _grid(found: Grid, width: int, *, headed: bool) -> Iterable[Text]:
     columns = list(zip(*rows, strict=True))
     others = sum(_GAP + _widest(column) for place, column in enumerate(columns) if place != named)
     if "bar" in roles:
-        room = min(_NAME_WIDTH, _widest(columns[named]))
+        place, name = roles.index("bar"), min(_NAME_WIDTH, _widest(columns[named]))
         for row in rows:
-            row[named].truncate(room, overflow="ellipsis")
-        _draw_bars(found, rows, roles.index("bar"), min(_WIDEST_BAR, width - room - others))
-    elif headed and roles[-1] not in _LONG:
+            row[named].truncate(name, overflow="ellipsis")
+        figures = [figure for row in found.rows if (figure := row[place].figure) is not None]
+        drawn = column_of_bars(figures, width - name - others, ranged=found.rows[0][place].scale)
+        for row, cell in zip(rows, ([drawn[0]] if headed else []) + drawn[1] if drawn else (), strict=bool(drawn)):
+            row[place] = cell
+    elif headed and roles[-1] not in _LONG and not any(found.least):
         for row in rows:
             row[named].truncate(max(_LEAST_WIDTH, width - others), overflow="ellipsis")
-    yield from lines(rows, width, right=sorted(found.right), named=named)
-
-
-def _draw_bars(found: Grid, rows: list[list[Text]], place: int, cells: int) -> None:
-    """Put the bars in their place; those of a range get their scale above them."""
-    from rich.text import Text
-
-    figures = [figure for row in found.rows if (figure := row[place].figure) is not None]
-    scale = range_of(figures) if found.rows[0][place].scale else None
-    if scale is not None and cells < _LEAST_WIDTH:
-        return  # the rows, being empty there, are set without them
-    cells = max(_LEAST_WIDTH, cells)
-    for figure, row in zip(figures, rows[-len(figures) :], strict=True):
-        row[place] = bar(figure, cells) if scale is None else range_bar(figure, cells, *scale)
-    if scale is not None:
-        low, high = (f"{end * 100:.3g}" for end in scale)
-        rows[0][place] = Text(low.ljust(cells - len(high)) + high, style="dim")
+    yield from lines(rows, width, right=sorted(found.right), named=named, least=found.least)
 
 
 def _drawn(piece: Piece) -> Text:
     from rich.text import Text
 
+    if piece.role == "mark":
+        sign = Mark(text=piece.text, good=piece.good).sign
+        return Text(f"{sign} {piece.text}", style={True: "bold green", False: "bold red", None: "yellow"}[piece.good])
+    if piece.role == "signed" and isinstance(piece.figure, DiffFigure):
+        return Text(piece.text, style=f"bold {COLOURS[piece.figure.direction]}")
     if piece.blame:
         owner = piece.blame.removesuffix(": ")
         style = "bold" if owner == "system" else "bold red"
@@ -229,19 +248,30 @@ def _drawn(piece: Piece) -> Text:
     return Text(piece.text, style="bold" if piece.strong else _STYLES.get(piece.role, ""))
 
 
-def lines(rows: Sequence[Sequence[Text]], width: int, *, right: Sequence[int] = (), named: int = 0) -> list[Text]:
-    """Rows as aligned lines no wider than ``width``: the column of names is capped, and what no longer fits
-    at the right is cut, or left out where only a stub of it would remain."""
+def lines(
+    rows: Sequence[Sequence[Text]], width: int, *, right: Sequence[int] = (), named: int = 0, least: Sequence[int] = ()
+) -> list[Text]:
+    """Rows as aligned lines no wider than ``width``: columns shrink to their ``least``, or that of names is capped.
+
+    What then no longer fits at the right is cut, or left out where only a stub of it would remain.
+    """
     from rich.text import Text
 
     if not rows:
         return []
     widths = [_widest(column) for column in zip(*rows, strict=True)]
-    widths[named] = min(widths[named], _NAME_WIDTH)
+    if any(least):
+        wanted, widths = widths, [min(room, most or room) for room, most in zip(widths, least, strict=True)]
+        spare = width - sum(widths) - _GAP * (len(widths) - 1)
+        for place, room in enumerate(wanted):
+            more = max(0, min(spare, room - widths[place]))
+            widths[place], spare = widths[place] + more, spare - more
+    else:
+        widths[named] = min(widths[named], _NAME_WIDTH)
     used = 0
-    for place, wanted in enumerate(widths):
+    for place, each in enumerate(widths):
         room = width - used
-        widths[place] = wanted if wanted <= room else room if room >= _LEAST_WIDTH else 0
+        widths[place] = each if each <= room else room if room >= _LEAST_WIDTH else 0
         used += widths[place] + _GAP if widths[place] else 0
     made = []
     for row in rows:
@@ -260,57 +290,6 @@ def lines(rows: Sequence[Sequence[Text]], width: int, *, right: Sequence[int] = 
 
 def _widest(cells: Sequence[Text]) -> int:
     return max(cell.cell_len for cell in cells)
-
-
-def shade(figure: Figure) -> str:
-    """The colour of a share: good, middling, poor."""
-    value = figure.rate.value
-    if value is None:
-        return "default"
-    return _GOOD if value >= 0.8 else _MIDDLING if value >= 0.5 else _POOR
-
-
-def bar(figure: Figure, cells: int) -> Text:
-    """A bar up to the value: solid to the interval's lower end, thin to its upper one."""
-    from rich.text import Text
-
-    rate = figure.rate
-    drawn = Text(no_wrap=True)
-    if rate.value is None or not figure.share:
-        return drawn.append("·" * cells, style="dim")
-    low = rate.value if rate.low is None else rate.low
-    high = rate.value if rate.high is None else rate.high
-    sure, value, possible = (round(min(1.0, max(0.0, part)) * cells) for part in (low, rate.value, high))
-    drawn.append("━" * sure, style=shade(figure))
-    drawn.append("━" * (value - sure), style=f"{shade(figure)} dim")
-    drawn.append("╌" * (possible - value), style=shade(figure))
-    return drawn.append("─" * (cells - possible), style="bright_black")
-
-
-def range_of(figures: Sequence[Figure]) -> tuple[float, float]:
-    """What bars of a range span: all intervals, out to whole tenths."""
-    rates = [figure.rate for figure in figures]
-    ends = [end for rate in rates for end in (rate.low, rate.value, rate.high) if end is not None]
-    if not ends:
-        return 0.0, 1.0
-    low, high = int(min(ends) * 10 // 1) / 10, -int(-max(ends) * 10 // 1) / 10
-    return low, max(high, low + 0.1)
-
-
-def range_bar(figure: Figure, cells: int, low: float, high: float) -> Text:
-    """The interval as a thick line, the value as a dot on it."""
-    from rich.text import Text
-
-    def place(value: float) -> int:
-        return round(min(1.0, max(0.0, (value - low) / (high - low))) * (cells - 1))
-
-    signs = [("─", "bright_black")] * cells
-    rate = figure.rate
-    if rate.value is not None:
-        for cell in range(place(rate.value if rate.low is None else rate.low), place(rate.high or rate.value) + 1):
-            signs[cell] = ("━", "cyan")
-        signs[place(rate.value)] = ("●", "bold cyan")
-    return Text.assemble(*signs)
 
 
 def _matrix(matrix: Matrix, width: int) -> Iterable[Text]:

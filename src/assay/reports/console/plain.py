@@ -8,7 +8,6 @@ from assay.reports.sections.lines import grid
 from assay.reports.sections.values import (
     Block,
     Changes,
-    Checks,
     Facts,
     Matrix,
     Paragraph,
@@ -17,7 +16,6 @@ from assay.reports.sections.values import (
     Times,
     sections_for,
 )
-from assay.reports.text.gate_table import plain_cells
 from assay.reports.text.plain import aligned
 from assay.reports.views.diff import ChangeTable, first_names
 
@@ -51,8 +49,6 @@ def _block(block: Block) -> Iterable[str]:
             yield from _table(block.table)
         case Matrix():
             yield from _matrix(block)
-        case Checks():
-            yield from aligned(plain_cells(block.rows))
         case Facts():
             yield from aligned([(fact.name, fact.value) for fact in block.rows])
         case Paragraph():

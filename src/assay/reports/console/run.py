@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.console.plain import plain_sections, plain_text
+from assay.reports.console.printing import print_either
 from assay.reports.console.terminal import drawn
 from assay.reports.sections.run import run_sections
 from assay.reports.views.run import Figure, RunView
@@ -31,35 +31,12 @@ def print_summary(
     it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, and
     ``written`` has the path of each report that exists by format, for the hints at the end.
     """
-    from rich.console import Console
-
-    console = console or Console(highlight=False)
-    view = view_of(run, detailed=())
-    if console.is_terminal and not console.options.ascii_only:
-        console.print(
-            *drawn(view, next_steps(run_path, written), console.width), sep="\n", highlight=False, markup=False
-        )
-        return
-    text = plain_summary(view, run_path=run_path, written=written)
-    # A terminal or pipe that is not UTF-8 gets question marks rather than a traceback.
-    console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
-
-
-def draw_summary(run: Run, *, width: int, colour: bool = False, run_path: str | None = None) -> str:
-    """The summary as a terminal of that width shows it."""
-    from rich.console import Console
-
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=True,
-        no_color=not colour,
-        color_system="standard" if colour else None,
-        legacy_windows=False,
+    view, steps = view_of(run, detailed=()), next_steps(run_path, written)
+    print_either(
+        lambda width: drawn(view, steps, width),
+        lambda: plain_summary(view, run_path=run_path, written=written),
+        console,
     )
-    with console.capture() as captured:
-        print_summary(run, console=console, run_path=run_path)
-    return captured.get()
 
 
 def plain_summary(view: RunView, *, run_path: str | None = None, written: Mapping[str, str] | None = None) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.reports.console.drawn import MARGIN, WIDEST, bar, drawn_sections, drawn_steps, lines, page, panel, shade
+from assay.reports.console.bars import bar, shade
+from assay.reports.console.drawn import MARGIN, WIDEST, drawn_sections, drawn_steps, lines, page, panel
 from assay.reports.sections.run import run_sections
 from assay.reports.views.run import RunView
 from assay.reports.views.selections import BesideHeadline

@@ -10,8 +10,8 @@ from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 from assay.reports.sections.values import (
     Block,
     Cell,
-    Checks,
     Column,
+    Mark,
     Name,
     Names,
     Number,
@@ -23,7 +23,6 @@ from assay.reports.sections.values import (
     Times,
     sections_for,
 )
-from assay.reports.text.gate_table import missed
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import Figure, RunView, named_ids
 
@@ -58,29 +57,15 @@ def names_in(sections: Iterable[Section]) -> list[str]:
     found = []
     for section in sections_for(sections, "book"):
         for block in section.blocks_for("book"):
-            if isinstance(block, Checks):
-                found += [row.gate for row in block.rows]
-            elif isinstance(block, Table):
+            if isinstance(block, Table):
                 found += [cell.whole for row in block.shown("book")[0] if isinstance(cell := row.cells[0], Name)]
     return found
 
 
 def _write_block(page: Page, row: int, block: Block) -> int:
-    if isinstance(block, Checks):
-        return _write_checks(page, row, block)
     if isinstance(block, Times | Table):
         return _write_table(page, row, block.table if isinstance(block, Times) else block)
     return row
-
-
-def _write_checks(page: Page, row: int, block: Checks) -> int:
-    page.head(row, ["Gate", "State", "  Found", *[""] * 8])
-    for place, gate in enumerate(block.rows, start=row + 1):
-        page.text(place, 0, gate.gate, "name")
-        page.text(place, 1, gate.state, "text")
-        said = (gate.found, f"wanted {gate.wanted}", missed(gate))
-        page.text(place, 2, "; ".join(filter(None, said)), "beside")
-    return row + 1 + len(block.rows)
 
 
 def _write_table(page: Page, row: int, given: Table) -> int:
@@ -181,9 +166,11 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
             page.number(row, at, cell.value, cell.style)
         case Remark():
             example = f"such as: {cell.example}" if cell.example else ""
-            page.text(row, at, "; ".join(filter(None, (cell.meaning, example))), "beside")
+            page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
         case Name():
             page.text(row, at, cell.whole, "text" if at else "name")
+        case Mark():
+            page.text(row, at, cell.text, "text")
         case str():
             page.text(row, at, cell, "text" if at else "name")
         case Query():

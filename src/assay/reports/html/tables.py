@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from assay.reports.html.charts import histograms
-from assay.reports.sections.values import Block, Cell, Checks, Column, Matrix, Name, Remark, Row, Section, Table, Times
+from assay.reports.sections.values import Block, Cell, Column, Mark, Matrix, Name, Remark, Row, Section, Table, Times
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import Figure
 
@@ -70,10 +70,11 @@ def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
     return zip(matrix.names, matrix.cells, strict=True)
 
 
-def missed_checks(blocks: Sequence[Block]) -> bool | None:
-    """Whether anything demanded is missed; None where nothing is demanded."""
-    found = [row.passed for block in blocks if isinstance(block, Checks) for row in block.rows]
-    return not all(found) if found else None
+def missed_marks(blocks: Sequence[Block]) -> bool | None:
+    """Whether any state is bad; None where none is marked."""
+    cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row.cells]
+    found = [cell.good for cell in cells if isinstance(cell, Mark)]
+    return False in found if found else None
 
 
 def page_aside(section: Section) -> str:
@@ -115,7 +116,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "remark": remark,
     "page_rows": page_rows,
     "lines": lines,
-    "missed_checks": missed_checks,
+    "missed_marks": missed_marks,
     "page_aside": page_aside,
     "histograms": charts,
 }

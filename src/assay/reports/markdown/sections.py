@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable
 from assay.reports.markdown.blocks import cell_code, code, grid, section, sentence
 from assay.reports.sections import lines
 from assay.reports.sections.lines import Piece
-from assay.reports.sections.values import Block, Changes, Checks, Facts, Matrix, Paragraph, Section, Table, Times
-from assay.reports.text.gate_table import missed
+from assay.reports.sections.values import Block, Changes, Facts, Matrix, Paragraph, Section, Table, Times
 from assay.reports.views.diff import ChangeTable
-from assay.reports.views.run import Figure, GateRow
+from assay.reports.views.run import Figure
 
 _BAR_CELLS = 20
-_CHECKS = 30
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
 
 DrawChanges = Callable[[ChangeTable], Iterable[str]]
@@ -47,10 +45,6 @@ def _block(block: Block, changes: DrawChanges) -> Iterable[str]:
             yield from _table(block.table)
         case Matrix():
             yield from _matrix(block)
-        case Checks():
-            yield from grid(("", "gate", "wanted", "found", "missed by"), map(_check, block.rows[:_CHECKS]))
-            if len(block.rows) > _CHECKS:
-                yield from ("", f"and {len(block.rows) - _CHECKS:,} more")
         case Facts():
             if block.title:
                 yield from (f"{sentence(block.title)}: {sentence(block.said)}", "")
@@ -83,22 +77,19 @@ def _cell(piece: Piece) -> str:
             return f"**{found}**" if piece.strong else found
         case "value":
             return f"**{piece.text}**" if piece.leads else piece.text
-        case _:
-            # Our own words and numbers.
+        case "mark":
+            return {True: "✅ {}", False: "❌ **{}**", None: "{}"}[piece.good].format(piece.text)
+        case "aside" | "number":
             return piece.text.replace("<", "&lt;")
+        case _:
+            return sentence(piece.text)
     return ""
 
 
-def _bar(figure: Figure | None) -> str:
-    value = figure.rate.value if figure is not None and figure.share else None
+def _bar(figure: object) -> str:
+    value = figure.rate.value if isinstance(figure, Figure) and figure.share else None
     filled = 0 if value is None else round(min(1.0, max(0.0, value)) * _BAR_CELLS)
     return "█" * filled + "░" * (_BAR_CELLS - filled)
-
-
-def _check(row: GateRow) -> tuple[str, ...]:
-    state = "✅ passed" if row.passed else "❌ **missed**"
-    said = (row.wanted[:200], row.found[:200], missed(row)[:300])
-    return state, cell_code(row.gate), *map(sentence, said)
 
 
 def _matrix(matrix: Matrix) -> Iterable[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.sections.run import checks, count, explained
+from assay.reports.sections.gates import gates_section
+from assay.reports.sections.run import count, explained
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
@@ -37,7 +38,7 @@ def diff_sections(view: DiffView) -> tuple[Section, ...]:
 
 def _sections(view: DiffView) -> Iterable[Section]:
     if view.gates:
-        yield checks(view)
+        yield gates_section(view.gates)
     for table in view.changes:
         yield Section(
             key=f"changes-{table.kind}",
@@ -117,7 +118,7 @@ def _matching(view: DiffView) -> Section:
         (row.title, count(len(row.names)), Names(names=row.names), Remark(meaning=row.meaning)) for row in view.matching
     )
     titles = columns("", Column(title="cases", strong=True), "which", "meaning")
-    table = Table(columns=titles, rows=rows(lines), headed=False)
+    table = Table(columns=titles, rows=rows(lines), headed=False, wraps=True)
     return Section(
         key="matching",
         title="Cases that are not the same in both runs",

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from assay.reports.sections.values import Cell, Column, Medium, Name, Names, Number, Query, Remark, Table
+from assay.reports.sections.values import Cell, Column, Mark, Medium, Name, Names, Number, Query, Remark, Table
 from assay.reports.text.plain import one_line, unscored
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import CaseLink, Figure, named_ids
 
-Role: TypeAlias = Literal["name", "words", "number", "bar", "value", "aside", "ids", "remark", "quoted", "query"]
+Role: TypeAlias = Literal[
+    "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"
+]
 _QUERY_LENGTH = 120
+ADJUSTED = "adjusted"
 _DIFFERENCES = ("from", "to", "points", "", "", "p", "adjusted p", "gained", "lost", "cases")
 _DIFFERENCES_IN_COMMENT = ("from", "to", "points", "interval", "p", "adjusted p", "gained / lost", "cases")
 _WORDS = {"better": "better", "worse": "worse", "unclear": "may be chance", "unknown": ""}
@@ -30,9 +33,11 @@ class Piece:
     strong: bool = False
     blame: str = ""
     """With what the text begins, where that is whose failure it is."""
+    good: bool | None = None
+    """Of a mark."""
     leads: bool = False
     """Whether it stands in the row that leads."""
-    figure: Figure | None = None
+    figure: Figure | DiffFigure | None = None
     scale: bool = False
     """Of a bar: whether it spans the column's intervals, and not 0 to 1."""
 
@@ -45,28 +50,41 @@ class Grid:
     rows: tuple[tuple[Piece, ...], ...]
     right: frozenset[int]
     """The columns that stand to the right."""
+    ranks: tuple[int, ...]
+    least: tuple[int, ...]
+    """As `Column.rank` and `Column.least` have them."""
     foot: tuple[str, ...]
     """What stands beneath: how many rows are left out, and what the columns mean."""
 
 
-def grid(table: Table, medium: Medium) -> Grid:
-    """The table as the medium has it."""
+def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
+    """The table as the medium has it. ``decisive``: of the p-values on a terminal only those that the signs go by."""
     kept = table.for_medium(medium)
     shown, hidden = kept.shown(medium)
-    heads: list[str] = []
+    heads: list[tuple[str, int, int]] = []
     columns: list[tuple[Piece, ...]] = []
     for place, column in enumerate(kept.columns):
         cells = [row.cells[place] for row in shown]
-        names = _heads(column, cells, medium)
-        pieces = [_pieces(row.cells[place], column, medium, len(names), leads=row.strong) for row in shown]
-        heads += names
-        columns += zip(*pieces, strict=True) if pieces else [()] * len(names)
+        differences = [cell for cell in cells if isinstance(cell, DiffFigure)]
+        if differences and medium in ("narrow", "wide"):
+            for title, rank, pieces in _differences(differences, decisive=decisive):
+                heads.append((title, rank, 0))
+                columns.append(pieces)
+            continue
+        titles = _heads(column, cells, medium)
+        lines = [_pieces(row.cells[place], column, medium, len(titles), leads=row.strong) for row in shown]
+        heads += [(title, column.rank, column.least) for title in titles]
+        columns += zip(*lines, strict=True) if lines else [()] * len(titles)
     full = [place for place, column in enumerate(columns) if not shown or any(one.text or one.figure for one in column)]
     return Grid(
-        heads=tuple(heads[place] for place in full),
+        heads=tuple(heads[place][0] for place in full),
+        ranks=tuple(heads[place][1] for place in full),
+        least=tuple(heads[place][2] for place in full),
         rows=tuple(tuple(columns[place][row] for place in full) for row in range(len(shown))),
         right=frozenset(
-            new for new, place in enumerate(full) if any(one.role in ("number", "value") for one in columns[place])
+            new
+            for new, place in enumerate(full)
+            if any(one.role in ("number", "value", "signed") for one in columns[place])
         ),
         foot=tuple(filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot))),
     )
@@ -100,18 +118,21 @@ def _pieces(cell: Cell, column: Column, medium: Medium, width: int, *, leads: bo
 
 
 def _piece(
-    cell: Name | Names | Number | Remark | Query | tuple[CaseLink, ...] | str, column: Column, medium: Medium
+    cell: Name | Names | Mark | Number | Remark | Query | tuple[CaseLink, ...] | str, column: Column, medium: Medium
 ) -> Piece:
     match cell:
         case Name():
             blame = f"{cell.blame}: " if cell.blame else ""
             return Piece(text=cell.whole, role="name", strong=cell.strong, blame=blame)
+        case Mark():
+            return Piece(text=cell.text, role="mark", good=cell.good)
         case Names():
             return Piece(text=cell.text(medium), role="ids")
         case Number():
             return Piece(text=cell.text, role="number", strong=column.strong)
         case Remark():
-            return Piece(text=cell.short, role="quoted" if cell.example else "remark")
+            text = cell.short if medium in ("narrow", "wide") else cell.short.replace("\n", "; ")
+            return Piece(text=text, role="quoted" if cell.example else "remark")
         case Query():
             cut = cell.text[:_QUERY_LENGTH] if medium == "comment" else one_line(cell.text, limit=_QUERY_LENGTH)
             return Piece(text=cut if medium in ("comment", "plain") else cell.text, role="query")
@@ -132,6 +153,26 @@ def _figure(figure: Figure, column: Column, medium: Medium, *, leads: bool) -> I
         yield Piece(text=f"{figure.rate.unscored:,}" if medium == "comment" else unscored(figure.rate), role="aside")
 
 
+def _differences(figures: Sequence[DiffFigure], *, decisive: bool) -> Iterable[tuple[str, int, tuple[Piece, ...]]]:
+    """What a terminal has of differences: titles, ranks and cells of the columns. The difference itself stays."""
+
+    def of(role: Role, texts: Iterable[str]) -> tuple[Piece, ...]:
+        return tuple(Piece(text=text, role=role, figure=one) for text, one in zip(texts, figures, strict=True))
+
+    values = [one.decisive_p_value if decisive else one.p_value for one in figures]
+    adjusted = [one.adjusted_p_value for one in figures]
+    yield "points", 0, of("signed", (f"{one.sign} {one.difference}" for one in figures))
+    yield "", 0, of("bar", [""] * len(figures))
+    yield "", 2, of("aside", (one.interval for one in figures))
+    yield "from → to", 5, of("words", (f"{one.baseline} → {one.candidate}" for one in figures))
+    if any(values):
+        yield ADJUSTED if decisive and values == adjusted else "p", 4, of("words", values)
+    if any(adjusted) and not decisive:
+        yield ADJUSTED, 6, of("aside", adjusted)
+    yield "+/-", 7, of("words", (f"{one.diff.gained:,}/{one.diff.lost:,}" for one in figures))
+    yield "cases", 8, of("aside", (one.tally for one in figures))
+
+
 def _difference(one: DiffFigure) -> Iterable[Piece]:
     firm = one.beyond or one.direction not in ("better", "worse")
     word = _WORDS[one.direction] if firm else f"{_WORDS[one.direction]} on these cases"
@@ -145,6 +186,6 @@ def _difference_in_comment(one: DiffFigure) -> Iterable[Piece]:
     strong = one.direction in ("better", "worse")
     yield from (Piece(text=text, role="words") for text in (one.baseline, one.candidate))
     yield Piece(text=f"{one.sign} {one.difference}", role="value", leads=strong)
-    yield from (Piece(text=text, role="words") for text in (one.interval, one.p_value, one.adjusted_p_value))
+    yield from (Piece(text=text, role="aside") for text in (one.interval, one.p_value, one.adjusted_p_value))
     yield Piece(text=f"{one.diff.gained:,} / {one.diff.lost:,}", role="words")
     yield Piece(text=one.tally, role="words")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from assay.model import SelectionTotals, TermCounts
+from assay.reports.sections.gates import gates_section
 from assay.reports.sections.values import (
     EVERYWHERE,
     LINES,
@@ -14,7 +15,6 @@ from assay.reports.sections.values import (
     TEXT_AND_PAGE,
     Block,
     Cell,
-    Checks,
     Column,
     Facts,
     Link,
@@ -33,7 +33,7 @@ from assay.reports.sections.values import (
     rows,
 )
 from assay.reports.text.plain import one_line, percent
-from assay.reports.views.diff import DiffMetricRow, DiffView
+from assay.reports.views.diff import DiffMetricRow
 from assay.reports.views.run import (
     CountRow,
     CrossTable,
@@ -60,7 +60,7 @@ def run_sections(view: RunView) -> tuple[Section, ...]:
 
 def _sections(view: RunView) -> Iterable[Section]:
     if view.gates:
-        yield checks(view)
+        yield gates_section(view.gates)
     if view.selection:
         yield from _dimensions(view.selection.totals)
         yield from (_groups(view, table, rank=0) for table in view.groups)
@@ -85,18 +85,6 @@ def _sections(view: RunView) -> Iterable[Section]:
         blocks=(Facts(rows=view.facts),),
         only=frozenset({"comment", "page"}),
         place="bottom",
-        folded=frozenset({"page"}),
-    )
-
-
-def checks(view: RunView | DiffView) -> Section:
-    """The gates."""
-    return Section(
-        key="gates",
-        title="Gates",
-        aside=view.gates_passed,
-        blocks=(Checks(rows=view.gates),),
-        place="top",
         folded=frozenset({"page"}),
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from assay.reports.views.diff import ChangeTable, DiffFigure, first_names
-from assay.reports.views.run import CaseLink, Fact, Figure, GateRow
+from assay.reports.views.run import CaseLink, Fact, Figure
 from assay.reports.views.times import TimeRow
 
 Medium: TypeAlias = Literal["plain", "narrow", "wide", "comment", "page", "book"]
@@ -75,6 +75,19 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A state in a word: good, bad, or neither."""
+
+    text: str
+    good: bool | None = None
+
+    @property
+    def sign(self) -> str:
+        """What says it without colour."""
+        return {True: "✓", False: "✗", None: "–"}[self.good]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """Names of cases that need not be in the report: a long list, which wraps."""
 
@@ -85,7 +98,9 @@ class Names:
         return first_names(self.names, _NAMES.get(medium, 10))
 
 
-Cell: TypeAlias = Name | Names | Number | Figure | DiffFigure | Remark | Query | tuple[CaseLink, ...] | str | None
+Cell: TypeAlias = (
+    Name | Names | Mark | Number | Figure | DiffFigure | Remark | Query | tuple[CaseLink, ...] | str | None
+)
 """A text is our own; None is blank."""
 
 
@@ -110,6 +125,10 @@ class Column:
     strong: bool = False
     minor: bool = False
     """The first to give way on a phone."""
+    rank: int = 0
+    """On a terminal without room the columns of the highest rank are left out first, and named; 0: it stays."""
+    least: int = 0
+    """Before that it is cut to so many characters; 0: it is not."""
     ids: int = 5
     """Of cases: how many are named."""
     ids_in_lines: int = 5
@@ -145,10 +164,12 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    look: Literal["figures", "counts", "grid", "pairs", "slow", "usage", "differences", "plain"] = "plain"
-    """How closely it is set on the page."""
+    look: str = "plain"
+    """A class of the page's style sheet: how closely it is set; figures, counts and grids have rules of their own."""
     title: str = ""
     """Of one table among several of a section."""
+    wraps: bool = False
+    """Whether nothing may be cut: what does not fit a line of a terminal goes on in the next."""
     headed: bool = True
     """Whether the columns need their titles where lines of text or the page show them."""
     foot: str = ""
@@ -195,14 +216,6 @@ class Matrix:
     most: int = 10_000
     """A comment shows none of more names."""
     only: frozenset[Medium] = TEXT_AND_PAGE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
-    """What was demanded, and what was found."""
-
-    rows: tuple[GateRow, ...]
-    only: frozenset[Medium] = EVERYWHERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +270,7 @@ class Changes:
     only: frozenset[Medium] = TEXT
 
 
-Block: TypeAlias = Table | Matrix | Checks | Times | Facts | Paragraph | Changes
+Block: TypeAlias = Table | Matrix | Times | Facts | Paragraph | Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,11 +197,6 @@ class DiffView:
     """How interval and p came about: sentences."""
 
     @property
-    def gates_passed(self) -> str:
-        """Such as ``3 of 4 passed``."""
-        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
-
-    @property
     def sentence(self) -> str:
         """Whether the candidate is better, in one sentence."""
         return f"{self.lead}: {self.rest}"

@@ -334,11 +334,6 @@ class RunView:
     """What stands in the headline itself, since without it the number would mislead; in ``tally``, too."""
 
     @property
-    def gates_passed(self) -> str:
-        """Such as ``3 of 4 passed``."""
-        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
-
-    @property
     def outcomes(self) -> str:
         """What became of every case, or of every answer where each was asked several times."""
         said = f"{self.correct:,} correct, {self.incorrect:,} incorrect, {self.unscored:,} unscored"
