@@ -152,7 +152,7 @@ def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]
             # One column of p-values then, and it must not say other than the signs do.
             kept, left_out = _fitting(grid(table, medium, decisive=True), width)[0], []
         yield from _grid(kept, width, headed=table.headed)
-    if any(table.columns[0].rank or column.least for column in table.columns) and left_out:
+    if left_out and any(column.rank for column in table.columns):
         yield Text(f"\nNot enough room for: {', '.join(left_out)}. A wider terminal or --json has all.", style="dim")
     yield from (Text(line, style="dim") for line in found.foot)
 
