@@ -24,7 +24,7 @@ from assay.reports.html.tables import page_rows
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.sections.run import GROUP_ROWS, run_sections
-from assay.reports.sections.values import Name, Table
+from assay.reports.sections.values import Matrix, Name, Table
 from assay.reports.views.run import Figure
 from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows
@@ -100,10 +100,10 @@ def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
     for table in view.groups:
         for group in table.rows:
             assert group.value is None or shown(table.kind, group.value) == group.cases
-    assert view.cross is not None
-    for says, counts in zip(view.cross.metrics, view.cross.only, strict=True):
-        for denies, count in zip(view.cross.metrics, counts, strict=True):
-            assert not count or shown("only", f"{says}, not {denies}") == count
+    (matrix,) = (block for one in run_sections(view) for block in one.blocks if isinstance(block, Matrix))
+    for says, cells in zip(matrix.names, matrix.cells, strict=True):
+        for denies, cell in zip(matrix.names, cells, strict=True):
+            assert not (cell and cell.value) or shown("only", f"{says}, not {denies}") == cell.value
 
 
 def test_the_steadiness_of_repeated_answers_leads_to_them(

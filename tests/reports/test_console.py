@@ -11,8 +11,8 @@ from rich.console import Console
 
 from assay.api import Run as RunInHand
 from assay.model import Run
+from assay.reports.console.run import drawn as drawn_parts
 from assay.reports.console.run import plain_summary, print_summary
-from assay.reports.console.terminal import drawn as drawn_parts
 from assay.reports.views.run_build import view_of
 from drawing import draw_summary
 

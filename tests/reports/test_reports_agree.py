@@ -38,8 +38,9 @@ from assay.model import (
     Run,
     TokenUsage,
 )
-from assay.reports.console.diff import print_diff, print_leaderboard
+from assay.reports.console.diff import print_diff
 from assay.reports.console.history import plain_runs
+from assay.reports.console.leaderboard import print_leaderboard
 from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.json.history import runs_json

@@ -6,20 +6,29 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.model import Leaderboard, RunDiff, RunHead
-from assay.reports.console.diff_terminal import drawn_diff
-from assay.reports.console.leaderboard_terminal import drawn_leaderboard
+from assay.model import RunDiff, RunHead
+from assay.reports.console.bars import COLOURS
+from assay.reports.console.drawn import (
+    KIND_STYLES,
+    MARGIN,
+    WIDEST,
+    drawn_sections,
+    drawn_steps,
+    padded,
+    page,
+    panel,
+    unbroken,
+)
 from assay.reports.console.plain import plain_sections, plain_text
 from assay.reports.console.printing import print_either
 from assay.reports.sections.diff import diff_sections
-from assay.reports.sections.leaderboard import leaderboard_sections
 from assay.reports.text.plain import one_line
 from assay.reports.views.diff import DiffView
 from assay.reports.views.diff_build import view_of_diff
-from assay.reports.views.leaderboard_build import view_of_leaderboard
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
 
 def print_diff(diff: RunDiff, *, console: Console | None = None, cases: int | None = None) -> None:
@@ -29,22 +38,9 @@ def print_diff(diff: RunDiff, *, console: Console | None = None, cases: int | No
     print_either(lambda width: drawn_diff(view, steps, width), lambda: _plain_diff(view, steps), console)
 
 
-def print_leaderboard(board: Leaderboard, *, console: Console | None = None) -> None:
-    """Print a leaderboard: drawn to the console's width on a terminal, the text of `plain_leaderboard` elsewhere."""
-    view = view_of_leaderboard(board)
-    print_either(lambda width: drawn_leaderboard(view, width), lambda: plain_leaderboard(board), console)
-
-
 def plain_diff(diff: RunDiff, *, cases: int | None = None) -> str:
     """A comparison as plain lines: nothing drawn, no line cut, one fact a line."""
     return _plain_diff(view_of_diff(diff, cases=cases), ())
-
-
-def plain_leaderboard(board: Leaderboard) -> str:
-    """A leaderboard as plain lines."""
-    view = view_of_leaderboard(board)
-    notes = (f"note: {note}" for note in view.notes)
-    return plain_text((view.title, view.lead, view.cases, *notes, *plain_sections(leaderboard_sections(view))))
 
 
 def _plain_diff(view: DiffView, steps: Sequence[tuple[str, str]]) -> str:
@@ -65,3 +61,68 @@ def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
     if not all(folder and one_line(folder) == folder for folder in folders):
         return []
     return [("for a pull request", f"assay diff {shlex.join(folders)} --md diff.md")]
+
+
+def drawn_diff(view: DiffView, steps: Sequence[tuple[str, str]], width: int) -> list[RenderableType]:
+    """The parts of the comparison, top to bottom, for a terminal of ``width`` columns."""
+    inner = max(20, width - 2 * MARGIN)
+    parts = (*drawn_sections(diff_sections(view), inner), *drawn_steps(steps))
+    return page((_panel(view, inner), *_sides(view, inner), *parts))
+
+
+def _panel(view: DiffView, width: int) -> RenderableType:
+    from rich.text import Text
+
+    colour = COLOURS[view.direction if view.firm else "unclear"]
+    parts: list[RenderableType] = [Text.assemble((view.lead, f"bold {colour}"), ": ", view.rest)]
+    if view.counts:
+        cells = max(10, min(width, WIDEST) - 6)
+        parts += [Text(), _kinds_bar(view, cells), *_kinds_legend(view, cells)]
+    foot = f"{view.headline_metric}, {view.confidence} interval"
+    return panel(parts, view.notes, head=view.title, foot=foot, width=width)
+
+
+def _kinds_bar(view: DiffView, cells: int) -> Text:
+    """All paired cases, from still right to unscored; each kind has a cell at least."""
+    from rich.text import Text
+
+    counts = {one.kind: one.count for one in view.counts}
+    kinds = [kind for kind in KIND_STYLES if kind in counts]
+    total = sum(counts.values())
+    shares = {kind: max(1, round(counts[kind] / total * cells)) for kind in kinds}
+    # The largest kind gives or takes what rounding left over.
+    largest = max(kinds, key=lambda kind: counts[kind])
+    shares[largest] = max(1, shares[largest] + cells - sum(shares.values()))
+    bar = Text(no_wrap=True)
+    for kind in kinds:
+        sign, style = KIND_STYLES[kind]
+        bar.append(sign * shares[kind], style=style)
+    return bar
+
+
+def _kinds_legend(view: DiffView, width: int) -> list[Text]:
+    """What the signs of the bar stand for; an entry is never torn apart."""
+    from rich.text import Text
+
+    counts = {one.kind: one for one in view.counts}
+    lines = [Text()]
+    for kind, (sign, style) in KIND_STYLES.items():
+        if kind in counts:
+            entry = Text.assemble((sign, style), " ", (f"{counts[kind].count:,}", "bold"), f" {counts[kind].name}")
+            if lines[-1] and lines[-1].cell_len + 3 + entry.cell_len > width:
+                lines.append(Text())
+            lines[-1].append("   " if lines[-1] else "").append_text(entry)
+    return lines
+
+
+def _sides(view: DiffView, width: int) -> list[RenderableType]:
+    from rich.text import Text
+
+    sides = (view.baseline, view.candidate)
+    labels = [Text(side.label, style="bold") for side in sides]
+    room = min(max(10, width // 3), max(label.cell_len for label in labels))
+    lines: list[RenderableType] = [Text()]
+    for side, label in zip(sides, labels, strict=True):
+        line = padded(Text(side.role, style="dim"), len("candidate")).append_text(padded(label, room))
+        lines.append(unbroken(line.append(f"by itself {side.own}")))
+    return lines

@@ -23,24 +23,18 @@ from assay.reports.html.payload import (
     CellKind,
     Detail,
     Difference,
-    Dimension,
     Facet,
     Held,
     Index,
     Metric,
     PairDetail,
-    Period,
-    Query,
     State,
-    TermList,
-    Turn,
 )
 from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
 from assay.reports.views.alignment import alignment
 from assay.reports.views.meanings import FLAGS, STRENGTHS
 from assay.reports.views.repeats import STEADY
-from assay.reports.views.run import CaseView, QueryView, RunView, only_by
-from assay.reports.views.selections import DimensionView, TurnView
+from assay.reports.views.run import CaseView, RunView, only_by
 from assay.reports.views.selections_build import blamed
 from assay.runs.aggregate.totals import failures_of
 
@@ -48,8 +42,6 @@ CHUNK = 200
 """Cases whose details are unpacked together."""
 QUESTION, REASON = 240, 200
 _EXPLANATION = 4000
-_ORIGINAL = 50_000
-"""Characters of a query that the page keeps beside what it shows of it."""
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS: Mapping[str, CellKind] = {
     "null": "0",
@@ -189,7 +181,7 @@ def _answer_time(item: Evidence) -> float | None:
 
 def case_detail(item: Evidence, case: CaseView) -> Detail:
     """All that the page shows of one opened case."""
-    prediction, asked = item.prediction, item.case
+    prediction = item.prediction
     return Detail(
         question=case.question,
         context=case.context,
@@ -203,8 +195,8 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         cause=case.cause,
         flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
         near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
-        golds=tuple(_query(one, query) for one, query in zip(case.golds, asked.golds, strict=False)),
-        predicted=_query(case.predicted, prediction.query) if case.predicted else None,
+        golds=case.golds,
+        predicted=case.predicted,
         raw=case.raw or None,
         explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
         tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
@@ -212,7 +204,7 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         failures=case.failures,
         facts=tuple(_facts(item)),
         difference=_difference(item, case),
-        turns=tuple(map(_turn, case.turns)),
+        turns=case.turns,
     )
 
 
@@ -225,18 +217,6 @@ def _unsaid(miss: str, reason: str) -> str:
     """A near miss without its detail where the reason above it has just said that."""
     name, _, said = miss.partition(": ")
     return name if said and said in reason else miss
-
-
-def _query(query: QueryView, original: str | None) -> Query:
-    """A query as it is shown and, where that is not how it was given, as it was, for the clipboard."""
-    kept = original is not None and original != query.query and len(original) <= _ORIGINAL
-    return Query(
-        label=query.label,
-        query=query.query,
-        outcome=query.outcome,
-        failed=query.failed,
-        original=original if kept else None,
-    )
 
 
 def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
@@ -287,36 +267,3 @@ def _difference(item: Evidence, case: CaseView) -> Difference | None:
 
 def _cell(cell: CellText | None) -> Cell | Literal[0]:
     return 0 if cell is None else Cell(_CELL_KINDS[cell.kind], cell.text, cell.cut)
-
-
-def _turn(turn: TurnView) -> Turn:
-    return Turn(
-        label=turn.label,
-        question=turn.question,
-        said=turn.said,
-        exact=turn.exact,
-        figures=turn.figures,
-        dimensions=tuple(map(_dimension, turn.dimensions)),
-        beyond=tuple(map(_dimension, turn.beyond)),
-        datasets=turn.datasets,
-        time=tuple(
-            Period(dataset=one.dataset, said=one.said, target=one.target, selected=one.selected, good=one.good)
-            for one in turn.time
-        ),
-        remarks=turn.remarks,
-        failures=turn.failures,
-        text=turn.text or None,
-        raw=turn.raw or None,
-    )
-
-
-def _dimension(row: DimensionView) -> Dimension:
-    lists = (
-        TermList(
-            state=found.state,
-            count=found.count,
-            terms=tuple((term.code, term.name, term.dataset, term.note) for term in found.terms),
-        )
-        for found in row.lists
-    )
-    return Dimension(name=row.name, precision=row.precision, recall=row.recall, lists=tuple(lists))

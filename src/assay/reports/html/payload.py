@@ -1,7 +1,7 @@
 """What the scripts of a page read: the shape of its data, which a test holds the scripts and a stored schema to.
 
-Empty parts are left out. Small records that come by the thousand are arrays. All text is text: the browser puts it in
-place as such, never as markup.
+Empty parts are left out, but of queries and turns, which are what the view has. Small records that come by the thousand
+are arrays. All text is text: the browser puts it in place as such, never as markup.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from assay.reports.views.alignment import AlignedState
-from assay.reports.views.selections import TermState
+from assay.reports.views.run import QueryView
+from assay.reports.views.selections import TurnView
 
 CellKind: TypeAlias = Literal["0", "t", "n", "x", "b", "d", "o"]
 """NULL, text, number, bytes, truth value, time, other."""
@@ -66,16 +67,6 @@ class Index(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many cases have their details in one packed chunk."""
 
 
-class Query(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A query as it is shown and, where that is not how it was given, as it was, for the clipboard."""
-
-    label: str
-    query: str | None
-    outcome: str
-    failed: bool
-    original: str | None = None
-
-
 class Cell(Struct, frozen=True, array_like=True):
     """A cell of a result; ``cut`` counts what is not shown of it."""
 
@@ -111,51 +102,6 @@ class Difference(
     rows: tuple[AlignedRow, ...] = ()
 
 
-class TermList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The terms of one state: code, name, dataset, note of the first of them."""
-
-    state: TermState
-    count: int
-    terms: tuple[tuple[str, str, str, str], ...]
-
-
-class Dimension(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One dimension of a selection."""
-
-    name: str
-    precision: str
-    recall: str
-    lists: tuple[TermList, ...]
-
-
-class Period(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The periods of one dataset; ``good`` is left out where they are not judged."""
-
-    dataset: str
-    said: str
-    target: str
-    selected: str
-    good: bool | None = None
-
-
-class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One question of a conversation."""
-
-    label: str = ""
-    question: str = ""
-    said: str = ""
-    exact: bool | None = None
-    figures: str = ""
-    dimensions: tuple[Dimension, ...] = ()
-    beyond: tuple[Dimension, ...] = ()
-    datasets: tuple[tuple[TermState, str], ...] = ()
-    time: tuple[Period, ...] = ()
-    remarks: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-    text: str | None = None
-    raw: str | None = None
-
-
 Meant: TypeAlias = tuple[str, str]
 """A name in words, and what it means."""
 
@@ -169,12 +115,12 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     cause: str | None = None
     flags: tuple[Meant, ...] = ()
     near: tuple[str, ...] = ()
-    golds: tuple[Query, ...] = ()
-    predicted: Query | None = None
+    golds: tuple[QueryView, ...] = ()
+    predicted: QueryView | None = None
     scores: tuple[tuple[str, str, str], ...] = ()
     """Metric, value, and why."""
     difference: Difference | None = None
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[TurnView, ...] = ()
 
 
 class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

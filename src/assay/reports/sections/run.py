@@ -36,7 +36,6 @@ from assay.reports.text.plain import one_line, percent
 from assay.reports.views.diff import DiffMetricRow
 from assay.reports.views.run import (
     CountRow,
-    CrossTable,
     DisagreementRow,
     GroupRow,
     GroupTable,
@@ -70,8 +69,8 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield _repeats(view)
     yield _metrics(view)
     yield from (_counts(title, counted, view) for title, counted in view.count_tables)
-    if view.cross:
-        yield _disagreements(view, view.cross)
+    if view.disagreements:
+        yield _disagreements(view)
     if not view.selection:
         for table in view.other_groups:
             yield _groups(view, table, rank=0 if table.kind == "database" else 4)
@@ -260,35 +259,35 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
     return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), rank=3)
 
 
-def _disagreements(view: RunView, cross: CrossTable) -> Section:
+def _disagreements(view: RunView) -> Section:
+    """Who says yes alone, and where: the pairs with the headline metric, or all where it has none."""
+    rows_of = view.disagreements
+    alone = {(row.first, row.second): row.only_first for row in rows_of}
+    alone |= {(row.second, row.first): row.only_second for row in rows_of}
+    names = tuple(row.metric for row in view.metrics if any(row.metric in pair for pair in alone))
+
+    def number(says: str, denies: str) -> Number:
+        return count(len(alone.get((says, denies), ())), link=_link("only", only_by(says, denies)))
+
     matrix = Matrix(
-        names=cross.metrics,
-        cells=tuple(
-            tuple(
-                None if says == denies else count(number, link=_link("only", only_by(says, denies)))
-                for denies, number in zip(cross.metrics, numbers, strict=True)
-            )
-            for says, numbers in zip(cross.metrics, cross.only, strict=True)
-        ),
+        names=names,
+        cells=tuple(tuple(None if one == other else number(one, other) for other in names) for one in names),
         caption="yes by the row, no by the column",
     )
-    alone = Table(
+    leading = [row for row in rows_of if row.leading]
+    pairs = [pair for row in leading or rows_of for pair in ((row.first, row.second), (row.second, row.first))]
+    table = Table(
         columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "which"),
         rows=rows(
-            (
-                Name(text=row.says),
-                Name(text=row.denies),
-                count(len(row.cases), link=_link("only", only_by(row.says, row.denies))),
-                row.cases,
-            )
-            for row in view.pairs
+            (Name(text=one), Name(text=two), number(one, two), alone[one, two]) for one, two in pairs if alone[one, two]
         ),
         look="pairs",
         most={"comment": 12},
-        only=TEXT_AND_PAGE if any(row.leading for row in view.disagreements) else TEXT,
+        only=TEXT_AND_PAGE if leading else TEXT,
     )
-    blocks: tuple[Block, ...] = (matrix, alone, _pairs(view))
-    return Section(key="cross", title="Cases on which two metrics disagree", blocks=blocks, rank=2)
+    return Section(
+        key="cross", title="Cases on which two metrics disagree", blocks=(matrix, table, _pairs(view)), rank=2
+    )
 
 
 def _pairs(view: RunView) -> Table:

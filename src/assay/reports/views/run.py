@@ -102,26 +102,6 @@ class DisagreementRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
-    """The cases to which one metric says yes and another says no."""
-
-    says: str
-    denies: str
-    cases: tuple[CaseLink, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossTable:
-    """On how many cases of each two yes/no metrics the row's says yes and the column's no; the diagonal is 0.
-
-    Only metrics that differ from at least one other are in it.
-    """
-
-    metrics: tuple[str, ...]
-    only: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CountRow:
     """How many cases carry a name, what the name means, and which cases they are.
 
@@ -181,6 +161,8 @@ class QueryView:
     """None: there was none."""
     outcome: str
     failed: bool
+    original: str | None = None
+    """As it was given, where that is not how it is shown, and no book: for the clipboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +284,6 @@ class RunView:
     """The cases by difficulty, also where all have the same."""
     groups: tuple[GroupTable, ...]
     """Every breakdown into more than one group."""
-    cross: CrossTable | None
     disagreements: tuple[DisagreementRow, ...]
     """Those with the headline metric first, then by count."""
     near_misses: tuple[CountRow, ...]
@@ -377,20 +358,6 @@ class RunView:
     def other_groups(self) -> tuple[GroupTable, ...]:
         """The other breakdowns: databases and tags may be many."""
         return tuple(table for table in self.groups if table not in self.first_groups)
-
-    @property
-    def pairs(self) -> tuple[PairRow, ...]:
-        """Who says yes alone, and where: the pairs with the headline metric, or all where it has none."""
-        leading = [row for row in self.disagreements if row.leading]
-        return tuple(
-            PairRow(says=says, denies=denies, cases=cases)
-            for row in leading or self.disagreements
-            for says, denies, cases in (
-                (row.first, row.second, row.only_first),
-                (row.second, row.first, row.only_second),
-            )
-            if cases
-        )
 
 
 FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
