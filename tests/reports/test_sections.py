@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from python_calamine import CalamineWorkbook
 from rich.console import Console
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from pages import Page
 
 from assay.model import Rate
 from assay.reports.console.drawn import drawn_sections
@@ -149,3 +156,19 @@ def test_of_many_rows_those_of_most_weight_stay_in_their_order(limit: int) -> No
     assert [made.index(row) for row in shown] == sorted(made.index(row) for row in shown)
     assert len(shown) == min(limit, len(made))
     assert not shown or not hidden or min(row.weight for row in shown) >= max(row.weight for row in hidden)
+
+
+def test_a_blank_cell_shifts_no_other_on_the_page() -> None:
+    """Remarks stand beneath the row's name, in no column of their own, also where one row has none."""
+    made = Table(
+        columns=columns("name", "", Column(title="rows")),
+        rows=rows(
+            (Name(text=f"r{place}"), Remark(meaning="said") if place else None, Number(value=place, text=str(place)))
+            for place in range(2)
+        ),
+        look="grid",
+    )
+    section = Section(key="x", title="x", blocks=(made,))
+    drawn = Page(f"<html>{template('sections.html').module.drawn_section(section)}</html>")  # type: ignore[attr-defined]
+    cells = [tag for tag, _ in drawn.tags if tag in ("tr", "th", "td")]
+    assert cells == ["tr", "th", "th", *["tr", "th", "td"] * 2]

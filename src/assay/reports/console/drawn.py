@@ -152,8 +152,9 @@ def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]
             # One column of p-values then, and it must not say other than the signs do.
             kept, left_out = _fitting(grid(table, medium, decisive=True), width)[0], []
         yield from _grid(kept, width, headed=table.headed)
-    if left_out and any(column.rank for column in table.columns):
-        yield Text(f"\nNot enough room for: {', '.join(left_out)}. A wider terminal or --json has all.", style="dim")
+    named = [title for title in left_out if any(column.rank and column.title == title for column in table.columns)]
+    if named:
+        yield Text(f"\nNot enough room for: {', '.join(named)}. A wider terminal or --json has all.", style="dim")
     yield from (Text(line, style="dim") for line in found.foot)
 
 
@@ -196,7 +197,7 @@ def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
         if not rank or sum(map(needs, kept)) + bar <= width + _GAP:
             break
         kept.remove(worst)
-        left_out.insert(0, found.heads[worst] or "interval")
+        left_out.insert(0, found.heads[worst])
     chosen = replace(
         found,
         heads=tuple(found.heads[place] for place in kept),

@@ -35,8 +35,9 @@ def has_figures(table: Table) -> bool:
 
 def stacked(row: Row, table: Table) -> list[_Line]:
     """A row as lines of the page: one for each figure, as each has a bar, where a row has several."""
-    cells: _Line = [(column, cell, kind(cell)) for column, cell in zip(table.columns, row.cells, strict=True)]
-    figures = [(column, cell) for column, cell, found in cells if found == "Figure"]
+    kinds = zip(columns(table), row.cells, strict=True)
+    cells: _Line = [(column, cell, kind(cell) if cell is not None else like) for (column, like), cell in kinds]
+    figures = [(column, cell) for column, cell, _ in cells if isinstance(cell, Figure)]
     if table.look != "figures" or len(figures) < 2:
         return [cells]
     head = cells[0][1]

@@ -38,7 +38,7 @@ def history_sections(view: HistoryView) -> tuple[Section, ...]:
         Column(title="cases", rank=3, least=12),
         Column(title="n", right=True, rank=2),
         Column(title="headline", right=True, strong=True),
-        Column(rank=1),
+        Column(title="interval", rank=1),
         Column(title="unscored", right=True, rank=5),
         Column(title="took", right=True, rank=6),
     )

@@ -74,6 +74,8 @@ def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
         titles = _heads(column, cells, medium)
         lines = [_pieces(row.cells[place], column, medium, len(titles), leads=row.strong) for row in shown]
         heads += [(title, column.rank, column.least) for title in titles]
+        if len(titles) > 1 and column.parts == "all" and not column.bar:
+            heads[-1] = (titles[-1], 1, 0)  # what is unscored gives way to the columns that follow
         columns += zip(*lines, strict=True) if lines else [()] * len(titles)
     full = [place for place, column in enumerate(columns) if not shown or any(one.text or one.figure for one in column)]
     return Grid(

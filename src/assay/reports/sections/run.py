@@ -306,11 +306,18 @@ def _costs(view: RunView) -> Section:
     if view.usage:
         title = "Tokens and cost, as the answers say them"
         whole, each = Column(title="in all", right=True, strong=True), Column(title="per answer", right=True)
+        said = columns(Column(only=frozenset({"page"})), Column(title="said by", only=EVERYWHERE - {"page"}))
         lines = rows(
-            (row.name, row.total, row.each, Remark(meaning=f"said by {row.said_by}" if row.said_by else ""))
+            (
+                row.name,
+                row.total,
+                row.each,
+                Remark(meaning=f"said by {row.said_by}" if row.said_by else ""),
+                row.said_by,
+            )
             for row in view.usage
         )
-        usage = Table(title=title, columns=columns(Column(long="What"), whole, each, ""), rows=lines, look="usage")
+        usage = Table(title=title, columns=columns(Column(long="What"), whole, each, *said), rows=lines, look="usage")
         blocks.append(usage)
     return Section(key="latency", title="Latency and cost", blocks=tuple(blocks), place="bottom")
 
