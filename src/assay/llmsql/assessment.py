@@ -28,7 +28,7 @@ HEAD_ROWS = 5
 """Of a result in a run's folder."""
 SHOWN_ROWS = 1_000
 """Of a result in a mismatch of the package's report."""
-_WORTH_A_WORKER = 200
+_WORTH_A_WORKER = 2_000
 """So few outputs are judged before another worker has started."""
 
 
