@@ -345,7 +345,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     metrics = ("match", "results_match", "spider_ex", "bird_ex")
 
     def judged() -> Any:
-        line = make_judge(*metrics)(task)
+        line = make_judge(*metrics, limits=Limits())(task)
         assert isinstance(line, bytes)
         evidence = decode_evidence(line)
         times = {"wall_time_s": None}

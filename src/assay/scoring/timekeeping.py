@@ -110,11 +110,6 @@ class Timekeeper:
         """
         return None if self._label is None or self._brief else self._deadline - self.limit_s / 4
 
-    @property
-    def holds(self) -> bool:
-        """Whether something is held now."""
-        return self._label is not None
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """While something is done that has a limit of its own."""
