@@ -21,17 +21,27 @@ from assay.cli.gate_options import (
 
 def llmsql(  # one parameter an option
     outputs: Annotated[
-        Path, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
-    ],
+        Path | None, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
+    ] = None,
+    outputs_option: Annotated[
+        Path | None, typer.Option("--outputs", metavar="OUTPUTS", help="The same, as the package's command has it.")
+    ] = None,
     version: Annotated[str, typer.Option(metavar="VERSION", help="Of the benchmark: 2.0 or 1.0.")] = "2.0",
     workdir: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the benchmark's files are, or are downloaded to.")
+        Path,
+        typer.Option(
+            "--workdir", "--workdir-path", metavar="DIR", help="Where the benchmark's files are, or are downloaded to."
+        ),
     ] = Path("llmsql_workdir"),
     questions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]")
+        Path | None,
+        typer.Option(
+            "--questions", "--questions-path", metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]"
+        ),
     ] = None,
     db: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]")
+        Path | None,
+        typer.Option("--db", "--db-path", metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]"),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder for the run; resumes what is there.")
@@ -76,9 +86,13 @@ def llmsql(  # one parameter an option
     from assay.api.gates import keeper_of
     from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report
     from assay.cli.progress import progress
+    from assay.errors import UsageError
     from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
+    given = outputs if outputs is not None else outputs_option
+    if given is None or (outputs is not None and outputs_option is not None):
+        raise UsageError("name the file of outputs, once: assay llmsql OUTPUTS")
     gates = gathered(
         minimum=minimum,
         min_accuracy=min_accuracy,
@@ -93,7 +107,7 @@ def llmsql(  # one parameter an option
     path = None if save_report is None else report_path(save_report)
     with keeping(output), progress(quiet=quiet) as on_progress:
         assessment = assess(
-            outputs,
+            given,
             version=version,
             workdir=workdir,
             questions_path=questions,
