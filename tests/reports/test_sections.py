@@ -14,7 +14,7 @@ from rich.console import Console
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
-from pages import Page
+from pages import Page as Read
 
 from assay.model import Rate
 from assay.reports.console.drawn import drawn_sections
@@ -169,6 +169,6 @@ def test_a_blank_cell_shifts_no_other_on_the_page() -> None:
         look="grid",
     )
     section = Section(key="x", title="x", blocks=(made,))
-    drawn = Page(f"<html>{template('sections.html').module.drawn_section(section)}</html>")  # type: ignore[attr-defined]
+    drawn = Read(f"<html>{template('sections.html').module.drawn_section(section)}</html>")  # type: ignore[attr-defined]
     cells = [tag for tag, _ in drawn.tags if tag in ("tr", "th", "td")]
     assert cells == ["tr", "th", "th", *["tr", "th", "td"] * 2]
