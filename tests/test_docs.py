@@ -199,7 +199,7 @@ def _fragments(shown: str) -> list[str]:
 
 
 def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
-    from assay.reports.console.run import draw_summary
+    from drawing import draw_summary
 
     done = _run("assay demo", tmp_path)
     assert done.returncode == 0, done.stderr

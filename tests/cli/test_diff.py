@@ -93,7 +93,7 @@ def test_the_order_of_the_runs_is_the_direction(here: Command, runs: Path) -> No
 def test_a_missed_gate_ends_with_status_1_after_everything_is_shown(here: Command, runs: Path) -> None:
     done = here("diff", runs / "strong", runs / "weak", "--fail-on-regression", "--must-pass", "tag:smoke")
     assert done.returncode == 1
-    assert "gates: 1 of 2 passed" in done.stdout
+    assert "Gates: 1 of 2 passed" in done.stdout
     assert "Worse:" in done.stdout
     assert "gates: 1 of 2 passed; missed: fail-on-regression" in done.stderr
 
@@ -101,14 +101,14 @@ def test_a_missed_gate_ends_with_status_1_after_everything_is_shown(here: Comman
 def test_gates_that_are_reached_end_with_status_0(here: Command, runs: Path) -> None:
     done = here("diff", runs / "weak", runs / "strong", "--min", "match=80%", "--max-drop", "match=1%")
     assert done.returncode == 0, done.stderr
-    assert "gates: 2 of 2 passed" in done.stdout
+    assert "Gates: 2 of 2 passed" in done.stdout
 
 
 def test_markdown_goes_to_standard_output_alone_and_gates_beside_it(here: Command, runs: Path) -> None:
     done = here("diff", runs / "strong", runs / "weak", "--md", "-", "--min", "match=80%")
     assert done.returncode == 1
     assert done.stdout.startswith("## `weak` against `strong`\n\n🔴 **Worse**: match fell by")
-    assert "| ❌ | `min match=0.8` |" in done.stdout
+    assert "| **`min match=0.8`** | ❌ **missed** |" in done.stdout
     assert "wrote" not in done.stdout
 
 
@@ -210,5 +210,5 @@ def test_a_gate_on_any_metric_names_the_cases_that_lost(here: Command, runs: Pat
     for metric in ("match", "bird_ex"):
         done = here("diff", runs / "strong", runs / "weak", "--max-drop", f"{metric}=0")
         assert done.returncode == 1
-        [line] = [line for line in done.stdout.splitlines() if "missed  max-drop" in line]
+        [line] = [line for line in done.stdout.splitlines() if line.startswith("  max-drop")]
         assert "missed by 50.0 points; not as wanted: q8, q9, q10, q11, q12, +7" in line

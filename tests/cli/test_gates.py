@@ -74,7 +74,7 @@ def test_a_gate_that_is_just_reached_gives_0_and_one_that_is_not_gives_1(
     assert run("four", "--min-accuracy", "0.81", "--must-pass", "id:q1") == 1
     told = capsys.readouterr()
     assert told.err.splitlines()[-1] == "gates: 1 of 2 passed; missed: min match=0.81"
-    assert "  missed  min match=0.81   wanted at least 81.0 %  found 80.0 % [37.6, 96.4], 4 of 5; missed by" in told.out
+    assert "  min match=0.81   missed  wanted at least 81.0 %; found 80.0 % [37.6, 96.4], 4 of 5; missed by" in told.out
     assert "missed by 1.0 points (1 case short); not as wanted: q4" in told.out
 
 
@@ -124,7 +124,7 @@ def test_a_stored_run_is_held_to_gates_without_judging_it_again(here: Path, caps
     assert run_command_line(["report", "now", "--baseline", "main", "--max-drop", "bird_ex=1%", "--md", "n.md"]) == 1
     told = capsys.readouterr()
     assert "wrote n.md" in told.out
-    assert "gates: 0 of 1 passed" in told.out
+    assert "Gates: 0 of 1 passed" in told.out
     assert "### Gates" in Path("n.md").read_text()
     assert run_command_line(["report", "now", "--min", "ves=1"]) == 2
     assert "does not compute ves; it computes match, bird_ex" in capsys.readouterr().err

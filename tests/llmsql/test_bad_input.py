@@ -12,6 +12,7 @@ from small_benchmark import Benchmark
 
 from assay.errors import AssayError, CaseFileError, DatabaseError, InputError, UsageError
 from assay.llmsql import evaluate
+from assay.llmsql.assessment import assess
 
 Evaluated = Callable[..., dict[str, Any]]
 GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
@@ -43,16 +44,19 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
             "line 1: its question is 'Nobody asked?'",
         ),
         ('{"question_id": 77, "completion": "x"}', "question_id 77 of 1 outputs not in"),
-        (f"[{GOOD}]", "one JSON document, not one object a line"),
+        (f"[{GOOD}]", "outputs.jsonl: is a JSON list: write one object a line, such as"),
+        ("SQLite format 3\0\udcff", "outputs.jsonl: is no text but an SQLite database"),
+        ("\udcff", "outputs.jsonl, line 1, column 1: byte 0xff is not UTF-8: save it as UTF-8 (it may be"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(
     evaluated: Evaluated, tmp_path: Path, text: str, said: str
 ) -> None:
     path = tmp_path / "outputs.jsonl"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(InputError) as raised:
         evaluated(str(path))
+    assert "--" not in str(raised.value)  # it names no flag that is another command's
     assert said in str(raised.value)
     assert "outputs.jsonl" in str(raised.value)
     assert not list(tmp_path.glob("evaluation_results_*"))
@@ -121,7 +125,8 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
     connection.execute("CREATE TABLE t (a)")
     connection.close()
     with pytest.raises(InputError, match=r"none of the 1 gold queries runs there \(no such table"):
-        evaluate(outputs, questions_path=questions, db_path=other)
+        assess(outputs, questions_path=questions, db_path=other, output=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(

@@ -103,3 +103,19 @@ def test_unusable_input_ends_with_2(
 ) -> None:
     assert run_command_line([*command, *more]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_options_of_the_packages_own_command_are_understood(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb, outputs, *options = command
+    renamed = {"--questions": "--questions-path", "--db": "--db-path"}
+    theirs = [verb, "--outputs", outputs, *(renamed.get(option, option) for option in options)]
+    heads = []
+    for one in (command, theirs):
+        assert run_command_line(one) == 0
+        heads.append(capsys.readouterr().out.partition("latency")[0])
+    assert heads[0] == heads[1]
+    for wrong in ([*theirs, outputs], [verb, *options]):
+        assert run_command_line(wrong) == 2
+        assert "name the file of outputs, once" in capsys.readouterr().err

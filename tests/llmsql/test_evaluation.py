@@ -15,9 +15,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from small_benchmark import GOLDS, TABLE, Benchmark, write_lines
 
 from assay.llmsql import evaluate
+from assay.llmsql.report import json_of
 
 Evaluated = Callable[..., dict[str, Any]]
 KEYS = [
@@ -128,11 +131,40 @@ def test_the_loop_of_the_package_and_ours_agree_on_a_made_up_benchmark(tmp_path:
     theirs = json.loads((tmp_path / "theirs.json").read_text(encoding="utf-8"))
     assert 300 < ours["matches"] < 600
     assert made.differences(ours, theirs) == []
+    for mine, other in zip(
+        json.loads(saved.read_text(encoding="utf-8"))["mismatches"], theirs["mismatches"], strict=True
+    ):
+        for key in ("question_id", "question", "gold_results", "prediction_results"):
+            assert mine[key] == other[key]
     if interpreter := os.environ.get("ASSAY_LLMSQL_PYTHON"):  # one that has the package itself
         report = tmp_path / "package.json"
         paths = [str(path) for path in (outputs, questions, database, report)]
         subprocess.run([interpreter, "-c", made.PACKAGE, *paths], check=True, capture_output=True, timeout=120)
         assert made.differences(ours, json.loads(report.read_text(encoding="utf-8"))) == []
+        assert _without_ours(saved.read_text(encoding="utf-8")) == _without_ours(report.read_text(encoding="utf-8"))
+
+
+def _without_ours(text: str) -> str:
+    """A report's text without the time and the keys that only Assay writes, which come last in each mismatch."""
+    text = re.sub(r'"timestamp": "[^"]*"', "", text)
+    return re.sub(r',\n {6}"gold_error": .*?(?=\n {4}\})', "", text, flags=re.DOTALL)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+        )
+    )
+)
+@example([(1e16,), (1e-05,), (-0.0,), (5e-324,), (1.7976931348623157e308,), (2**62,), ("\u2028\x7f\\/",)])
+def test_numbers_and_text_are_written_as_python_writes_them(rows: list[tuple[object, ...]]) -> None:
+    report = {"total": 1, "mismatches": [{"gold_results": rows, "prediction_results": None, "prediction_errors": []}]}
+    try:
+        "".join(str(row) for row in rows).encode()
+    except UnicodeEncodeError:
+        return  # lone surrogates are escaped
+    assert json_of(report) == json.dumps(report, indent=2, ensure_ascii=False)
 
 
 # Where the package is wrong: a right answer is an error there, since Python cannot sort its rows or

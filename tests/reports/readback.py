@@ -14,12 +14,13 @@ from markdown_it import MarkdownIt
 from python_calamine import CalamineWorkbook
 
 from assay.model import Rate, Run
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.junit import JunitReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
+from drawing import draw_summary
 
 WIDTHS = (60, 80, 100, 140)
 _NAME_WIDTH = 27

@@ -18,10 +18,14 @@ import pytest
 from assay.model import Evidence, GateResult, Run, TokenUsage
 from assay.reports.console.run import plain_summary
 from assay.reports.html.charts import histogram, histograms
-from assay.reports.html.front import GROUP_ROWS, Card, leading_rows, tiles, two_columns
+from assay.reports.html.front import Card, tiles, two_columns
 from assay.reports.html.run import HtmlReporter
+from assay.reports.html.tables import page_rows
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
+from assay.reports.sections.run import GROUP_ROWS, run_sections
+from assay.reports.sections.values import Matrix, Name, Table
+from assay.reports.views.run import Figure
 from assay.reports.views.run_build import view_of
 from assay.reports.views.times import TimeRow, time_rows
 from assay.runs.aggregate.repeats import repeat_totals
@@ -96,13 +100,10 @@ def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
     for table in view.groups:
         for group in table.rows:
             assert group.value is None or shown(table.kind, group.value) == group.cases
-    assert view.cross is not None
-    for says, counts in zip(view.cross.metrics, view.cross.only, strict=True):
-        for denies, count in zip(view.cross.metrics, counts, strict=True):
-            assert not count or shown("only", f"{says}, not {denies}") == count
-    for both, only in zip(view.cross.counts, view.cross.only, strict=True):
-        other = [column[view.cross.only.index(only)] for column in view.cross.only]
-        assert [a + b for a, b in zip(only, other, strict=True)] == [count or 0 for count in both]
+    (matrix,) = (block for one in run_sections(view) for block in one.blocks if isinstance(block, Matrix))
+    for says, cells in zip(matrix.names, matrix.cells, strict=True):
+        for denies, cell in zip(matrix.names, cells, strict=True):
+            assert not (cell and cell.value) or shown("only", f"{says}, not {denies}") == cell.value
 
 
 def test_the_steadiness_of_repeated_answers_leads_to_them(
@@ -151,12 +152,11 @@ def test_a_run_without_trouble_has_no_tile_for_broken_gold(build_run: Callable[.
 
 
 def test_difficulty_and_database_lead_side_by_side(large_run: Run) -> None:
-    columns = two_columns(view_of(large_run))
-    leading = [column[0].table for column in columns]
-    assert [table and table.kind for table in leading] == ["difficulty", "database"]
+    columns = two_columns(run_sections(view_of(large_run)))
+    assert [column[0].section.key for column in columns] == ["by-difficulty", "by-database"]
     cards: list[Card] = sorted((card for column in columns for card in column), key=lambda card: card.order)
     assert [card.order for card in cards] == list(range(1, len(cards) + 1))
-    assert [card.kind for card in cards][:4] == ["groups", "groups", "metrics", "cross"]
+    assert [card.section.key for card in cards][:4] == ["by-difficulty", "by-database", "metrics", "cross"]
     heights = [sum(card.height for card in column) for column in columns]
     assert abs(heights[0] - heights[1]) < max(card.height for card in cards)
 
@@ -171,11 +171,13 @@ def test_of_many_databases_those_with_most_cases_are_shown_lowest_first(
             case = replace(template.case, id=f"{number}-{answer}", database=f"db{number}")
             evidence.append(replace(template, case=case))
     view = view_of(build_run(evidence))
-    (table,) = [table for table in view.groups if table.kind == "database"]
-    shown, folded = leading_rows(table)
+    (section,) = [section for section in run_sections(view) if section.key == "by-database"]
+    (table,) = section.blocks
+    assert isinstance(table, Table)
+    shown, folded = page_rows(table)
     assert len(shown) == GROUP_ROWS["database"]
-    assert {row.name for row in folded} == {"db0", "db1", "db2"}
-    values = [row.headline.rate.value or 0.0 for row in shown]
+    assert {row.cells[0].text for row in folded if isinstance(row.cells[0], Name)} == {"db0", "db1", "db2"}
+    values = [cell.rate.value or 0.0 for row in shown for cell in row.cells if isinstance(cell, Figure)]
     assert values == sorted(values)
 
 

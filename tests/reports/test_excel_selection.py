@@ -275,32 +275,32 @@ def test_what_could_not_be_scored_is_blank_with_its_reason(run: Run) -> None:
 
 def test_the_data_query_metrics_are_the_run_s_aggregates(run: Run) -> None:
     rows = {str(row["Metric"]): row for row in part("Data Query Metrics", sheets(run)["Statistics"])}
-    assert list(rows)[:4] == ["macro precision", "macro recall", "macro f1", "exact match"]
+    assert list(rows) == [metric.name for metric in METRICS]
     for metric in METRICS:
         rate = run.aggregates.overall.rate(metric.name)
-        row = rows[metric.name.replace("_", " ")]
+        row = rows[metric.name]
         assert rate is not None
-        assert (row["Mean"], row["n"], row["Unscored"]) == (rate.value, rate.n, rate.unscored)
+        assert (row["Value"], row["n"], row["Unscored"]) == (rate.value, rate.n, rate.unscored)
         assert (row["Low"], row["High"]) == (pytest.approx(rate.low), pytest.approx(rate.high))
-    assert rows["macro precision"]["Mean"] == pytest.approx((2 / 3 + 1) / 2)
-    assert rows["time range"]["Unscored"] == 2
+    assert rows["macro_precision"]["Value"] == pytest.approx((2 / 3 + 1) / 2)
+    assert rows["time_range"]["Unscored"] == 2
 
 
 def test_tags_turns_and_dimensions_have_their_tables(run: Run) -> None:
     rows = sheets(run)["Statistics"]
-    tags = {row["Tag"]: row for row in part("By tag", rows)}
+    tags = {row["Tag"]: row for row in part("Exact selections by tag", rows)}
     assert list(tags) == ["imf", "weo", "no tag"]
-    assert (tags["imf"]["Test cases"], tags["imf"]["macro precision"]) == (2, pytest.approx(5 / 6))
-    assert (tags["no tag"]["Scored"], tags["no tag"]["macro precision"]) == (0, "")
-    turns = part("By turn", rows)
+    assert (tags["imf"]["Cases"], tags["imf"]["macro precision"]) == (2, pytest.approx(5 / 6))
+    assert (tags["no tag"]["n"], tags["no tag"]["macro precision"]) == (0, "")
+    turns = part("Exact selections by turn", rows)
     assert [(row["Turn"], row["Turns"], row["macro recall"]) for row in turns] == [
         ("turn 1", 3, 0.75),
         ("turn 2", 1, 0.5),
     ]
-    country = part("By dimension", rows)[1]
-    assert list(country.values()) == ["COUNTRY", 10, 0, 20, 1.0, 1 / 3, 0.5, 1.0, 0.4, 2, 1]
+    *_, country, pooled = part("Terms by dimension", rows)
+    assert list(country.values()) == ["COUNTRY", 2, 1, 1 / 3, 1.0, 0.5, 10, 0, 20, 0.4, 1.0]
+    assert (pooled["Dimension"], pooled["Turns"]) == ("all dimensions", 3)
     text = "\n".join(str(row[0]) for row in rows)
-    assert "All terms of 3 scored turns pooled (micro)" in text
     assert "In 1 turn a parent code was selected for its children" in text
     assert ["invented code", 2.0] in [row[:2] for row in rows]
     assert ["missing", 1.0] in [row[:2] for row in rows]
@@ -320,9 +320,9 @@ def test_charts_are_bound_to_the_cells_of_their_tables(run: Run) -> None:
     assert len(charts) == 3
     titles = [re.findall(r"<a:t>([^<]*)</a:t>", chart)[0] for chart in charts]
     assert titles == [
-        "Macro precision and recall by tag",
-        "Precision and recall by dimension, terms pooled",
-        "Macro precision and recall by turn",
+        "Recall and precision by dimension",
+        "Macro recall and macro precision by tag",
+        "Macro recall and macro precision by turn",
     ]
     for chart in charts:
         ranges = re.findall(r"<c:f>Statistics!\$([B-Z])\$(\d+):\$\1\$(\d+)</c:f>", chart)
@@ -402,5 +402,9 @@ def test_nothing_is_told_twice() -> None:
     assert [text for text in first_column if "for its children" in text] == [
         "In 1 turn a parent code was selected for its children, or they for it, which does not count as right."
     ]
-    titles = [text for text in first_column if text.startswith(("By ", "Data Query", "All terms", "Wrong", "Selected"))]
-    assert len(titles) == len(set(titles)) == 7
+    titles = [
+        text
+        for text in first_column
+        if text.startswith(("Exact selections by", "Data Query", "Terms by", "Wrong", "Selected"))
+    ]
+    assert len(titles) == len(set(titles)) == 6

@@ -16,13 +16,16 @@ from markdown_it import MarkdownIt
 from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, Run
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
+from assay.reports.sections.run import run_sections
+from assay.reports.sections.values import Matrix
 from assay.reports.text.plain import interval, percent
 from assay.reports.views.run_build import view_of
+from drawing import draw_summary
 
 REPORTERS = [JsonReporter(), MarkdownReporter(), HtmlReporter()]
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
@@ -226,15 +229,16 @@ def test_a_run_without_match_is_headed_by_its_first_metric(build_run: Callable[.
     assert view.tally == "mean of 1 · 0 unscored"
 
 
-def test_the_cross_table_is_symmetric_and_counts_what_the_pairs_count(large_run: Run) -> None:
+def test_the_cross_table_counts_what_the_pairs_count(large_run: Run) -> None:
     view = view_of(large_run, detailed=())
-    assert view.cross is not None
-    names = view.cross.metrics
+    (matrix,) = (block for one in run_sections(view) for block in one.blocks if isinstance(block, Matrix))
+    names, only = matrix.names, [[int(cell.value or 0) if cell else 0 for cell in cells] for cells in matrix.cells]
     for row in view.disagreements:
         first, second = names.index(row.first), names.index(row.second)
-        assert view.cross.counts[first][second] == view.cross.counts[second][first] == row.count
-        assert row.count == len(row.only_first) + len(row.only_second)
-    assert all(view.cross.counts[place][place] is None for place in range(len(names)))
+        assert (only[first][second], only[second][first]) == (len(row.only_first), len(row.only_second))
+        assert row.count == only[first][second] + only[second][first]
+    assert sum(map(sum, only)) == sum(row.count for row in view.disagreements)
+    assert all(matrix.cells[place][place] is None for place in range(len(names)))
 
 
 def test_loading_the_reporters_loads_none_of_their_libraries() -> None:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from assay.model import Leaderboard
-from assay.reports.console.diff import plain_leaderboard, print_leaderboard
+from assay.reports.console.leaderboard import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
 from assay.reports.views.leaderboard_build import view_of_leaderboard
 

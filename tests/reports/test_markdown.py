@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from assay.model import Evidence, Run, Score
-from assay.reports.markdown.run import MarkdownReporter, cell_code, code
+from assay.reports.markdown.blocks import cell_code, code
+from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.text.plain import one_line
 
 PARSER = MarkdownIt("commonmark").enable("table")

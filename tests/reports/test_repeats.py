@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
 from assay.runs.aggregate.totals import aggregate
+from drawing import draw_summary
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,13 @@ from markdown_it import MarkdownIt
 
 from assay.model import Evidence, JudgedTerm, Run, SelectionSettings, TurnScore
 from assay.model.evidence import Aggregates
-from assay.reports.console.run import draw_summary, plain_summary
+from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.views.run_build import view_of
 from assay.reports.views.selections_build import periods, room_for
+from drawing import draw_summary
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -109,7 +110,10 @@ def test_a_page_is_well_formed_and_its_links_lead_somewhere(run: Run) -> None:
 
 def dimensions_of(turn: dict[str, Any], part: str = "dimensions") -> dict[str, dict[str, list[list[str]]]]:
     """Per dimension and list the terms that are shown."""
-    return {one["name"]: {found["state"]: found["terms"] for found in one["lists"]} for one in turn[part]}
+    return {
+        one["name"]: {found["state"]: [list(term.values()) for term in found["terms"]] for found in one["lists"]}
+        for one in turn[part]
+    }
 
 
 def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
@@ -210,7 +214,7 @@ def long_case(terms: int, number: int = 0) -> Evidence:
 def test_long_lists_are_cut_and_say_so() -> None:
     page = Page(html(make_selection_run([long_case(50)])))
     (found,) = [one for one in page.cases[0]["turns"][0]["dimensions"][0]["lists"] if one["count"]]
-    assert [term[0] for term in found["terms"]] == [f"C{place}" for place in range(40)]
+    assert [term["code"] for term in found["terms"]] == [f"C{place}" for place in range(40)]
     assert (found["state"], found["count"]) == ("missing", 50)
     assert "Of each list of terms the first 40 are shown; the JSON report has them all." in page.text
     assert "- and 40 more\n" in markdown(make_selection_run([long_case(50)]))

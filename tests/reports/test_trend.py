@@ -180,7 +180,7 @@ def test_plain_lines_say_everything(points: list[HistoryPoint]) -> None:
     text = plain_runs(history_view(points, folder="runs"))
     lines = text.splitlines()
     assert lines[0] == "6 runs in runs · match, 95 % interval"
-    assert re.match(r"2026-03-01 09:30 +first <b>& +night/0 +nightly, n=0 +din-sql-gpt4 +dev.jsonl #aa11 ", lines[3])
+    assert re.match(r" *2026-03-01 09:30 +first <b>& +night/0 +nightly, n=0 +din-sql-gpt4 +dev.jsonl #aa11 ", lines[3])
     assert "night/2" in lines[5]
     assert "⟨U+202E⟩evil" in lines[6]
     assert lines[7].endswith("unfinished")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -325,6 +326,42 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     assert evidence.verdict.failure is not None
     assert evidence.verdict.failure.blame == "assay"
     assert [score.value for score in evidence.scores] == [None, None, 1.0]
+
+
+@posix
+@pytest.mark.parametrize("query", ["SELECT b, a FROM t WHERE a < 3", "SELECT a FROM t WHERE a < 4", "SELECT a FROM no"])
+def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge], query: str
+) -> None:
+    from assay.runs.store.codec import decode_evidence
+    from assay.scoring.queries.metrics import Scorer
+
+    monkeypatch.setattr("assay.scoring.timekeeping._BRIEFLY_S", 0.05)
+    case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3 ORDER BY a LIMIT 5",))
+    task = CaseTask(case=case, prediction=Prediction(case_id="slow", query=query), url=url)
+    metrics = ("match", "results_match", "spider_ex", "bird_ex")
+
+    def judged() -> Any:
+        line = make_judge(*metrics, limits=Limits())(task)
+        assert isinstance(line, bytes)
+        evidence = decode_evidence(line)
+        times = {"wall_time_s": None}
+        golds = tuple(replace(gold, **times) for gold in evidence.gold_executions)
+        predicted = evidence.predicted_execution
+        return replace(evidence, gold_executions=golds, predicted_execution=predicted and replace(predicted, **times))
+
+    score, usual, goes = Scorer.score, judged(), 0
+
+    def slow_at_first(self: Scorer, *given: Any) -> Any:
+        nonlocal goes
+        goes += 1
+        if goes == 1:
+            Loops().take(case)
+        return score(self, *given)
+
+    monkeypatch.setattr(Scorer, "score", slow_at_first)
+    assert judged() == usual
+    assert goes == 1 + len(metrics)
 
 
 @posix

@@ -150,7 +150,7 @@ class Leaderboard:
 
     def summary(self) -> str:
         """The table that `assay diff` prints of more than two runs, as plain lines."""
-        from assay.reports.console.diff import plain_leaderboard
+        from assay.reports.console.leaderboard import plain_leaderboard
 
         return plain_leaderboard(self.record)
 

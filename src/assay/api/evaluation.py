@@ -49,6 +49,7 @@ from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker import SETUP, WorkerSettings
+from assay.sdmx.collecting import collector_paused
 
 
 def evaluate(
@@ -179,10 +180,11 @@ def evaluate_inputs(
     with make_pool(options, limits, named, count, head_rows=head_rows) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
-        inputs = read(predictions if system is None else system)
-        if on_cases is not None:
-            on_cases(inputs.cases)
-        works = plan_work(inputs.cases, inputs.predictions, locate)
+        with collector_paused():
+            inputs = read(predictions if system is None else system)
+            if on_cases is not None:
+                on_cases(inputs.cases)
+            works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
         check_databases(urls.values(), _origins(works))
         warn_of_rights(urls.values())

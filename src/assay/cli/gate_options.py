@@ -137,7 +137,7 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
 def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
     """Print the table of gates alone, as the summary of a run has it. Nothing where there is no gate."""
     if results:
-        from assay.reports.text.gate_table import print_table
+        from assay.reports.console.gates import print_table
 
         print_table(results, console=console)
 

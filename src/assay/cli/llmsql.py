@@ -13,18 +13,28 @@ from assay.cli.options import AsJson, Name, Overwrite, Quiet, ReportFlags, RunFo
 
 def llmsql(  # one parameter an option
     outputs: Annotated[
-        Path, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
-    ],
+        Path | None, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
+    ] = None,
     *,
+    outputs_option: Annotated[
+        Path | None, typer.Option("--outputs", metavar="OUTPUTS", help="The same, as the package's command has it.")
+    ] = None,
     version: Annotated[str, typer.Option(metavar="VERSION", help="Of the benchmark: 2.0 or 1.0.")] = "2.0",
     workdir: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the benchmark's files are, or are downloaded to.")
+        Path,
+        typer.Option(
+            "--workdir", "--workdir-path", metavar="DIR", help="Where the benchmark's files are, or are downloaded to."
+        ),
     ] = Path("llmsql_workdir"),
     questions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]")
+        Path | None,
+        typer.Option(
+            "--questions", "--questions-path", metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]"
+        ),
     ] = None,
     db: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]")
+        Path | None,
+        typer.Option("--db", "--db-path", metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]"),
     ] = None,
     output: RunFolder = None,
     overwrite: Overwrite = False,
@@ -52,16 +62,20 @@ def llmsql(  # one parameter an option
     from assay.api.gates import keeper_of
     from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report
     from assay.cli.progress import progress
+    from assay.errors import UsageError
     from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
+    given = outputs if outputs is not None else outputs_option
+    if given is None or (outputs is not None and outputs_option is not None):
+        raise UsageError("name the file of outputs, once: assay llmsql OUTPUTS")
     keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
     targets = reports.targets()
     printed_report(targets, as_json=as_json)
     path = None if save_report is None else report_path(save_report)
     with keeping(output), progress(quiet=quiet) as on_progress:
         assessment = assess(
-            outputs,
+            given,
             version=version,
             workdir=workdir,
             questions_path=questions,

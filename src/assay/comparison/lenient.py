@@ -60,6 +60,8 @@ def compare_leniently(
 
 def _tolerances(options: ComparisonOptions) -> tuple[ComparisonOptions, ComparisonOptions]:
     """The options without leniency, and those with the declared tolerance in them."""
+    if options.leniency == STRICT:
+        return options, options
     base = replace(options, leniency=STRICT)
     tolerance = options.leniency.tolerance
     if tolerance is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +17,10 @@ from assay.api.inputs import Inputs, OnCases, fingerprint_file
 from assay.api.run import Run
 from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_outputs, read_questions
 from assay.engines.pool.pool import default_workers
-from assay.errors import InputError, UsageError
+from assay.engines.sqlite.file import open_read_only
+from assay.errors import DatabaseError, InputError, UsageError
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
-from assay.model import ComparisonOptions, Evidence, Execution, Limits, Rate
+from assay.model import Case, ComparisonOptions, Evidence, Execution, Limits, Rate
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.execute import OnProgress
 
@@ -28,7 +31,7 @@ HEAD_ROWS = 5
 """Of a result in a run's folder."""
 SHOWN_ROWS = 1_000
 """Of a result in a mismatch of the package's report."""
-_WORTH_A_WORKER = 200
+_WORTH_A_WORKER = 2_000
 """So few outputs are judged before another worker has started."""
 
 
@@ -179,9 +182,11 @@ def assess(
         questions = read_questions(files.questions)
         check_known(given, questions, files.questions)
         asked = len(questions)
+        cases = tuple(questions[item.prediction.case_id] for item in given.items)
+        _check_tables(files.database, cases)
         paths = [files.questions, *([given.name] if given.mode == "jsonl_path" else [])]
         return Inputs(
-            cases=tuple(questions[item.prediction.case_id] for item in given.items),
+            cases=cases,
             predictions=tuple(item.prediction for item in given.items),
             blank_rows=0,
             unmatched=(),
@@ -209,8 +214,24 @@ def assess(
     assessment = Assessment(run=run, version=version, outputs=given, questions=asked)
     errors = list(assessment.gold_errors())
     if errors and len(errors) == len(assessment.findings):
-        raise InputError(
-            f"{files.database}: none of the {len(errors):,} gold queries runs there ({errors[0]}): "
-            "is it the database of these questions and this version?"
-        )
+        raise _another_database(files.database, len(errors), errors[0])
     return assessment
+
+
+def _check_tables(database: str, cases: Sequence[Case]) -> None:
+    """Raise InputError where the database has none of the questions' tables, before anything is judged or kept."""
+    try:
+        with closing(open_read_only(database)) as connection:
+            there = {name.casefold() for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except (OSError, sqlite3.Error, DatabaseError):
+        return  # the run says why it cannot be read
+    wanted = [table for case in cases if (table := case.options.table) is not None]
+    if wanted and not any(table.casefold() in there for table in wanted):
+        raise _another_database(database, len(cases), f"no such table: {wanted[0]}")
+
+
+def _another_database(database: str, golds: int, why: str) -> InputError:
+    return InputError(
+        f"{database}: none of the {golds:,} gold queries runs there ({why}): "
+        "is it the database of these questions and this version?"
+    )

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import chain
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+import msgspec
 
 from assay.errors import InputError
 from assay.llmsql.assessment import Assessment, Finding, error_of
@@ -22,7 +25,7 @@ _PRINTED_QUERY = 2_000
 
 
 def report_of(assessment: Assessment) -> dict[str, Any]:
-    """The report under the benchmark's own keys. Rows are as they came, not sorted."""
+    """The report under the benchmark's own keys."""
     accuracy = assessment.accuracy.value
     return {
         "total": len(assessment.findings),
@@ -56,19 +59,29 @@ def mismatch_of(finding: Finding) -> dict[str, Any]:
 
 
 def _rows_of(execution: Execution | None) -> list[Row] | None:
-    """What is kept of a result's rows; None where there is no result."""
-    return list(execution.head) if execution is not None and execution.succeeded else None
+    """What is kept of a result's rows; None where there is no result.
+
+    Sorted, as the package has them, where they are all there and have an order; else as they came.
+    """
+    if execution is None or not execution.succeeded:
+        return None
+    rows = list(execution.head)
+    try:
+        return sorted(rows) if len(rows) == execution.row_count else rows
+    except TypeError:
+        return rows
 
 
 def json_of(report: Mapping[str, Any]) -> str:
-    """A report as JSON: bytes as SQLite writes them (``x'00ff'``), infinite numbers and lone surrogates as text."""
-    import msgspec
+    """A report as JSON, as Python's own module writes it: what it cannot write is text.
 
+    Bytes are as SQLite writes them (``x'00ff'``), infinite numbers and lone surrogates as Python does.
+    """
     plain = {**report, "mismatches": [_plain(mismatch) for mismatch in report["mismatches"]]}
     try:
         return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode("utf-8")
     except (UnicodeEncodeError, OverflowError):  # some text is no text, or an id has a hundred digits: slowly, then
-        text = json.dumps(plain, indent=2, ensure_ascii=False)
+        text = json.dumps(plain, indent=2, ensure_ascii=False, default=lambda raw: float(bytes(raw)))
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -84,8 +97,10 @@ def _plain(mismatch: Mapping[str, Any]) -> dict[str, Any]:
 def _plain_cell(cell: object) -> object:
     if isinstance(cell, bytes):
         return f"x'{cell.hex()}'"
-    if isinstance(cell, float) and cell in (float("inf"), float("-inf")):
+    if isinstance(cell, float) and not isfinite(cell):
         return str(cell)
+    if isinstance(cell, float) and "e" in (text := repr(cell)):
+        return msgspec.Raw(text.encode())  # 1e-05 in Python, 1e-5 from msgspec
     return cell
 
 

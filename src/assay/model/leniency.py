@@ -11,6 +11,11 @@ from assay.errors import UsageError
 ExtraColumns = Literal["wrong", "allowed"]
 Duplicates = Literal["counted", "ignored"]
 LetterCase = Literal["exact", "ignored"]
+_CHOICES = (
+    ("extra_columns", get_args(ExtraColumns)),
+    ("duplicates", get_args(Duplicates)),
+    ("case", get_args(LetterCase)),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +36,8 @@ class Leniency:
     """The relative tolerance of numbers, in place of the run's own; where a float takes part, as ever."""
 
     def __post_init__(self) -> None:
-        choices = {"extra_columns": ExtraColumns, "duplicates": Duplicates, "case": LetterCase}
-        for name, choice in choices.items():
-            value, known = getattr(self, name), get_args(choice)
+        for name, known in _CHOICES:
+            value = getattr(self, name)
             if value is not None and value not in known:
                 raise UsageError(f"{name} is {value!r}: write {' or '.join(map(repr, known))}")
         tolerance = self.tolerance
@@ -42,6 +46,8 @@ class Leniency:
 
     def over(self, other: Leniency) -> Leniency:
         """This declaration, completed by another where it says nothing."""
+        if self == STRICT:
+            return other
         mine = {each.name: getattr(self, each.name) for each in fields(self)}
         return Leniency(**{name: getattr(other, name) if value is None else value for name, value in mine.items()})
 

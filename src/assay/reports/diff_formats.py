@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from assay.errors import UsageError
 from assay.model import Leaderboard, Run, RunDiff
-from assay.reports.console.diff import plain_diff, plain_leaderboard
+from assay.reports.console.diff import plain_diff
+from assay.reports.console.leaderboard import plain_leaderboard
 from assay.reports.json.diff import diff_json, leaderboard_json
 from assay.reports.markdown.diff import diff_markdown
 from assay.reports.markdown.leaderboard import leaderboard_markdown

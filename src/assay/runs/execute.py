@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -68,8 +67,7 @@ def execute(
     ``overwrite`` forgets what is there instead. Raises RunError where the folder holds another run
     or a damaged one, or is being written by another process.
     """
-    # What is judged here are values without cycles, by the hundred thousand.
-    with nullcontext() if job.scorer is None else collector_paused():
+    with collector_paused():  # evidence has no cycles, and comes by the hundred thousand
         if folder is None:
             return _finish(job, _Judging(job, pool, on_progress))
         return _execute_in(folder, job, pool, overwrite=overwrite, on_progress=on_progress)

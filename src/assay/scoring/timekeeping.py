@@ -21,6 +21,7 @@ from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
 """How soon the timer goes off again, where code has caught what it raised."""
+_BRIEFLY_S = 1.0
 _GRACE_S = 2.0
 """How much later than the timer the pool may end the worker."""
 
@@ -61,6 +62,7 @@ class Timekeeper:
         self.limit_s = limit_s
         self._pulse = pulse
         self._label: bytes | None = None
+        self._brief = False
         self._deadline = 0.0
 
     def hold(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
@@ -68,32 +70,45 @@ class Timekeeper:
 
         Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
         """
+        return self._hold(what, action, self.limit_s)
+
+    def hold_briefly(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
+        """As `hold`, for many things in one go that nearly always take milliseconds: what is held within is not
+        held by itself, which would take as long again.
+
+        Raises OutOfTimeError soon. Whoever called then has each thing held by itself, to its whole limit.
+        """
+        return self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
+
+    def _hold(self, what: tuple[object, ...], action: Callable[[], _T], limit_s: float) -> _T:
+        if self._label is not None:  # within something that is held already
+            return _within_memory(action)
         label = _label_of(what)
         loss = self._pulse.lost(label)
         if loss is not None and loss.kind == "timeout":
             raise OutOfTimeError(f"took longer than {self.limit_s:g} s, and could only be ended with its process")
         if loss is not None:
             raise OutOfTimeError(f"brought its process down, which {loss.message}", kind=loss.kind)
-        if self._label is not None:
-            return action()  # within something that is held already
         try:
-            self._label, self._deadline = label, time.monotonic() + self.limit_s
+            self._label, self._brief = label, limit_s < self.limit_s
+            self._deadline = time.monotonic() + limit_s
             self._start()
             try:
-                return action()
+                return _within_memory(action)
             finally:
                 self._stop()
         except _Alarm:
             self._stop()  # the alarm may have come just before the other one
-            raise OutOfTimeError(f"took longer than {self.limit_s:g} s") from None
-        except MemoryError:
-            raise OutOfTimeError("needed more memory than its process may have", kind="out_of_memory") from None
+            raise OutOfTimeError(f"took longer than {limit_s:g} s") from None
         finally:
-            self._label = None
+            self._label, self._brief = None, False
 
     def soon(self) -> float | None:
-        """The moment by which what is held should come to an end by itself: a little before its limit."""
-        return None if self._label is None else self._deadline - self.limit_s / 4
+        """The moment by which what is held should come to an end by itself: a little before its limit.
+
+        None where it is held but briefly: what takes longer is done again, and may then take its time.
+        """
+        return None if self._label is None or self._brief else self._deadline - self.limit_s / 4
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -111,7 +126,8 @@ class Timekeeper:
 
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
-        self._pulse.begin(self._label or b"\0" * LABEL_BYTES, left + _GRACE_S)
+        # The process of what is held briefly does not end sooner: a long call that does end may be done again.
+        self._pulse.begin(self._label or b"\0" * LABEL_BYTES, (self.limit_s if self._brief else left) + _GRACE_S)
         _timer.start(left, alone=self._pulse is not SILENT)
 
     def _stop(self) -> None:
@@ -160,6 +176,13 @@ class _Timer:
 
 
 _timer = _Timer()
+
+
+def _within_memory(action: Callable[[], _T]) -> _T:
+    try:
+        return action()
+    except MemoryError:
+        raise OutOfTimeError("needed more memory than its process may have", kind="out_of_memory") from None
 
 
 def _label_of(what: tuple[object, ...]) -> bytes:

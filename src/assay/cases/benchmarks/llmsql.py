@@ -159,7 +159,9 @@ def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     """The objects of a JSON Lines file with their places, blank lines left out."""
     import msgspec
 
-    text = read_text(path)
+    text = read_text(path, hint="save it as UTF-8")
+    if text.lstrip()[:1] == "[":
+        raise CaseFileError(f"is a JSON list: write one object a line, such as {_SHAPE}", path=str(path))
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     try:
         return [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import stat
+from difflib import get_close_matches
 from pathlib import Path
 
 from assay.errors import CaseFileError, InputError
@@ -22,11 +24,24 @@ _MARKS = (
 """Byte order marks: where a file begins with one, there is nothing to guess."""
 
 _SAY_SO = "name its encoding (--encoding, of predictions --prediction-encoding), or save it as UTF-8"
+_NO_TEXTS = (
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"PK\3\4", "a ZIP archive, as Excel workbooks are"),
+    (b"\x1f\x8b", "compressed by gzip"),
+    (b"%PDF", "a PDF document"),
+)
+"""What other files begin with."""
 
 
 def unreadable(path: Path, error: OSError) -> CaseFileError:
-    """The error of a file that the system does not let us read."""
-    return CaseFileError(f"cannot be read: {error.strerror or error}", path=str(path))
+    """The error of a file that the system does not let us read, with the nearest name where there is none of this."""
+    near: list[str] = []
+    if isinstance(error, FileNotFoundError):
+        with contextlib.suppress(OSError):
+            near = get_close_matches(path.name, [each.name for each in path.absolute().parent.iterdir()], n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    return CaseFileError(f"cannot be read: {error.strerror or error}{hint}", path=str(path))
 
 
 def empty(path: Path) -> CaseFileError:
@@ -54,11 +69,12 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or lea
         )
 
 
-def read_text(path: Path, encoding: str | None = None) -> str:
+def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -> str:
     """A file's text, line ends as they are.
 
-    ``encoding`` None: what its byte order mark says, else UTF-8. Raises CaseFileError where it is empty, is not in
-    that encoding, or begins with the mark of another; InputError for an encoding that there is not.
+    ``encoding`` None: what its byte order mark says, else UTF-8; ``hint`` says what to do where it is in another.
+    Raises CaseFileError where it is empty, is not in that encoding, or begins with the mark of another; InputError for
+    an encoding that there is not.
     """
     check_size(path)
     try:
@@ -73,24 +89,27 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     try:
         text = data.decode(used)
     except UnicodeDecodeError as error:
+        other = next((name for magic, name in _NO_TEXTS if data.startswith(magic)), None)
+        if other is not None:
+            raise CaseFileError(f"is no text but {other}", path=str(path)) from error
         before = data[: error.start].decode(used, "replace")
         raise CaseFileError(
-            f"byte 0x{data[error.start]:02x} is not {used.upper()}: {_SAY_SO}"
+            f"byte 0x{data[error.start]:02x} is not {used.upper()}: {hint}"
             + (" (it may be Latin-1 or Windows-1252)" if used == "utf-8" else ""),
             path=str(path),
             place=f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}",
         ) from error
     if "\0" in text:
-        raise _zero(path, text, guess=encoding is None and not mark)
+        raise _zero(path, text, hint=hint if encoding is None and not mark else None)
     return text
 
 
-def _zero(path: Path, text: str, *, guess: bool) -> CaseFileError:
-    """The error of a text with zero bytes, which no question and no query holds."""
+def _zero(path: Path, text: str, *, hint: str | None) -> CaseFileError:
+    """The error of a text with zero bytes, which no question and no query holds; ``hint`` where it may be UTF-16."""
     whole = text.rstrip("\0")
-    if guess and whole.count("\0") * 4 > len(whole):
+    if hint is not None and whole.count("\0") * 4 > len(whole):
         return CaseFileError(
-            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {_SAY_SO}", path=str(path)
+            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {hint}", path=str(path)
         )
     at = text.index("\0")
     place = f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"

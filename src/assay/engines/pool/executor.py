@@ -279,7 +279,8 @@ class Executor:
             return  # a server that was away may be back for the next case
         # What is not rows is nearly the same for every query: to look through it takes longer than most queries.
         rows = execution.result.rows if execution.result is not None else ()
-        size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + size_of(rows) + size_of(execution.columns)
+        size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + (size_of(rows) if rows else 0)
+        size += sum(map(sys.getsizeof, execution.columns))
         if key in self.cache.put(key, execution, size=size):
             self._large.append(size)
 

@@ -21,6 +21,9 @@ MAP_BYTES = 64
 
 _LAYOUT = struct.Struct("=d16s")
 _DEADLINE = struct.Struct("=d")
+_TASK = struct.Struct("=q")
+_TASK_AT = 32
+_NO_TASK = 0
 _NO_DEADLINE = 0.0
 
 
@@ -49,11 +52,21 @@ class Heartbeat:
         """Say that nothing runs that could be to blame."""
         _DEADLINE.pack_into(self._memory, 0, _NO_DEADLINE)
 
+    def take_up(self, task_id: int) -> None:
+        """Say which task is being done from now on."""
+        _TASK.pack_into(self._memory, _TASK_AT, task_id + 1)
+
 
 def read(memory: mmap.mmap | bytearray) -> Beat | None:
     """What the worker behind this map does right now; None where it said that nothing runs."""
     deadline, label = _LAYOUT.unpack_from(memory, 0)
     return None if deadline == _NO_DEADLINE else Beat(label=label, deadline=deadline)
+
+
+def read_task(memory: mmap.mmap | bytearray) -> int | None:
+    """The id of the task that the worker behind this map took up last; None where it took up none."""
+    (number,) = _TASK.unpack_from(memory, _TASK_AT)
+    return None if number == _NO_TASK else number - 1
 
 
 _current = Heartbeat(bytearray(MAP_BYTES))

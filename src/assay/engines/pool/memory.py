@@ -15,6 +15,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from time import monotonic
 
 SLACK_BYTES = 300 * 1024 * 1024
 """What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
@@ -26,6 +27,7 @@ _MOST_LEFT_BYTES = 64 * 1024 * 1024
 _C_ARENAS = "MALLOC_ARENA_MAX"
 _DUCKDB_ALLOCATOR = "DUCKDB_JE_MALLOC_CONF"
 _GIVE_BACK = "retain:false"
+_MOMENT_S = 0.005
 _RESIDENT, _DATA = 1, 5
 """Columns of /proc/self/statm."""
 
@@ -47,7 +49,7 @@ def environment() -> dict[str, str]:
 class ProcessMemory:
     """The cap of this process. Made once the process has imported what it needs."""
 
-    __slots__ = ("_descriptor", "_first", "_page", "_slack", "_start", "_usual", "at_rest")
+    __slots__ = ("_descriptor", "_first", "_page", "_seen", "_seen_at", "_slack", "_start", "_usual", "at_rest")
 
     def __init__(self) -> None:
         import resource
@@ -57,12 +59,19 @@ class ProcessMemory:
         self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
-        self._first = self._start = self._read(_DATA)
+        self._first = self._start = self._seen = self._read(_DATA)
+        self._seen_at = monotonic()
         self._slack = max(_LEAST_SLACK_BYTES, SLACK_BYTES - self._read(_RESIDENT) - _LATER_BYTES)
 
     def grown(self) -> int:
-        """Bytes that were allocated since the start, or since `settle`."""
-        return self._read(_DATA) - self._start
+        """Bytes that were allocated since the start, or since `settle`, as of a moment ago.
+
+        To ask the system takes as long as many a query, and what takes no longer cannot fill much.
+        """
+        now = monotonic()
+        if now - self._seen_at > _MOMENT_S:
+            self._seen, self._seen_at = self._read(_DATA), now
+        return self._seen - self._start
 
     def is_cramped(self, held: int) -> bool:
         """Whether so much is left, beside ``held`` bytes of results, that a query has less room than it may have."""
@@ -77,7 +86,8 @@ class ProcessMemory:
 
         with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
             ctypes.CDLL(None).malloc_trim(0)
-        self._start = max(self._start, self._read(_DATA) - held)
+        self._seen, self._seen_at = self._read(_DATA), monotonic()
+        self._start = max(self._start, self._seen - held)
 
     def rest(self) -> bool:
         """A task is over: whether the process keeps so much of it that a fresh one should do the next."""

@@ -290,7 +290,8 @@ class WorkerPool:
             return None
         if not worker.pending:
             return None
-        task = worker.pending[0]
+        # What it did before and did not come to say is done again.
+        task = next((task for task in worker.pending if task.id == worker.last_task), worker.pending[0])
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
         if times == 1 and worker.was_killed_by_another:
             return None  # it may have had no part in that; where it took all the memory, it will again
@@ -299,7 +300,7 @@ class WorkerPool:
             self._losses[beat.label] = loss
             if times <= _MAX_LOSSES:
                 return None
-        worker.pending.popleft()
+        worker.pending.remove(task)
         message = f"its worker process {loss.message}" + (f", for the {times}th time" if times > _MAX_LOSSES else "")
         return TaskLost(task.id, loss.kind, message)
 

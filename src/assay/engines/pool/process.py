@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 _TERMINATE_S = 0.5
 
-# Ctrl-C is the parent's business from the first moment on, while the worker still imports.
+# Ctrl-C is the parent's business from the first moment on, while the worker still imports, which leaves no garbage.
 _BOOTSTRAP = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "import gc, signal, sys; gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "sys.path[:] = {path}; from assay.engines.pool.worker import main; main()"
 )
 
@@ -43,13 +43,15 @@ class WorkerProcess(Generic[T]):
         self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Event[T]]
     ) -> None:
         self.pending: deque[T] = deque()
-        """The tasks it was given and has not answered, in order: the first one is running."""
+        """The tasks it was given and whose outcome has not come, in order: the first ones may be done."""
         self.ready = False
         self.worn = False
         """It said that it keeps too much memory, and ends: nothing that it was given is to blame."""
         self.started = time.monotonic()
         self.last_beat: Beat | None = None
         """What ran when it ended; set by `reap`."""
+        self.last_task: int | None = None
+        """The id of the task that it was at when it ended; set by `reap`."""
         self._killed_at: Beat | None = None
         self._killed = False
         self._reaped = False
@@ -126,6 +128,7 @@ class WorkerProcess(Generic[T]):
         self._thread.join()
         self._stdout.close()
         self.last_beat = heartbeat.read(self._memory)
+        self.last_task = heartbeat.read_task(self._memory)
         if os.name != "posix":
             self._memory.close()
             with contextlib.suppress(OSError):

@@ -41,9 +41,9 @@ class Hello:
     memory_limit_bytes: int | None
 
 
-def send(descriptor: int, frame: bytes) -> None:
-    """Write one frame whole. Raises OSError where the other side is gone."""
-    data: bytes | memoryview = HEADER.pack(len(frame)) + frame
+def send(descriptor: int, *frames: bytes) -> None:
+    """Write frames whole. Raises OSError where the other side is gone."""
+    data: bytes | memoryview = b"".join([part for frame in frames for part in (HEADER.pack(len(frame)), frame)])
     written = os.write(descriptor, data)
     while written < len(data):
         data = memoryview(data)[written:]

@@ -7,17 +7,23 @@ writes to standard output in this process goes to standard error, so nothing can
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import mmap
 import os
 import pickle
 import sys
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
 from assay.engines import watchdog
 from assay.engines.pool import heartbeat, memory, wire
+
+_LARGE_BYTES = 64 * 1024
+_MOST_FRAMES = 64
+_SOON_S = 0.02
 
 
 def main() -> None:
@@ -37,29 +43,71 @@ def main() -> None:
     # It reads from now on, so that the parent never waits for a pipe that is full.
     threading.Thread(target=_listen, args=(reader, batches), daemon=True).start()
     function = _prepare(hello, outbox)
+    gc.enable()
     if function is None:
         return
     _limit(hello.memory_limit_bytes)
     if hello.memory_limit_bytes is not None:
         memory.install()
-    wire.send(outbox, pickle.dumps((wire.READY,)))
+    answers = _Answers(outbox)
+    answers.put(pickle.dumps((wire.READY,)))
     process = memory.current()
     while True:
+        answers.send()
         try:
             tasks, losses = pickle.loads(batches.get())
         except Exception as error:  # noqa: BLE001 - a payload's own unpickling may raise anything: this batch's trouble
-            wire.send(outbox, pickle.dumps((wire.UNREADABLE, f"{type(error).__name__}: {error}")))
+            answers.put(pickle.dumps((wire.UNREADABLE, f"{type(error).__name__}: {error}")))
             continue
         pulse.losses.update(losses)
         for task_id, payload in tasks:
-            try:
-                wire.send(outbox, _run(function, task_id, payload))
-            except BrokenPipeError:
-                os._exit(0)  # the parent is gone, and with it whoever would read a traceback
+            pulse.take_up(task_id)
+            answers.put(_run(function, task_id, payload))
             pulse.end()
             if process is not None and process.rest():
-                wire.send(outbox, pickle.dumps((wire.WORN,)))
+                answers.put(pickle.dumps((wire.WORN,)))
+                answers.send()
                 os._exit(0)  # not a return: at exit everything would be taken apart, which is the system's to do
+
+
+class _Answers:
+    """What the worker has to say, several frames in one go: to send each outcome takes as long as many a task.
+
+    None waits for long: a thread sends what is there while the next task goes on.
+    """
+
+    def __init__(self, outbox: int) -> None:
+        self._outbox = outbox
+        self._frames: list[bytes] = []
+        self._lock = threading.Lock()
+        self._some = threading.Event()
+        threading.Thread(target=self._send_soon, daemon=True).start()
+
+    def put(self, frame: bytes) -> None:
+        """Have a frame sent, soon."""
+        with self._lock:
+            self._frames.append(frame)
+        if len(frame) > _LARGE_BYTES or len(self._frames) >= _MOST_FRAMES:
+            self.send()
+        elif not self._some.is_set():
+            self._some.set()
+
+    def send(self) -> None:
+        """Send what there is."""
+        self._some.clear()
+        with self._lock:
+            frames, self._frames = self._frames, []
+            if not frames:
+                return
+            try:
+                wire.send(self._outbox, *frames)
+            except BrokenPipeError:
+                os._exit(0)  # the parent is gone, and with it whoever would read a traceback
+
+    def _send_soon(self) -> None:
+        while self._some.wait():
+            time.sleep(_SOON_S)
+            self.send()
 
 
 def _run(function: Callable[[object], object], task_id: int, payload: object) -> bytes:

@@ -18,6 +18,7 @@ CELL_LIMIT: Final = 32_767
 _LONGEST_NOTICE = 80
 _FORMULA_STARTS = frozenset("=+-@\t\n|%")
 LINE_POINTS: Final = 15.0
+_NAME_WIDTH, WIDEST_NAME = 22.0, 40.0
 """Height of a line of text, in points."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
@@ -77,6 +78,16 @@ class Page:
         self.workbook = workbook
         self.sheet: Worksheet = workbook.add_worksheet(name)
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
+
+    def prepare(self, names: Sequence[str]) -> None:
+        """Make it a sheet of tables, printed across, whose first column is wide enough for the names, within reason."""
+        self.sheet.hide_gridlines(2)
+        self.sheet.set_default_row(LINE_POINTS + 2)
+        self.sheet.set_column(0, 0, min(WIDEST_NAME, max(_NAME_WIDTH, 1.15 * max(map(len, names), default=0) + 2)))
+        self.sheet.set_landscape()
+        self.sheet.set_paper(9)
+        self.sheet.fit_to_pages(1, 0)
+        self.sheet.set_margins(0.4, 0.4, 0.5, 0.5)
 
     def style(self, name: str, *, total: bool = False, quoted: bool = False, left: bool = False) -> Format:
         """The format of that name.

@@ -5,15 +5,17 @@ Titles and the details cell are those of StatGPT's evaluation method; what goes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run, TurnAnswer
+from assay.reports.excel.case_sheet import CaseColumn, fitting, metric_column, repeat_column, text_column, write_cases
 from assay.reports.excel.columns import case_style
-from assay.reports.excel.page import CELL_LIMIT, LINE_POINTS, Page, lines_of, word_width
-from assay.reports.excel.selection_statistics import write_statistics
+from assay.reports.excel.page import CELL_LIMIT, Page
 from assay.reports.excel.settings import write_settings
+from assay.reports.excel.tables import names_in, write_notes, write_sections
+from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.reports.views.case import failures
@@ -27,19 +29,7 @@ _LINES = 14
 """Of text that a row shows, at most: two dimensions of a few terms. The cell holds it all."""
 _FIRST = ("macro_recall", "macro_precision")
 _LONGEST_ANSWER = 4000
-Value = str | float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """One column: its title, how it is written, how wide, and its value for a case."""
-
-    title: str
-    style: str
-    width: float
-    value: Callable[[Evidence], Value]
-    safe: bool = False
-    """Whether its text is known to be visible and to fit a cell."""
+_WIDTH, _COLUMNS = 13.0, 16
 
 
 def write_selection_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
@@ -48,122 +38,70 @@ def write_selection_workbook(workbook: Workbook, run: Run, view: RunView) -> Non
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
     _write_overview(overview, run)
-    write_statistics(statistics, run, view)
+    _write_statistics(statistics, view)
     write_settings(settings, run, view)
 
 
 def _write_overview(page: Page, run: Run) -> None:
-    """Every case in the question set's order, one row at a time."""
+    """Every case in the question set's order."""
     columns = _columns(run)
-    sheet = page.sheet
-    for place, column in enumerate(columns):
-        sheet.set_column(place, place, max(column.width, word_width(column.title) + 2))
-    sheet.freeze_panes(1, 2)
-    sheet.set_landscape()
-    sheet.set_paper(8)
-    sheet.fit_to_pages(2, 0)
-    sheet.repeat_rows(0)
-    sheet.repeat_columns(0)
-    # At the left, all of them: the button of the filter covers a cell's right end.
-    page.head(0, [column.title for column in columns], lines=2)
-    wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if "wrapped" in column.style]
-    wrapped.sort(key=lambda entry: -entry[1])  # the details, which decide most heights, first
-    for row, item in enumerate(run.evidence, start=1):
-        values = [column.value(item) for column in columns]
-        sheet.set_row(row, LINE_POINTS * _lines(values, wrapped) + 3)
-        for place, (column, value) in enumerate(zip(columns, values, strict=True)):
-            if value is None or isinstance(value, str):
-                write = page.safe_text if column.safe else page.text
-                write(row, place, value or "", column.style)
-            else:
-                page.number(row, place, value, column.style)
+    write_cases(page, run, columns, kept=2, lines=_LINES)
     last = max(1, len(run.evidence))
-    sheet.autofilter(0, 0, last, len(columns) - 1)
     for place, column in enumerate(columns):
         if column.title == "outcome":
             page.colour_verdicts(1, last, place)
         elif column.style == "percent":
             page.shade_shares(1, last, place)
-        elif column.style == "yes_no":
-            page.colour_yes_no(1, last, place)
 
 
-def _lines(values: Sequence[Value], wrapped: Sequence[tuple[int, float]]) -> int:
-    """How many lines of text a row shows."""
-    lines = 1
-    for place, width in wrapped:
-        text = values[place]
-        if isinstance(text, str):
-            # The most of them that can be, without reading on through thousands of lines.
-            lines = max(lines, _LINES if text.count("\n", 0, 2000) >= _LINES else lines_of(text, width))
-            if lines >= _LINES:
-                return _LINES
-    return lines
+def _write_statistics(page: Page, view: RunView) -> None:
+    """The method's metrics over all test cases, then every other section."""
+    sections = [one for one in run_sections(view) if one.key != "metrics"]
+    metrics = [replace(one, title="Data Query Metrics", aside="") for one in run_sections(view) if one.key == "metrics"]
+    page.prepare(names=names_in((*metrics, *sections)))
+    page.sheet.set_column(1, _COLUMNS, _WIDTH)
+    row = write_sections(page, -1, metrics)
+    row = write_notes(page, row + 1, view, f"Means are over test cases; Low and High bound them at {view.confidence}.")
+    write_sections(page, row, sections)
 
 
-def _columns(run: Run) -> list[_Column]:
+def _columns(run: Run) -> list[CaseColumn]:
     """The method's own columns first, under its names; then the other metrics in the run's order; then the rest."""
     others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in _FIRST]
     return [
-        _text("id", _fitting((item.case.id for item in run.evidence), 10, 20), _id, style="name_wrapped"),
-        *_repeat(run),
-        _text("name", _fitting((item.case.name for item in run.evidence), 10, 30), lambda item: item.case.name),
-        _text("tags", 14, lambda item: ", ".join(item.case.tags)),
-        _text("question", 40, lambda item: item.case.question),
-        _text("outcome", 12, lambda item: item.outcome, style="text"),
-        *(_metric(name, run) for name in _FIRST),
-        _Column(title="indicator selection details", style="wrapped", width=62, value=_details, safe=True),
-        *(_metric(name, run) for name in others),
-        _text("reason", 44, lambda item: item.verdict.reason),
-        _text("not scored", 36, _not_scored),
+        text_column(
+            "id",
+            fitting((item.case.id for item in run.evidence), 10, 20),
+            lambda item: item.case.id,
+            style="name_wrapped",
+        ),
+        *repeat_column("repeat", run),
+        text_column("name", fitting((item.case.name for item in run.evidence), 10, 30), lambda item: item.case.name),
+        text_column("tags", 14, lambda item: ", ".join(item.case.tags)),
+        text_column("question", 40, lambda item: item.case.question),
+        text_column("outcome", 12, lambda item: item.outcome, style="text"),
+        *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in _FIRST),
+        text_column("indicator selection details", 62, _details, safe=True),
+        *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in others),
+        text_column("reason", 44, lambda item: item.verdict.reason),
+        text_column("not scored", 36, _not_scored),
         *_where_any(run),
     ]
 
 
-def _where_any(run: Run) -> Iterable[_Column]:
+def _where_any(run: Run) -> Iterable[CaseColumn]:
     """Columns that some runs have nothing for: they stand only where a case has something."""
     for column in (
-        _text("failure", 36, lambda item: "\n".join(_failures(item))),
-        _text("answer", 48, _answer),
-        _text("terms compared by", 14, _compared_by),
-        _Column(title="latency (s)", style="fine_seconds", width=11, value=_latency),
-        _text("comments", 24, lambda item: item.case.comments),
+        text_column("failure", 36, lambda item: "\n".join(_failures(item))),
+        text_column("answer", 48, _answer),
+        text_column("terms compared by", 14, _compared_by),
+        CaseColumn(title="latency (s)", style="fine_seconds", width=11, value=_latency),
+        text_column("comments", 24, lambda item: item.case.comments),
     ):
         values = map(column.value, run.evidence)
         nothing = "id and name" if column.title == "terms compared by" else ""
         if any(value is not None and value not in (nothing, "") for value in values):
             yield column
-
-
-def _text(title: str, width: float, value: Callable[[Evidence], Value], *, style: str = "wrapped") -> _Column:
-    return _Column(title=title, style=style, width=width, value=value)
-
-
-def _metric(name: str, run: Run) -> _Column:
-    """One metric's values; blank where a case has none, and all through where the run has no such metric."""
-
-    def value(item: Evidence) -> Value:
-        score = item.score(name)
-        return None if score is None else score.value
-
-    return _Column(title=words(name), style=case_style(info_of(name, run.settings)), width=12, value=value)
-
-
-def _id(item: Evidence) -> str:
-    return item.case.id
-
-
-def _repeat(run: Run) -> list[_Column]:
-    """Which of several answers to its question a row is, from 1; nothing where each question was asked once."""
-    if run.settings.repeats == 1:
-        return []
-    return [_Column(title="repeat", style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
-
-
-def _fitting(texts: Iterable[str | None], narrowest: int, widest: int) -> float:
-    """A width that holds the longest text, within bounds."""
-    longest = max((len(text) + 2 for text in texts if text), default=0)
-    return float(max(narrowest, min(widest, longest)))
 
 
 def _details(item: Evidence) -> str:

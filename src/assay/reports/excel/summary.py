@@ -8,36 +8,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, cached, chart
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import (
     DARK_BAR,
-    HEAD,
     INK,
     LIGHT_BAR,
     LINE_POINTS,
-    RULE,
     TIME_BAR,
+    WIDEST_NAME,
     Page,
     lines_of,
     word_width,
 )
-from assay.reports.excel.tables import (
-    COUNT_ROWS,
-    write_counts,
-    write_gates,
-    write_groups,
-    write_pairs,
-    write_repeats,
-    write_times,
-    write_usage,
-)
+from assay.reports.excel.tables import names_in, write_notes, write_sections
+from assay.reports.sections.run import run_sections
 from assay.reports.views.run import GroupRow, RunView
 
-_FIRST_WIDTH, _WIDEST_FIRST, _WIDTH = 22.0, 40.0, 13.0
-CHART_SIZE = {"width": 620, "height": 350}
-CHART_GAP = 24
-CHART_ROWS = 16
-CHART_GROUPS = 30
+_WIDTH = 13.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,40 +39,19 @@ class _Column:
 
 def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
     """The table first, where other programs look for it; beneath it what a person needs beside it."""
-    groups = view.difficulties
+    groups, sections = view.difficulties, run_sections(view)
     columns = _columns([*groups, view.overall], metrics)
     sheet = page.sheet
-    sheet.hide_gridlines(2)
-    sheet.set_default_row(LINE_POINTS + 2)
-    sheet.set_column(0, 0, _first_width(groups, view))
+    page.prepare(names=[*(group.name for group in groups), *names_in(sections)])
     for place, column in enumerate(columns, start=1):
         # A name of several words wraps between them; one long word must fit.
         sheet.set_column(place, place, max(_WIDTH, word_width(column.title)))
     sheet.freeze_panes(1, 1)
-    sheet.set_landscape()
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)
-    sheet.set_margins(0.4, 0.4, 0.5, 0.5)
     _write_table(page, [*groups, view.overall], columns)
-    row = _write_notes(page, len(groups) + 3, view, metrics)
-    row = write_gates(page, row + 1, view) if view.gates else row
+    row = write_notes(page, len(groups) + 3, view, metrics.note())
+    row = write_sections(page, row, [one for one in sections if one.key == "gates"])
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
-    row = _write_metrics(page, row, view, metrics)
-    row = write_repeats(page, row, view)
-    row = write_groups(page, row, view)
-    row = write_pairs(page, row, view)
-    row = write_times(page, row, view)
-    row = write_usage(page, row, view)
-    for title, rows in view.count_tables:
-        row = write_counts(page, row + 1, title, rows)
-
-
-def _first_width(groups: Sequence[GroupRow], view: RunView) -> float:
-    """Wide enough for the names of groups, metrics and counts, within reason."""
-    names = [*(group.name for group in groups), *(row.metric for row in view.metrics)]
-    names += [f"{row.blame or ''}: {row.name}" for _, rows in view.count_tables for row in rows[:COUNT_ROWS]]
-    names += [row.gate for row in view.gates]
-    return min(_WIDEST_FIRST, max(_FIRST_WIDTH, 1.15 * max(map(len, names), default=0) + 2))
+    write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
 
 def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column]:
@@ -136,24 +103,10 @@ def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column
     for index, group in enumerate(rows):
         total = index == len(rows) - 1
         row = index + 1
-        page.sheet.set_row(row, LINE_POINTS * min(4, lines_of(group.name, _WIDEST_FIRST - 4)) + 3)
+        page.sheet.set_row(row, LINE_POINTS * min(4, lines_of(group.name, WIDEST_NAME - 4)) + 3)
         page.text(row, 0, "Overall" if total else group.name, "name_wrapped", total=total)
         for place, column in enumerate(columns, start=1):
             page.number(row, place, column.values[index], column.style, total=total)
-
-
-def _write_notes(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
-    """Title, headline, and what a reader must know before trusting it. Gives the row after."""
-    page.sheet.set_row(row, LINE_POINTS + 8)
-    page.text(row, 0, view.title, "title")
-    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
-    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
-    page.text(row + 2, 0, view.outcomes, "plain")
-    row += 3
-    for note in (metrics.note(), *view.notes):
-        page.text(row, 0, note, "note")
-        row += 1
-    return row
 
 
 def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[_Column], *, first_row: int) -> int:
@@ -211,42 +164,13 @@ def _series(
     decimals: str,
 ) -> dict[str, Any]:
     """One column of the table as bars, bound to its cells, with a copy of what they hold."""
-    last_row = first_row + len(names) - 1
+    made = bars(page, names, columns[place].values[: len(names)], at=(first_row, place + 1), colour=colour)
     return {
+        **made,
         "name": [page.name, 0, place + 1],
         "name_data": [columns[place].title],
-        "categories": [page.name, first_row, 0, last_row, 0],
-        "categories_data": list(names),
-        "values": [page.name, first_row, place + 1, last_row, place + 1],
-        "values_data": cached(columns[place].values[: len(names)]),
-        "fill": {"color": colour},
-        "border": {"none": True},
-        "gap": 70,
-        "overlap": -5,
-        "data_labels": {"value": True, "num_format": decimals, "font": {"size": 9, "color": INK}},
+        "data_labels": {**made["data_labels"], "num_format": decimals},
     }
-
-
-def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *, top: float | None = None) -> Any:
-    """Columns in the workbook's look; ``axis`` is the format of its numbers, ``top`` where it ends."""
-    drawn = page.workbook.add_chart({"type": "column"})
-    for one in series:
-        drawn.add_series(one)
-    drawn.set_title({"name": title, "name_font": {"size": 12, "bold": True, "color": HEAD}, "overlay": False})
-    drawn.set_x_axis({"num_font": {"size": 10, "color": INK}, "line": {"color": RULE}})
-    drawn.set_y_axis(
-        {
-            "min": 0,
-            **({"max": top} if top is not None else {}),
-            "num_format": axis,
-            "num_font": {"size": 9, "color": INK},
-            "line": {"none": True},
-            "major_gridlines": {"visible": True, "line": {"color": RULE, "width": 0.75}},
-        }
-    )
-    drawn.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
-    drawn.set_chartarea({"border": {"color": RULE}})
-    return drawn
 
 
 def _top(columns: Sequence[_Column], shown: int) -> float | None:
@@ -264,26 +188,3 @@ def _range(cells: Sequence[Any]) -> str:
 
     name, *corners = cells
     return f"={name}!{xl_range_abs(*corners)}"
-
-
-def cached(values: Sequence[float | None]) -> list[float | str]:
-    """What the chart shows before its cells are read again; '' leaves a gap."""
-    return ["" if value is None else value for value in values]
-
-
-def _write_metrics(page: Page, row: int, view: RunView, metrics: WorkbookMetrics) -> int:
-    """Every metric over all cases, with its interval. Gives the row after."""
-    page.text(row, 0, f"Every metric over all cases, with its {view.confidence} interval", "section")
-    page.head(row + 1, ["Metric", "Value", "Low", "High", "n", "Unscored", "  Meaning", *[""] * 4], numbers=range(1, 6))
-    row += 2
-    for metric in view.metrics:
-        rate = metric.figure.rate
-        style = metrics.style(metric.metric)
-        page.text(row, 0, metric.metric, "name")
-        for column, value in enumerate((rate.value, rate.low, rate.high), start=1):
-            page.number(row, column, value, style)
-        page.number(row, 4, rate.n, "count")
-        page.number(row, 5, rate.unscored, "count")
-        page.text(row, 6, metric.meaning, "beside")
-        row += 1
-    return row

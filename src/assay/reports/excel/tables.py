@@ -1,136 +1,185 @@
-"""The tables that both kinds of workbook have, one below the other: each is given its row and gives the one after."""
+"""The sections of a report in a workbook, one below the other: each is given its row and gives the one after."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from assay.reports.excel.page import Page
-from assay.reports.text.gate_table import missed
-from assay.reports.views.run import CountRow, Figure, RunView
+from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
+from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
+from assay.reports.sections.values import (
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Name,
+    Names,
+    Number,
+    Query,
+    Remark,
+    Row,
+    Section,
+    Table,
+    Times,
+    sections_for,
+)
+from assay.reports.views.diff import DiffFigure
+from assay.reports.views.run import Figure, RunView, named_ids
 
-COUNT_ROWS = 25
+_WIDTH: Final = 11
+"""So many columns the head of a table reaches that ends in sentences."""
 
 
-def write_repeats(page: Page, row: int, view: RunView) -> int:
-    """What several answers to each question come to, where there are several. Gives the row after."""
-    if view.repeats is None:
+def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
+    """Every section with a blank row above. Gives the row after."""
+    for section in sections_for(sections, "book"):
+        page.text(row + 1, 0, section.heading, "section")
+        row += 2
+        for place, block in enumerate(section.blocks_for("book")):
+            row = _write_block(page, row + 1 if place else row, block)
+    return row
+
+
+def write_notes(page: Page, row: int, view: RunView, note: str) -> int:
+    """Title, headline, and what a reader must know before trusting it. Gives the row after."""
+    page.sheet.set_row(row, LINE_POINTS + 8)
+    page.text(row, 0, view.title, "title")
+    headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
+    page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
+    page.text(row + 2, 0, view.outcomes, "plain")
+    for place, one in enumerate((note, *view.notes), start=row + 3):
+        page.text(place, 0, one, "note")
+    return row + 4 + len(view.notes)
+
+
+def names_in(sections: Iterable[Section]) -> list[str]:
+    """What stands in the first column, by which its width goes."""
+    found = []
+    for section in sections_for(sections, "book"):
+        for block in section.blocks_for("book"):
+            if isinstance(block, Table):
+                found += [cell.whole for row in block.shown("book")[0] if isinstance(cell := row.cells[0], Name)]
+    return found
+
+
+def _write_block(page: Page, row: int, block: Block) -> int:
+    if isinstance(block, Times | Table):
+        return _write_table(page, row, block.table if isinstance(block, Times) else block)
+    return row
+
+
+def _write_table(page: Page, row: int, given: Table) -> int:
+    table = given.for_medium("book")
+    shown, hidden = table.shown("book")
+    if table.title:
+        page.text(row, 0, table.title, "section")
+        row += 1
+    heads = [head for place, column in enumerate(table.columns) for head in _heads(column, _first(shown, place))]
+    ends = isinstance(_first(shown, len(table.columns) - 1), Remark)
+    titles = [*heads, *[""] * (_WIDTH - len(heads))] if ends else heads
+    page.head(row, titles, numbers=_numbers(table, shown))
+    row += 1
+    for one in shown:
+        at = 0
+        for column, cell in zip(table.columns, one.cells, strict=True):
+            if isinstance(cell, Figure):
+                at = _write_figure(page, row, at, cell, parts=column.parts, style=one.style or column.style)
+            else:
+                _write_cell(page, row, at, cell)
+                at += 1
+        row += 1
+    row = _write_chart(page, row, table)
+    for note in filter(None, (f"and {len(hidden):,} {table.more}" if hidden else "", table.foot)):
+        page.text(row, 0, note, "note")
+        row += 1
+    return row
+
+
+def _write_chart(page: Page, row: int, table: Table) -> int:
+    """Bars of the table's own cells, beneath it. Gives the row after."""
+    rows = [one for one in table.rows if not one.strong][:CHART_GROUPS]
+    first = row - len(table.rows)
+    heads = [len(_heads(column, _first(table.rows, place))) for place, column in enumerate(table.columns)]
+    series, titles = [], []
+    for place, colour in zip(table.bars, (LIGHT_BAR, DARK_BAR), strict=False):
+        values = [cell.value if isinstance(cell := one.cells[place], Number) else None for one in rows]
+        names = [cell.whole for one in rows if isinstance(cell := one.cells[0], Name)]
+        if any(value is not None for value in values):
+            titles.append(table.columns[place].long or table.columns[place].title)
+            at = (first, sum(heads[:place]))
+            series.append({**bars(page, names, values, at=at, colour=colour), "name": titles[-1]})
+    if not series:
         return row
-    page.text(row + 1, 0, view.repeats.title[0].upper() + view.repeats.title[1:], "section")
-    page.head(row + 2, ["k", "pass@k", "Low", "High", "pass^k", "Low", "High", "n"], numbers=range(1, 8))
-    row += 3
-    for one in view.repeats.rows:
-        page.text(row, 0, f"{one.k:,}", "name")
-        values = [value for figure in (one.any, one.all) for value in _bounded(figure)]
-        for column, value in enumerate(values, start=1):
-            page.number(row, column, value, "percent")
-        page.number(row, 7, one.any.rate.n, "count")
-        row += 1
-    return row
+    rest = f", first {len(rows)}" if len(rows) == CHART_GROUPS else ""
+    title = f"{' and '.join(titles)} by {table.columns[0].title}{rest}"
+    drawn = chart(page, title[:1].upper() + title[1:], series, "0 %", top=1.0)
+    # Room for the labels of some twenty bars, and no more than two pages' width.
+    width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * len(rows)))
+    drawn.set_size({"width": width, "height": CHART_SIZE["height"]})
+    page.sheet.insert_chart(row, 0, drawn, {"x_offset": 0, "y_offset": 8, "object_position": 2})
+    return row + CHART_ROWS + 1
 
 
-def write_gates(page: Page, row: int, view: RunView) -> int:
-    """What was demanded of the run, and whether it is so. Gives the row after."""
-    page.text(row, 0, f"Gates: {view.gates_passed}", "section")
-    page.head(row + 1, ["Gate", "State", "  Found", *[""] * 8])
-    row += 2
-    for gate in view.gates:
-        page.text(row, 0, gate.gate, "name")
-        page.text(row, 1, gate.state, "text")
-        said = (gate.found, f"wanted {gate.wanted}", missed(gate))
-        page.text(row, 2, "; ".join(filter(None, said)), "beside")
-        row += 1
-    return row
+def _first(rows: Sequence[Row], place: int) -> Cell:
+    """What the cells of a column are like."""
+    return next((row.cells[place] for row in rows if row.cells[place] is not None), None)
 
 
-def write_times(page: Page, row: int, view: RunView) -> int:
-    """What answers and queries took, where anybody timed them. Gives the row after."""
-    if not view.times:
-        return row
-    page.text(row + 1, 0, "What answers and queries took, in seconds", "section")
-    page.head(row + 2, ["Time", "Median", "90 % within", "Longest", "Mean", "n"], numbers=range(1, 6))
-    row += 3
-    for one in view.times:
-        spread = one.spread
-        page.text(row, 0, one.name, "name")
-        for column, value in enumerate((spread.median_s, spread.p90_s, spread.max_s, spread.mean_s), start=1):
-            page.number(row, column, value, "fine_seconds")
-        page.number(row, 5, spread.n, "count")
-        row += 1
-    return row
+def _heads(column: Column, like: Cell) -> list[str]:
+    title = column.long or column.title
+    # Other names than ours stay as they are.
+    title = title if column.long else title[:1].upper() + title[1:]
+    if isinstance(like, Figure):
+        return [title, "Low", "High", *(["n", "Unscored"] if column.parts == "all" else [])]
+    if isinstance(like, Number) and like.style == "fine_seconds":
+        return [f"{title} (s)"]
+    return [f"  {title}" if isinstance(like, Remark) else title]
 
 
-def write_usage(page: Page, row: int, view: RunView) -> int:
-    """Tokens and cost, where an answer says them. Gives the row after."""
-    if not view.usage:
-        return row
-    page.text(row + 1, 0, "Tokens and cost, as the answers say them", "section")
-    page.head(row + 2, ["What", "In all", "Per answer", "Said by"])
-    row += 3
-    for one in view.usage:
-        page.text(row, 0, one.name, "name")
-        for column, said in enumerate((one.total, one.each, one.said_by), start=1):
-            page.text(row, column, said, "text")
-        row += 1
-    return row
+def _numbers(table: Table, rows: Sequence[Row]) -> set[int]:
+    """The places of the sheet's columns that hold numbers."""
+    found, place = set(), 0
+    for index, column in enumerate(table.columns):
+        like = _first(rows, index)
+        width = len(_heads(column, like))
+        if isinstance(like, Number | Figure):
+            found |= set(range(place, place + width))
+        place += width
+    return found
 
 
-def write_groups(page: Page, row: int, view: RunView) -> int:
-    """Every breakdown of the headline, with intervals and what is in no rate. Gives the row after."""
-    leading = next((metric for metric in view.metrics if metric.headline), None)
-    style = "percent" if leading is None or leading.share else "number"
-    for table in view.groups:
-        counted = "Turns" if table.kind == "turn" else "Cases"
-        page.text(row + 1, 0, f"{view.headline_name} by {table.title}", "section")
-        head = [table.title.capitalize(), counted, view.headline_metric, "Low", "High", "n", "Unscored"]
-        page.head(row + 2, head, numbers=range(1, 7))
-        row += 3
-        for group in table.rows:
-            page.text(row, 0, group.name, "name")
-            page.number(row, 1, group.cases, "count")
-            for column, value in enumerate(_bounded(group.headline), start=2):
-                page.number(row, column, value, style)
-            page.number(row, 5, group.headline.rate.n, "count")
-            page.number(row, 6, group.headline.rate.unscored, "count")
-            row += 1
-    return row
+def _write_figure(page: Page, row: int, at: int, figure: Figure, *, parts: str, style: str) -> int:
+    """Write a figure, and give the column after it."""
+    rate = figure.rate
+    for place, value in enumerate((rate.value, rate.low, rate.high), start=at):
+        page.number(row, place, value, style)
+    if parts == "bounds":
+        return at + 3
+    page.number(row, at + 3, rate.n, "count")
+    page.number(row, at + 4, rate.unscored, "count")
+    return at + 5
 
 
-def write_pairs(page: Page, row: int, view: RunView) -> int:
-    """On how many cases each two metrics disagree, and which accepts them. Gives the row after."""
-    if not view.disagreements:
-        return row
-    page.text(row + 1, 0, "Cases on which two metrics disagree", "section")
-    page.head(
-        row + 2, ["One", "The other", "", "Cases", "Only one", "Only other", "Both", "Neither"], numbers=range(3, 8)
-    )
-    row += 3
-    for pair in view.disagreements:
-        page.text(row, 0, pair.first, "name")
-        page.text(row, 1, pair.second, "beside")
-        counts = (pair.count, len(pair.only_first), len(pair.only_second), pair.both, pair.neither)
-        for column, count in enumerate(counts, start=3):
-            page.number(row, column, count, "count")
-        row += 1
-    return row
-
-
-def _bounded(figure: Figure) -> tuple[float | None, float | None, float | None]:
-    return figure.rate.value, figure.rate.low, figure.rate.high
-
-
-def write_counts(page: Page, row: int, title: str, rows: Sequence[CountRow]) -> int:
-    """How many cases carry each name. Gives the row after."""
-    page.text(row, 0, title[0].upper() + title[1:], "section")
-    page.head(row + 1, ["Name", "Cases", "Share", "  Meaning", *[""] * 7], numbers=range(1, 3))
-    row += 2
-    for count in rows[:COUNT_ROWS]:
-        page.text(row, 0, f"{count.blame}: {count.name}" if count.blame else count.name, "name")
-        page.number(row, 1, count.count, "count")
-        page.number(row, 2, count.share, "percent")
-        example = f"such as: {count.example}" if count.example else ""
-        page.text(row, 3, "; ".join(filter(None, (count.meaning, example))), "beside")
-        row += 1
-    if len(rows) > COUNT_ROWS:
-        page.text(row, 0, f"and {len(rows) - COUNT_ROWS:,} more", "note")
-        row += 1
-    return row
+def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
+    match cell:
+        case Number():
+            page.number(row, at, cell.value, cell.style)
+        case Remark():
+            example = f"such as: {cell.example}" if cell.example else ""
+            page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
+        case Name():
+            page.text(row, at, cell.whole, "text" if at else "name")
+        case Mark():
+            page.text(row, at, cell.text, "text")
+        case str():
+            page.text(row, at, cell, "text" if at else "name")
+        case Query():
+            page.text(row, at, cell.text, "text")
+        case Names():
+            page.text(row, at, cell.text("book"), "text")
+        case DiffFigure():
+            page.number(row, at, cell.diff.difference, "percent")
+        case tuple():
+            page.text(row, at, named_ids(cell), "text")
+        case _:
+            page.text(row, at, "", "text")

@@ -11,65 +11,85 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
 
 from assay.model import Evidence, Run
+from assay.reports.html.payload import (
+    AlignedRow,
+    Cell,
+    CellKind,
+    Detail,
+    Difference,
+    Facet,
+    Held,
+    Index,
+    Metric,
+    PairDetail,
+    State,
+)
 from assay.reports.text.plain import CellText, clipped, one_line, seconds, words
-from assay.reports.views.alignment import AlignmentView, alignment
+from assay.reports.views.alignment import alignment
 from assay.reports.views.meanings import FLAGS, STRENGTHS
 from assay.reports.views.repeats import STEADY
-from assay.reports.views.run import CaseView, QueryView, RunView, only_by
-from assay.reports.views.selections import DimensionView, TermList, TurnView
+from assay.reports.views.run import CaseView, RunView, only_by
 from assay.reports.views.selections_build import blamed
 from assay.runs.aggregate.totals import failures_of
 
-_CHUNK = 200
+CHUNK = 200
 """Cases whose details are unpacked together."""
-_QUESTION, _REASON = 240, 200
+QUESTION, REASON = 240, 200
 _EXPLANATION = 4000
-_ORIGINAL = 50_000
-"""Characters of a query that the page keeps beside what it shows of it."""
 _OUTCOMES = ("correct", "incorrect", "unscored")
-_CELL_KINDS = {"null": "0", "text": "t", "number": "n", "bytes": "x", "boolean": "b", "time": "d", "other": "o"}
+_CELL_KINDS: Mapping[str, CellKind] = {
+    "null": "0",
+    "text": "t",
+    "number": "n",
+    "bytes": "x",
+    "boolean": "b",
+    "time": "d",
+    "other": "o",
+}
 
 
-def payload(index: dict[str, Any], details: Sequence[dict[str, Any]]) -> str:
+def packed(index: Index, details: Sequence[Detail | PairDetail]) -> str:
     """The JSON that the page holds: strings of base64 only, so no text of a case can be taken for markup."""
-    chunks = [_pack(details[start : start + _CHUNK]) for start in range(0, len(details), _CHUNK)]
-    return json.dumps({"index": _pack({**index, "chunk": _CHUNK}), "chunks": chunks})
+    chunks = tuple(_pack(details[start : start + CHUNK]) for start in range(0, len(details), CHUNK))
+    return json.dumps(msgspec.to_builtins(Held(index=_pack(index), chunks=chunks)))
 
 
 def _pack(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
     # A fixed time: the same run gives the same bytes.
     return b64encode(gzip.compress(text.encode("utf-8", "backslashreplace"), 6, mtime=0)).decode("ascii")
 
 
-def run_index(run: Run, view: RunView) -> dict[str, Any]:
+def run_index(run: Run, view: RunView) -> Index:
     """What the table of cases needs, in the order of ``view.cases``, which are all of the run's."""
     evidence, cases = run.evidence, view.cases
-    return {
-        "kind": "run",
-        "headline": view.headline_metric,
-        "states": [
-            {"name": name, "label": name.capitalize(), "mark": mark, "tone": name}
+    return Index(
+        headline=view.headline_metric,
+        states=tuple(
+            State(name=name, label=name.capitalize(), mark=mark, tone=name)
             for name, mark in zip(_OUTCOMES, ("✓", "✗", "–"), strict=True)
-        ],
-        "state": [_OUTCOMES.index(case.outcome) for case in cases],
-        "id": [case.id for case in cases],
-        "link": [case.anchor for case in cases],
-        "answer": [case.answer for case in cases] if view.repeats else [],
-        "question": [one_line(case.question, limit=_QUESTION) for case in cases],
+        ),
+        state=tuple(_OUTCOMES.index(case.outcome) for case in cases),
+        id=tuple(case.id for case in cases),
+        link=tuple(case.anchor for case in cases),
+        answer=tuple(case.answer for case in cases) if view.repeats else (),
+        question=tuple(one_line(case.question, limit=QUESTION) for case in cases),
         # Why it is right, nobody asks of a row; the opened case says it.
-        "reason": ["" if case.outcome == "correct" else one_line(case.reason, limit=_REASON) for case in cases],
-        "facets": list(_facets(evidence, view)),
-        "metrics": list(_metrics(view)),
-        "time": [_answer_time(item) for item in evidence],
-    }
+        reason=tuple("" if case.outcome == "correct" else one_line(case.reason, limit=REASON) for case in cases),
+        facets=tuple(_facets(evidence, view)),
+        metrics=tuple(_metrics(view)),
+        time=tuple(map(_answer_time, evidence)),
+        chunk=CHUNK,
+    )
 
 
-def _metrics(view: RunView) -> Iterable[dict[str, Any]]:
+def _metrics(view: RunView) -> Iterable[Metric]:
     values: dict[str, list[float | None]] = {row.metric: [] for row in view.metrics}
     for case in view.cases:
         found = {score.metric: score.value for score in case.scores}
@@ -77,24 +97,13 @@ def _metrics(view: RunView) -> Iterable[dict[str, Any]]:
             value = found.get(metric)
             column.append(None if value is None else round(value, 4))
     for row in view.metrics:
-        yield {"name": row.metric, "share": row.share, "graded": row.graded, "value": values[row.metric]}
+        yield Metric(name=row.metric, share=row.share, value=tuple(values[row.metric]))
 
 
-def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, Any]]:
+def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
     """By what the cases can be filtered, in the words that the first screen uses."""
 
-    def facet(name: str, label: str, names_of: Callable[[CaseView, Evidence], Iterable[str]]) -> dict[str, Any]:
-        return facet_of(name, label, [names_of(case, item) for case, item in zip(view.cases, evidence, strict=True)])
-
-    made = [
-        facet("database", "Database", lambda case, _: filter(None, [case.database])),
-        facet("difficulty", "Difficulty", lambda case, _: filter(None, [case.difficulty])),
-        facet("cause", "Cause", lambda case, _: filter(None, [case.cause])),
-        facet("failure", "Failure", lambda case, item: failure_names(item, case)),
-        facet("near", "Near miss", lambda case, _: (miss.partition(":")[0] for miss in case.near_misses)),
-        facet("flag", "Flag", lambda case, _: case.flags),
-        facet("tag", "Tag", lambda case, _: case.tags),
-    ]
+    made = list(facets_of_cases(evidence, view.cases))
     for name, label, rows in (("term", "Wrong term", view.wrong_terms), ("period", "Periods", view.time_states)):
         by_anchor: dict[str, list[str]] = {}
         for row in rows:
@@ -104,11 +113,24 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[dict[str, A
     if view.repeats:
         made.append(facet_of("steady", "Steadiness", [[name] for name in _steadiness(evidence)]))
     pairs = [(row.first, row.second) for row in view.disagreements]
-    made.append(facet("only", "Accepted only by", lambda case, _: _only(case, pairs)))
-    return [one for one in made if one["values"]]
+    made.append(facet_of("only", "Accepted only by", [_only(case, pairs) for case in view.cases]))
+    return [one for one in made if one.values]
 
 
-def failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
+def facets_of_cases(evidence: Sequence[Evidence], cases: Sequence[CaseView], *, now: str = "") -> Iterable[Facet]:
+    """The filters that need nothing but the cases; ``now`` stands behind what another run may have otherwise."""
+    pairs = list(zip(evidence, cases, strict=True))
+    yield facet_of("database", "Database", [filter(None, [case.database]) for case in cases])
+    yield facet_of("difficulty", "Difficulty", [filter(None, [case.difficulty]) for case in cases])
+    yield facet_of("cause", f"Cause{now}", [filter(None, [case.cause]) for case in cases])
+    yield facet_of("failure", f"Failure{now}", [_failure_names(item, case) for item, case in pairs])
+    near = [(miss.partition(":")[0] for miss in case.near_misses) for case in cases]
+    yield facet_of("near", f"Near miss{now}", near)
+    yield facet_of("flag", f"Flag{now}", [case.flags for case in cases])
+    yield facet_of("tag", "Tag", [case.tags for case in cases])
+
+
+def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
     for name in failures_of(item):
         blame, _, kind = name.partition(": ")
@@ -139,7 +161,7 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(second, first)
 
 
-def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> dict[str, Any]:
+def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> Facet:
     """One filter: its values, the most frequent first, and per case the places of those that it carries."""
     carried = [list(dict.fromkeys(found)) for found in names]
     counts: dict[str, int] = {}
@@ -148,7 +170,8 @@ def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> dict[str,
             counts[value] = counts.get(value, 0) + 1
     values = sorted(counts, key=lambda value: (-counts[value], value))
     place = {value: number for number, value in enumerate(values)}
-    return {"name": name, "label": label, "values": values, "of": [[place[one] for one in found] for found in carried]}
+    of = tuple(tuple(place[one] for one in found) for found in carried)
+    return Facet(name=name, label=label, values=tuple(values), of=of)
 
 
 def _answer_time(item: Evidence) -> float | None:
@@ -156,40 +179,38 @@ def _answer_time(item: Evidence) -> float | None:
     return None if told is None else round(told, 3)
 
 
-def case_detail(item: Evidence, case: CaseView) -> dict[str, Any]:
-    """All that the page shows of one opened case. Empty parts are left out."""
+def case_detail(item: Evidence, case: CaseView) -> Detail:
+    """All that the page shows of one opened case."""
     prediction = item.prediction
-    parts: dict[str, Any] = {
-        "question": case.question,
-        "context": case.context,
-        "name": case.name,
-        "outcome": case.outcome,
-        "reason": case.reason,
-        "strength": _meant(item.verdict.strength, STRENGTHS) if item.verdict.strength != "none" else None,
-        "cause": case.cause,
-        "flags": [_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)],
-        "near": [_unsaid(miss, case.reason) for miss in case.near_misses],
-        "database": case.database,
-        "difficulty": case.difficulty,
-        "tags": case.tags,
-        "golds": [_query(one, query) for one, query in zip(case.golds, item.case.golds, strict=False)],
-        "predicted": _query(case.predicted, prediction.query) if case.predicted else None,
-        "raw": case.raw,
-        "explanation": clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
-        "tables": [one_line(name, limit=80) for name in prediction.tables_used[:50]],
-        "scores": [[score.metric, score.text, score.detail] for score in case.scores],
-        "failures": case.failures,
-        "facts": list(_facts(item)),
-        "difference": _difference(item, case),
-        "turns": [_turn(turn) for turn in case.turns],
-    }
-    return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
+    return Detail(
+        question=case.question,
+        context=case.context,
+        name=case.name,
+        database=case.database,
+        difficulty=case.difficulty,
+        tags=case.tags,
+        outcome=case.outcome,
+        reason=case.reason,
+        strength=_meant(item.verdict.strength, STRENGTHS) if item.verdict.strength != "none" else None,
+        cause=case.cause,
+        flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
+        near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
+        golds=case.golds,
+        predicted=case.predicted,
+        raw=case.raw or None,
+        explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
+        tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
+        scores=tuple((score.metric, score.text, score.detail) for score in case.scores),
+        failures=case.failures,
+        facts=tuple(_facts(item)),
+        difference=_difference(item, case),
+        turns=case.turns,
+    )
 
 
-def _meant(name: str, meanings: Mapping[str, str]) -> list[str]:
+def _meant(name: str, meanings: Mapping[str, str]) -> tuple[str, str]:
     """A name in words, with its meaning where that is known."""
-    meaning = meanings.get(name)
-    return [words(name), meaning] if meaning else [words(name)]
+    return words(name), meanings.get(name, "")
 
 
 def _unsaid(miss: str, reason: str) -> str:
@@ -198,100 +219,51 @@ def _unsaid(miss: str, reason: str) -> str:
     return name if said and said in reason else miss
 
 
-def _query(query: QueryView, original: str | None) -> dict[str, Any]:
-    """A query as it is shown and, where that is not how it was given, as it was, for the clipboard."""
-    told = {"label": query.label, "query": query.query, "outcome": query.outcome, "failed": query.failed}
-    if original is not None and original != query.query and len(original) <= _ORIGINAL:
-        told["original"] = original
-    return told
-
-
-def _facts(item: Evidence) -> Iterable[list[str]]:
+def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
     """What the answer and the queries took."""
     prediction = item.prediction
     for name, taken in prediction.timings_s:
-        yield [words(name.removesuffix("_s")), seconds(taken)]
+        yield words(name.removesuffix("_s")), seconds(taken)
     for index, execution in enumerate(item.gold_executions):
         if execution.wall_time_s is not None:
             number = f" {index + 1}" if len(item.gold_executions) > 1 else ""
-            yield [f"gold query{number}", seconds(execution.wall_time_s)]
+            yield f"gold query{number}", seconds(execution.wall_time_s)
     if item.predicted_execution is not None and item.predicted_execution.wall_time_s is not None:
-        yield ["predicted query", seconds(item.predicted_execution.wall_time_s)]
+        yield "predicted query", seconds(item.predicted_execution.wall_time_s)
     if item.pair_timings:
         ratios = ", ".join(f"{pair.gold_s / pair.predicted_s:.2f}" for pair in item.pair_timings)
-        yield ["gold time / predicted time", ratios]
+        yield "gold time / predicted time", ratios
     tokens = prediction.tokens
     if tokens is not None:
         counts = ((tokens.input, "in"), (tokens.output, "out"), (tokens.total, "in all"))
         said = ", ".join(f"{count:,} {name}" for count, name in counts if count is not None)
         if said:
-            yield ["tokens", said]
+            yield "tokens", said
     if prediction.cost_usd is not None:
-        yield ["cost", f"{prediction.cost_usd:,.6f} USD"]
+        yield "cost", f"{prediction.cost_usd:,.6f} USD"
 
 
-def _difference(item: Evidence, case: CaseView) -> dict[str, Any] | None:
+def _difference(item: Evidence, case: CaseView) -> Difference | None:
     if case.difference is None:
         return None
-    found = alignment(item)
-    rows = {} if found is None else _aligned(found)
-    comparison = item.comparison
+    found, comparison = alignment(item), item.comparison
     counted = 0
     if comparison is not None:
         counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows
-    shown = sum(2 if row.state == "near" else 1 for row in found.rows) if found else 0
-    return {"summary": case.difference.summary, "left": max(0, counted - shown), **rows}
+    if found is None:
+        return Difference(summary=case.difference.summary, left=counted)
+    shown = sum(2 if row.state == "near" else 1 for row in found.rows)
+    return Difference(
+        summary=case.difference.summary,
+        left=max(0, counted - shown),
+        left_columns=found.columns_left_out,
+        columns=tuple((column.gold, column.predicted) for column in found.columns),
+        rows=tuple(
+            AlignedRow(row.state, tuple(map(_cell, row.gold)), tuple(map(_cell, row.predicted)), row.differs)
+            for row in found.rows
+        ),
+    )
 
 
-def _aligned(found: AlignmentView) -> dict[str, Any]:
-    return {
-        "columns": [[column.gold, column.predicted] for column in found.columns],
-        "leftColumns": found.columns_left_out,
-        "rows": [
-            [row.state, list(map(_cell, row.gold)), list(map(_cell, row.predicted)), row.differs] for row in found.rows
-        ],
-    }
-
-
-def _cell(cell: CellText | None) -> object:
-    """0: no cell; else its kind's letter, its text, and how much of it is cut, where any is."""
-    if cell is None:
-        return 0
-    packed: list[object] = [_CELL_KINDS[cell.kind], cell.text]
-    return [*packed, cell.cut] if cell.cut else packed
-
-
-def _turn(turn: TurnView) -> dict[str, Any]:
-    parts: dict[str, Any] = {
-        "label": turn.label,
-        "question": turn.question,
-        "said": turn.said,
-        "exact": turn.exact,
-        "figures": turn.figures,
-        "dimensions": [_dimension(one) for one in turn.dimensions],
-        "beyond": [_dimension(one) for one in turn.beyond],
-        "datasets": turn.datasets,
-        "time": [
-            {"dataset": one.dataset, "said": one.said, "target": one.target, "selected": one.selected, "good": one.good}
-            for one in turn.time
-        ],
-        "remarks": turn.remarks,
-        "failures": turn.failures,
-        "text": turn.text,
-        "raw": turn.raw,
-    }
-    return {name: value for name, value in parts.items() if value not in (None, [], (), "")}
-
-
-def _dimension(row: DimensionView) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "precision": row.precision,
-        "recall": row.recall,
-        "lists": [_terms(found) for found in row.lists],
-    }
-
-
-def _terms(found: TermList) -> dict[str, Any]:
-    terms = [[term.code, term.name, term.dataset, term.note] for term in found.terms]
-    return {"state": found.state, "count": found.count, "terms": terms}
+def _cell(cell: CellText | None) -> Cell | Literal[0]:
+    return 0 if cell is None else Cell(_CELL_KINDS[cell.kind], cell.text, cell.cut)

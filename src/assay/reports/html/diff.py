@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
-from assay.reports.html.data import case_detail, facet_of, failure_names, payload
+from assay.reports.html.data import CHUNK, QUESTION, REASON, case_detail, facets_of_cases, packed
 from assay.reports.html.page import page
+from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
+from assay.reports.html.tables import scales
+from assay.reports.sections.diff import diff_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import distinct, one_line
-from assay.reports.views.diff import DiffFigure, DiffView, ShownKind
+from assay.reports.views.diff import DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.views.run import CaseView
 from assay.reports.views.run_build import view_of
 
-_QUESTION, _REASON = 240, 200
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
     "broken": ("↓", "incorrect"),
@@ -33,6 +35,7 @@ _STATES: Mapping[ShownKind, tuple[str, str]] = {
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
     view = view_of_diff(diff)
+    sections = sections_for(diff_sections(view), "page")
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
     pairs = list(_pairs(changes, baseline, candidate))
@@ -40,11 +43,11 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
         "diff.html",
         {
             "view": view,
-            "scale": _scale(row.figure for row in view.metrics),
-            "group_scale": _scale(row.figure for table in view.groups for row in table.rows),
+            "sections": sections,
+            "scales": scales(sections),
             "states": _STATES,
         },
-        data=payload(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
+        data=packed(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
         scripts=_SCRIPTS,
     )
 
@@ -71,56 +74,36 @@ def _shown(run: Run) -> Mapping[str, Evidence]:
     return found
 
 
-def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> dict[str, Any]:
+def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> Index:
     kinds = list(map(kind_of, changes))
     present = [kind for kind in _STATES if kind in kinds]
     told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
     ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
-    return {
-        "kind": "diff",
-        "headline": view.headline_metric,
-        "states": [
-            {"name": kind, "label": told[kind][0], "meaning": told[kind][1], "mark": mark, "tone": tone}
+    now = facets_of_cases([item for _, _, item, _ in pairs], [after for _, _, _, after in pairs], now=" now")
+    return Index(
+        headline=view.headline_metric,
+        states=tuple(
+            State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
             for kind, (mark, tone) in _STATES.items()
             if kind in present
-        ],
-        "state": [present.index(kind) for kind in kinds],
-        "id": ids,
-        "link": distinct(ids),
-        "answer": [],
-        "question": [one_line(change.question, limit=_QUESTION) for change in changes],
-        "reason": [
-            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=_REASON)
-            for change, (_, _, _, after) in zip(changes, pairs, strict=True)
-        ],
-        "facets": list(_facets(pairs)),
-        "metrics": [
-            {
-                "name": f"Δ {row.metric}",
-                "share": False,
-                "graded": True,
-                "value": _differences(row.figure.diff.metric, pairs),
-            }
-            for row in view.metrics
-        ],
-        "time": [None] * len(changes),
-    }
-
-
-def _facets(pairs: Sequence[_Pair]) -> Iterable[dict[str, Any]]:
-    made = [
-        facet_of("database", "Database", [filter(None, [after.database]) for _, _, _, after in pairs]),
-        facet_of("difficulty", "Difficulty", [filter(None, [after.difficulty]) for _, _, _, after in pairs]),
-        facet_of("failure", "Failure now", [failure_names(item, after) for _, _, item, after in pairs]),
-        facet_of(
-            "near",
-            "Near miss now",
-            [(miss.partition(":")[0] for miss in after.near_misses) for _, _, _, after in pairs],
         ),
-        facet_of("flag", "Flag now", [after.flags for _, _, _, after in pairs]),
-        facet_of("tag", "Tag", [after.tags for _, _, _, after in pairs]),
-    ]
-    return [one for one in made if one["values"]]
+        state=tuple(map(present.index, kinds)),
+        id=tuple(ids),
+        link=tuple(distinct(ids)),
+        answer=(),
+        question=tuple(one_line(change.question, limit=QUESTION) for change in changes),
+        reason=tuple(
+            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=REASON)
+            for change, (_, _, _, after) in zip(changes, pairs, strict=True)
+        ),
+        facets=tuple(one for one in now if one.values),
+        metrics=tuple(
+            Metric(name=f"Δ {row.metric}", share=False, value=tuple(_differences(row.figure.diff.metric, pairs)))
+            for row in view.metrics
+        ),
+        time=(None,) * len(changes),
+        chunk=CHUNK,
+    )
 
 
 def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
@@ -133,21 +116,19 @@ def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
     return found
 
 
-def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> dict[str, Any]:
-    sides = [
-        {**case_detail(before, was), "label": view.baseline.label},
-        {**case_detail(after, now), "label": view.candidate.label},
-    ]
-    shared = ("question", "context", "name", "database", "difficulty", "tags")
-    common = {name: sides[1][name] for name in shared if name in sides[1]}
-    for side in sides:
-        for name in shared:
-            side.pop(name, None)
-    return {**common, "sides": sides}
+def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> PairDetail:
+    return PairDetail(
+        question=now.question,
+        context=now.context,
+        name=now.name,
+        database=now.database,
+        difficulty=now.difficulty,
+        tags=now.tags,
+        sides=(_side(before, was, view.baseline.label), _side(after, now, view.candidate.label)),
+    )
 
 
-def _scale(figures: Iterable[DiffFigure]) -> float:
-    """The largest difference that one of the intervals reaches, so that all are drawn alike. Above 0, at most 1."""
-    shares = [one.diff for one in figures if one.share]
-    ends = [end for one in shares for end in (one.low, one.high, one.difference) if end is not None]
-    return min(1.0, max([0.01, *map(abs, ends)]))
+def _side(item: Evidence, case: CaseView, label: str) -> Side:
+    """What a run made of the case; what was asked stands beside both sides."""
+    detail = case_detail(item, case)
+    return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
-from assay.reports.views.run import CountRow, GroupRow, GroupTable, RunView, most_cases
+from assay.reports.sections.values import Block, Matrix, Section, Table
+from assay.reports.views.run import RunView
 
-GROUP_ROWS = {"database": 20, "tag": 12}
-COUNT_ROWS = 12
 _CARD, _ROW, _TWO_LINES = 92, 30, 50
 """About how high things are, in pixels: only the balance of the columns depends on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One card of the page; of ``table`` and ``counts`` the one that its kind says."""
+    """A section in one of the columns; ``order`` is where it stands in one column, on a narrow screen, from 1 on."""
 
-    kind: Literal["groups", "repeats", "metrics", "cross", "counts"]
+    section: Section
     height: int
-    order: int = 0
-    """Where it stands in one column, on a narrow screen, from 1 on."""
-    table: GroupTable | None = None
-    rows: tuple[GroupRow, ...] = ()
-    folded: tuple[GroupRow, ...] = ()
-    title: str = ""
-    anchor: str = ""
-    counts: tuple[CountRow, ...] = ()
+    order: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,55 +58,23 @@ def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
     return (facet, value) if count else None
 
 
-def two_columns(view: RunView) -> tuple[list[Card], list[Card]]:
+def two_columns(sections: Sequence[Section]) -> tuple[list[Card], list[Card]]:
     """The cards, what matters most first; each goes where the column is shorter, the first one to the left."""
     columns: tuple[list[Card], list[Card]] = ([], [])
     heights = [0, 0]
-    for order, card in enumerate(_cards(view), start=1):
+    cards = sorted((one for one in sections if one.place == "columns"), key=lambda one: one.rank)
+    for order, section in enumerate(cards, start=1):
         side = 0 if heights[0] <= heights[1] else 1
-        columns[side].append(replace(card, order=order))
-        heights[side] += card.height
+        height = _CARD + sum(map(_height, section.blocks_for("page")))
+        columns[side].append(Card(section=section, height=height, order=order))
+        heights[side] += height
     return columns
 
 
-def _cards(view: RunView) -> Iterable[Card]:
-    tables = () if view.selection else view.groups
-    yield from (_groups(table) for table in tables if table.kind in ("difficulty", "database"))
-    if view.repeats:
-        yield Card(kind="repeats", height=_CARD + 2 * _ROW * len(view.repeats.rows))
-    yield Card(kind="metrics", height=_CARD + _TWO_LINES * len(view.metrics))
-    if view.cross:
-        pairs = sum(1 for row in view.disagreements if row.leading)
-        yield Card(kind="cross", height=_CARD + _ROW * (len(view.cross.metrics) + 2 + 2 * pairs))
-    for title, rows in view.count_tables:
-        height = _CARD + _TWO_LINES * min(len(rows), COUNT_ROWS)
-        anchor = "failures" if rows is view.failures else ""
-        yield Card(kind="counts", height=height, title=title, anchor=anchor, counts=tuple(rows))
-    yield from (_groups(table) for table in tables if table.kind not in ("difficulty", "database"))
-
-
-def _groups(table: GroupTable) -> Card:
-    rows, folded = leading_rows(table)
-    height = _CARD + _ROW * (len(rows) + bool(folded))
-    return Card(kind="groups", height=height, table=table, rows=rows, folded=folded)
-
-
-def leading_rows(table: GroupTable) -> tuple[tuple[GroupRow, ...], tuple[GroupRow, ...]]:
-    """The rows to show and those to fold away.
-
-    Difficulties and turns keep their order. Databases and tags are in that of the headline, the lowest first: there
-    is most to win; of many those with most cases are shown.
-    """
-    if table.kind in ("difficulty", "turn"):
-        return table.rows, ()
-    shown = most_cases(table, GROUP_ROWS[table.kind])
-    kept = {row.name for row in shown}
-    return _lowest_first(shown), _lowest_first([row for row in table.rows if row.name not in kept])
-
-
-def _lowest_first(rows: Sequence[GroupRow]) -> tuple[GroupRow, ...]:
-    def place(row: GroupRow) -> tuple[bool, float, int]:
-        value = row.headline.rate.value
-        return value is None, 0.0 if value is None else value, -row.cases
-
-    return tuple(sorted(rows, key=place))
+def _height(block: Block) -> int:
+    if isinstance(block, Table):
+        shown, hidden = block.shown("page")
+        # A name and what it means, or a figure of each of two columns.
+        high = block.look == "counts" or (block.look == "figures" and len(block.for_medium("page").columns) > 2)
+        return (_TWO_LINES if high else _ROW) * len(shown) + (_ROW if hidden else 0)
+    return _ROW * (len(block.names) + 2) if isinstance(block, Matrix) else 0

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from assay.model import HistoryPoint, Run
 from assay.reports.html.page import asset, content_security_policy, template
 from assay.reports.html.trend import NARROW, WIDE, marker, trend_svg, value_axis
+from assay.reports.sections.history import history_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import plural
 from assay.reports.views.history import HistoryView, history_view
 from assay.runs.history import point_of
@@ -30,6 +32,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
     page = template("history.html").render(
         view=view,
         latest=finished[-1] if finished else None,
+        sections=sections_for(history_sections(view), "page"),
         css=Markup(css),
         policy=content_security_policy(css, ""),
         **_trend(view),

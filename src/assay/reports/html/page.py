@@ -13,6 +13,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from assay.reports.html.tables import FILTERS
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -66,4 +68,5 @@ def template(name: str) -> Template:
     environment = Environment(
         loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters.update(FILTERS)
     return environment.get_template(name)

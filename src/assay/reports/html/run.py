@@ -7,11 +7,10 @@ when they are looked at.
 from __future__ import annotations
 
 from assay.model import Run
-from assay.reports.html.charts import histograms
-from assay.reports.html.data import case_detail, payload, run_index
-from assay.reports.html.front import COUNT_ROWS, tiles, two_columns
+from assay.reports.html.front import tiles, two_columns
 from assay.reports.html.page import STYLES, page
-from assay.reports.text.selection_tables import dimension_legend
+from assay.reports.sections.run import run_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.views.run_build import view_of
 
 
@@ -23,9 +22,11 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
-        from markupsafe import Markup
+        # What is packed is declared with msgspec, which is not loaded before a page is wanted.
+        from assay.reports.html.data import case_detail, packed, run_index
 
         view = view_of(run)
+        sections = sections_for(run_sections(view), "page")
         details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
         limits = view.selection.term_limits if view.selection else None
         trend = None
@@ -40,13 +41,12 @@ class HtmlReporter:
                 "view": view,
                 "over_time": trend,
                 "tiles": tuple(tiles(view)),
-                "columns": two_columns(view),
-                "histograms": [(row, Markup(chart)) for row, chart in histograms(view.times)],
-                "count_rows": COUNT_ROWS,
+                "top": [one for one in sections if one.place == "top"],
+                "columns": two_columns(sections),
+                "bottom": [one for one in sections if one.place == "bottom"],
                 "cases_note": _terms_note(*limits) if limits else "",
-                "legend": dimension_legend(view.selection) if view.selection else "",
             },
-            data=payload(run_index(run, view), details),
+            data=packed(run_index(run, view), details),
             styles=styles,
         )
 

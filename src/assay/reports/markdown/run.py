@@ -9,31 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from assay.model import Evidence, Run
-from assay.reports.markdown.blocks import cell_code, code, explained, fenced, grid, html, plain, section
-from assay.reports.markdown.selections import selection_numbers, selection_turn
+from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
+from assay.reports.markdown.sections import section_lines
+from assay.reports.markdown.selections import selection_turn
+from assay.reports.sections.run import run_sections
+from assay.reports.sections.values import sections_for
 from assay.reports.text.plain import plural
-from assay.reports.views.repeats import pass_cells
-from assay.reports.views.run import (
-    CaseView,
-    CrossTable,
-    DifferenceView,
-    DisagreementRow,
-    GateRow,
-    GroupTable,
-    QueryView,
-    RunView,
-    most_cases,
-    named_ids,
-)
+from assay.reports.views.run import CaseView, DifferenceView, QueryView, RunView
 from assay.reports.views.run_build import view_of
-from assay.reports.views.times import TITLE, time_cells, usage_cells
 
-_LENGTH = 60_000
-"""Characters: GitHub refuses comments of more than 65,536, and step summaries of more than 1 MiB."""
 _CASES = 20
-_GROUP_ROWS = 25
-_PAIRS = 6
-_BAR_CELLS = 20
 _TERMS = 10
 """Of each list of a selection."""
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
@@ -51,8 +36,8 @@ class MarkdownReporter:
         broken = [item for item in run.evidence if item.outcome == "unscored"]
         shown = [*_first_of_each(broken)[: _CASES // 4], *_first_of_each(wrong)[:_CASES]]
         view = view_of(run, detailed=shown, terms=_TERMS)
-        numbers = _fitting(_numbers(view), _LENGTH)
-        details = _details(view, len(wrong) + len(broken), _LENGTH - len(numbers))
+        numbers = _fitting(_numbers(view), LENGTH)
+        details = _details(view, len(wrong) + len(broken), LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
 
 
@@ -90,124 +75,8 @@ def _numbers(view: RunView) -> Iterable[str]:
         yield f"> {plain(note)}"
         yield ">"
     yield f"> {code(view.headline_metric)}, with its {view.confidence} interval in brackets. {view.outcomes}."
-    if view.gates:
-        yield from section(f"Gates: {view.gates_passed}")
-        yield from grid(("", "gate", "wanted", "found", "missed by", "cases"), map(_gate, view.gates[:_GROUP_ROWS]))
-        yield from _more(len(view.gates) - _GROUP_ROWS)
-    if view.selection:
-        yield from selection_numbers(view, view.selection)
-    for table in () if view.selection else view.first_groups:
-        yield from _group_table(view, table)
-    if view.repeats:
-        header, cells = pass_cells(view.repeats)
-        # In code: a plain @k would notify somebody.
-        yield from section(plain(view.repeats.title[:1].upper() + view.repeats.title[1:]))
-        yield from grid([cell_code(name) if "@" in name else name for name in header], cells)
-    yield from section("Metrics")
-    yield from grid(
-        ("metric", "value", "interval", "cases", "unscored"),
-        [
-            (
-                cell_code(row.metric),
-                f"**{row.figure.text}**" if row.headline else row.figure.text,
-                row.figure.interval,
-                row.figure.tally,
-                f"{row.figure.rate.unscored:,}",
-            )
-            for row in view.metrics
-        ],
-    )
-    yield from explained(row.explained for row in view.metrics)
-    for title, rows in view.count_tables:
-        yield from section(title[0].upper() + title[1:])
-        yield from grid(
-            ("", "cases", "which", ""),
-            [
-                (
-                    cell_code(f"{row.blame}: {row.name}" if row.blame else row.name),
-                    f"{row.count:,}",
-                    cell_code(named_ids(row.cases)) if row.cases else "",
-                    cell_code(row.example) if row.example else row.meaning,
-                )
-                for row in rows[:_GROUP_ROWS]
-            ],
-        )
-        yield from _more(len(rows) - _GROUP_ROWS)
-    if view.cross:
-        yield from _cross(view.cross, view.disagreements)
-    for table in () if view.selection else view.other_groups:
-        yield from _group_table(view, table)
-    if view.times or view.usage:
-        yield from section(TITLE)
-    if view.times:
-        header, cells = time_cells(view.times)
-        yield from grid(header, cells)
-    if view.usage:
-        if view.times:
-            yield ""
-        header, cells = usage_cells(view.usage)
-        yield from grid(header, cells)
-    if view.slowest:
-        yield from section("Slowest queries")
-        yield from grid(
-            ("time", "side", "case", "query"),
-            [(row.time, row.side, cell_code(row.case.id), cell_code(row.query[:120])) for row in view.slowest],
-        )
-    yield from section("Run")
-    yield from (f"- {fact.name}: {code(fact.value)}" for fact in view.facts)
-
-
-def _gate(row: GateRow) -> Sequence[str]:
-    state = "✅ passed" if row.passed else "❌ **missed**"
-    which = cell_code(named_ids(row.cases)) if row.cases else ""
-    return state, cell_code(row.gate), plain(row.wanted), plain(row.found), plain(row.missed_by), which
-
-
-def _more(hidden: int, said: str = "more") -> Iterable[str]:
-    """What a table leaves out, where it leaves out something."""
-    if hidden > 0:
-        yield from ("", f"and {hidden:,} {said}")
-
-
-def _cross(cross: CrossTable, pairs: Sequence[DisagreementRow]) -> Iterable[str]:
-    yield from section("Cases on which two metrics disagree")
-    yield from grid(
-        ("", *(cell_code(name) for name in cross.metrics)),
-        [
-            (cell_code(name), *("·" if count is None else f"{count:,}" for count in counts))
-            for name, counts in zip(cross.metrics, cross.counts, strict=True)
-        ],
-    )
-    yield ""
-    for row in pairs[:_PAIRS]:
-        sides = (
-            f"{len(cases):,} only {code(name)} accepts ({code(named_ids(cases))})"
-            for name, cases in ((row.first, row.only_first), (row.second, row.only_second))
-            if cases
-        )
-        yield f"- {code(row.first)} / {code(row.second)}: {', '.join(sides)}"
-    if len(pairs) > _PAIRS:
-        yield f"- and {len(pairs) - _PAIRS:,} pairs more, which the table counts"
-
-
-def _group_table(view: RunView, table: GroupTable) -> Iterable[str]:
-    rows = most_cases(table, _GROUP_ROWS)
-    yield from section(f"{plain(view.headline_name)} by {table.title}")
-    yield from grid(
-        (table.kind, "", "value", "interval", "cases", "unscored"),
-        [
-            (
-                cell_code(row.name),
-                f"`{_bar(row.headline.rate.value if row.headline.share else None)}`",
-                row.headline.text,
-                row.headline.interval,
-                row.headline.tally,
-                f"{row.headline.rate.unscored:,}",
-            )
-            for row in rows
-        ],
-    )
-    yield from _more(len(table.rows) - len(rows), "with fewer cases")
+    for section in sections_for(run_sections(view), "comment"):
+        yield from section_lines(section, lambda _: ())
 
 
 def _details(view: RunView, total: int, room: int) -> str:
@@ -273,8 +142,3 @@ def _difference(difference: DifferenceView) -> Iterable[str]:
 def _first_line(text: str) -> str:
     line = text.partition("\n")[0]
     return line if len(line) <= 160 else line[:159] + "…"
-
-
-def _bar(value: float | None) -> str:
-    filled = 0 if value is None else round(min(1.0, max(0.0, value)) * _BAR_CELLS)
-    return "█" * filled + "░" * (_BAR_CELLS - filled)

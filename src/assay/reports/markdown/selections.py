@@ -1,32 +1,14 @@
-"""What only a Markdown report of SDMX selections has: its tables, and a case turn by turn."""
+"""A case of SDMX selections in Markdown, turn by turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.reports.markdown.blocks import cell_code, code, fenced, grid, plain, section
-from assay.reports.text.selection_tables import dimension_cells, dimension_legend, group_cells
-from assay.reports.views.run import RunView
-from assay.reports.views.selections import DimensionView, SelectionOverview, TermList, TurnView
+from assay.reports.markdown.blocks import code, fenced
+from assay.reports.views.selections import DimensionView, TermList, TurnView
 
-_GROUP_ROWS = 25
 _RAW_LENGTH = 1000
 _SIGNS = {"right": " ", "extra": "+", "missing": "-"}
-
-
-def selection_numbers(view: RunView, overview: SelectionOverview) -> Iterable[str]:
-    """The tables of dimensions and of groups."""
-    if overview.dimensions:
-        yield from section("Terms by dimension")
-        header, rows = dimension_cells(overview)
-        yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
-        yield from ("", dimension_legend(overview))
-    for group in view.groups:
-        yield from section(f"{plain(view.headline_name)} by {group.title}")
-        header, rows = group_cells(view, group, limit=_GROUP_ROWS)
-        yield from grid(header, [(cell_code(row[0]), *row[1:]) for row in rows])
-        if len(group.rows) > len(rows):
-            yield from ("", f"and {len(group.rows) - len(rows):,} with fewer cases")
 
 
 def selection_turn(turn: TurnView) -> Iterable[str]:

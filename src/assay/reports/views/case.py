@@ -11,6 +11,7 @@ from assay.reports.views.alignment import AlignedColumn, merged, sample
 from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
 
 _QUERY_LENGTH = 6000
+_ORIGINAL_LENGTH = 50_000
 _MESSAGE_LENGTH = 1000
 _ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
 _COLUMNS = 12
@@ -101,9 +102,12 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
         # "refused: it writes" need not be told twice that it is refused.
         said = execution is None or told.startswith(f"{outcome}:")
         outcome = told if said else f"{outcome}: {told}"
+    shown = None if query is None else clipped(query, limit=_QUERY_LENGTH)
+    kept = query is not None and query != shown and len(query) <= _ORIGINAL_LENGTH
     return QueryView(
         label=label,
-        query=None if query is None else clipped(query, limit=_QUERY_LENGTH),
+        query=shown,
+        original=query if kept else None,
         outcome=outcome,
         failed=failure is not None or (execution is not None and not execution.succeeded),
     )

@@ -197,25 +197,9 @@ class DiffView:
     """How interval and p came about: sentences."""
 
     @property
-    def gates_passed(self) -> str:
-        """Such as ``3 of 4 passed``."""
-        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
-
-    @property
     def sentence(self) -> str:
         """Whether the candidate is better, in one sentence."""
         return f"{self.lead}: {self.rest}"
-
-
-def most_changed(table: DiffGroupTable, limit: int) -> tuple[DiffGroupRow, ...]:
-    """The rows of the ``limit`` groups in which most cases changed, in the table's order."""
-
-    def changed(place: int) -> tuple[int, int]:
-        row = table.rows[place]
-        return -(row.figure.diff.gained + row.figure.diff.lost), -row.cases
-
-    places = sorted(range(len(table.rows)), key=changed)[:limit]
-    return tuple(table.rows[place] for place in sorted(places))
 
 
 def first_names(names: Sequence[str], limit: int) -> str:

@@ -32,7 +32,6 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
     cases = run.aggregates.cases
     counts = (totals.stable_right, totals.stable_wrong, len(totals.flaky), totals.unscored)
     return RepeatsView(
-        title="of k answers to a question: pass@k, at least one is right; pass^k, all are",
         asked=totals.asked,
         said=_said(totals, cases),
         rows=tuple(
@@ -53,16 +52,6 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
             if count or name != "no scored answer"
         ),
     )
-
-
-def pass_cells(view: RepeatsView) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The table of pass@k and pass^k as a header and rows of text."""
-    header = ("k", "pass@k", "", "pass^k", "", "questions")
-    rows: list[tuple[str, ...]] = [
-        (f"{row.k:,}", row.any.text, row.any.interval, row.all.text, row.all.interval, f"{row.any.rate.n:,}")
-        for row in view.rows
-    ]
-    return header, rows
 
 
 def _figure(rate: Rate) -> Figure:

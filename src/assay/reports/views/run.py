@@ -102,28 +102,6 @@ class DisagreementRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
-    """The cases to which one metric says yes and another says no."""
-
-    says: str
-    denies: str
-    cases: tuple[CaseLink, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossTable:
-    """On how many cases each two yes/no metrics differ. ``counts[i][j]`` is symmetric, its diagonal None.
-
-    Only metrics that differ from at least one other are in it.
-    """
-
-    metrics: tuple[str, ...]
-    counts: tuple[tuple[int | None, ...], ...]
-    only: tuple[tuple[int, ...], ...] = ()
-    """On how many cases the row's metric says yes and the column's no."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CountRow:
     """How many cases carry a name, what the name means, and which cases they are.
 
@@ -154,9 +132,6 @@ class PassRow:
 class RepeatsView:
     """How steady a system is that was asked each question several times."""
 
-    title: str
-    """Of the table of pass@k and pass^k."""
-
     asked: int
     said: str
     """All of it in a sentence."""
@@ -186,6 +161,8 @@ class QueryView:
     """None: there was none."""
     outcome: str
     failed: bool
+    original: str | None = None
+    """As it was given, where that is not how it is shown, and no book: for the clipboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +284,6 @@ class RunView:
     """The cases by difficulty, also where all have the same."""
     groups: tuple[GroupTable, ...]
     """Every breakdown into more than one group."""
-    cross: CrossTable | None
     disagreements: tuple[DisagreementRow, ...]
     """Those with the headline metric first, then by count."""
     near_misses: tuple[CountRow, ...]
@@ -337,11 +313,6 @@ class RunView:
     """How answers from a file came to their questions, and which column was taken for what."""
     caution: str = ""
     """What stands in the headline itself, since without it the number would mislead; in ``tally``, too."""
-
-    @property
-    def gates_passed(self) -> str:
-        """Such as ``3 of 4 passed``."""
-        return f"{sum(row.passed for row in self.gates):,} of {len(self.gates):,} passed"
 
     @property
     def outcomes(self) -> str:
@@ -388,20 +359,6 @@ class RunView:
         """The other breakdowns: databases and tags may be many."""
         return tuple(table for table in self.groups if table not in self.first_groups)
 
-    @property
-    def pairs(self) -> tuple[PairRow, ...]:
-        """Who says yes alone, and where: the pairs with the headline metric, or all where it has none."""
-        leading = [row for row in self.disagreements if row.leading]
-        return tuple(
-            PairRow(says=says, denies=denies, cases=cases)
-            for row in leading or self.disagreements
-            for says, denies, cases in (
-                (row.first, row.second, row.only_first),
-                (row.second, row.first, row.only_second),
-            )
-            if cases
-        )
-
 
 FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
@@ -409,12 +366,6 @@ FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 def only_by(says: str, denies: str) -> str:
     """What the table of cases calls those that one metric accepts and another does not."""
     return f"{says}, not {denies}"
-
-
-def most_cases(table: GroupTable, limit: int) -> tuple[GroupRow, ...]:
-    """The rows of the ``limit`` groups with most cases, in the table's order."""
-    places = sorted(range(len(table.rows)), key=lambda place: -table.rows[place].cases)[:limit]
-    return tuple(table.rows[place] for place in sorted(places))
 
 
 def named_ids(cases: Sequence[CaseLink], *, limit: int = 5) -> str:

@@ -28,7 +28,6 @@ from assay.reports.views.run import (
     CaseLink,
     CaseView,
     CountRow,
-    CrossTable,
     DisagreementRow,
     Fact,
     Figure,
@@ -128,7 +127,6 @@ class _Builder:
                 # One group alone says what the headline says.
                 if len(groups) > 1
             ),
-            cross=self.cross_table(),
             disagreements=self.disagreement_rows(),
             near_misses=self.count_rows(numbers.near_misses, meanings.NEAR_MISSES, facet="near"),
             flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
@@ -288,20 +286,6 @@ class _Builder:
             return not found.leading, -found.count
 
         return tuple(sorted(map(row, self.numbers.disagreements), key=place))
-
-    def cross_table(self) -> CrossTable | None:
-        differing = {(found.first, found.second): _differing(found) for found in self.numbers.disagreements}
-        involved = {name for pair in differing for name in pair}
-        names = [metric for metric in self.metrics if metric in involved]
-        if not names:
-            return None
-        counts = tuple(
-            tuple(None if a == b else differing.get((a, b), differing.get((b, a), 0)) for b in names) for a in names
-        )
-        alone = {(found.first, found.second): len(found.only_first) for found in self.numbers.disagreements}
-        alone |= {(found.second, found.first): len(found.only_second) for found in self.numbers.disagreements}
-        only = tuple(tuple(alone.get((a, b), 0) for b in names) for a in names)
-        return CrossTable(metrics=tuple(map(one_line, names)), counts=counts, only=only)
 
     def count_rows(
         self, counts: Sequence[Count], said: Mapping[str, str], *, facet: str, labels: Mapping[str, str] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model import TimeState
+from assay.model import SelectionTotals, TimeState
 
 TermState = Literal["right", "extra", "missing"]
 """In both (true positives), only selected (false positives), only in the target (false negatives)."""
@@ -24,33 +24,12 @@ class BesideHeadline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DimensionRow:
-    """One dimension over all scored turns, or all of them pooled (``pooled_of_all``). Rates read ``71.2 %``."""
-
-    name: str
-    turns: int
-    beyond: int
-    """Turns that selected in it though their target does not have it."""
-    true_positives: int
-    false_positives: int
-    false_negatives: int
-    precision: str
-    recall: str
-    f1: str
-    mean_precision: str
-    mean_recall: str
-    """Means over turns; empty for the row of all dimensions."""
-    pooled_of_all: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionOverview:
     """The numbers of a run that only selections have."""
 
     beside: tuple[BesideHeadline, ...]
     """Macro recall and macro precision, where the run has them."""
-    dimensions: tuple[DimensionRow, ...]
-    """As the run has them, then all of them; none where no turn was scored."""
+    totals: SelectionTotals | None
     term_limits: tuple[int, int] | None
     """How many terms a list of wrong and of right terms shows at most, where that cut any; else None."""
 

@@ -8,7 +8,6 @@ from itertools import zip_longest
 
 from assay.model import (
     DimensionScore,
-    DimensionTotal,
     Evidence,
     Failure,
     HierarchyEquivalence,
@@ -16,7 +15,6 @@ from assay.model import (
     Run,
     SelectionScore,
     Term,
-    TermCounts,
     TimeRange,
     TimeScore,
     Turn,
@@ -29,7 +27,6 @@ from assay.reports.views.case import message, score_view, short_name
 from assay.reports.views.run import CaseLink, CaseView
 from assay.reports.views.selections import (
     BesideHeadline,
-    DimensionRow,
     DimensionView,
     SelectionOverview,
     TermList,
@@ -88,17 +85,9 @@ def room_for(detailed: Sequence[Evidence], *, terms: int | None = None) -> Room:
 
 def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
     """The numbers of the whole run that only selections have; ``metrics`` are the view's."""
-    totals = run.aggregates.selection
-    rows = tuple(map(_dimension_row, totals.by_dimension)) if totals else ()
-    if totals and rows:
-        rows += (_row_of_all(totals.micro, totals.turns),)
-    return SelectionOverview(
-        beside=tuple(
-            BesideHeadline(name=name, place=metrics.index(metric)) for metric, name in _BESIDE if metric in metrics
-        ),
-        dimensions=rows,
-        term_limits=(room.terms, room.right) if room.cut else None,
-    )
+    beside = (BesideHeadline(name=name, place=metrics.index(metric)) for metric, name in _BESIDE if metric in metrics)
+    limits = (room.terms, room.right) if room.cut else None
+    return SelectionOverview(beside=tuple(beside), totals=run.aggregates.selection, term_limits=limits)
 
 
 def notes(run: Run) -> Iterable[str]:
@@ -215,39 +204,6 @@ def _noted(run: Run, case_ids: frozenset[str], note: str) -> int:
         if turn.score
         for dimension in turn.score.dimensions
         for term in dimension.false_positives
-    )
-
-
-def _dimension_row(total: DimensionTotal) -> DimensionRow:
-    return DimensionRow(
-        name=one_line(total.dimension, limit=60) or "''",
-        turns=total.turns,
-        beyond=total.turns_beyond_target,
-        true_positives=total.counts.true_positives,
-        false_positives=total.counts.false_positives,
-        false_negatives=total.counts.false_negatives,
-        precision=percent(total.counts.precision),
-        recall=percent(total.counts.recall),
-        f1=percent(total.counts.f1),
-        mean_precision=percent(total.mean_precision),
-        mean_recall=percent(total.mean_recall),
-    )
-
-
-def _row_of_all(counts: TermCounts, turns: int) -> DimensionRow:
-    return DimensionRow(
-        name="all dimensions",
-        turns=turns,
-        beyond=0,
-        true_positives=counts.true_positives,
-        false_positives=counts.false_positives,
-        false_negatives=counts.false_negatives,
-        precision=percent(counts.precision),
-        recall=percent(counts.recall),
-        f1=percent(counts.f1),
-        mean_precision="",
-        mean_recall="",
-        pooled_of_all=True,
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.model import Aggregates, TimeSpread
 from assay.reports.text.plain import plural, seconds
-
-TITLE = "Latency and cost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +86,6 @@ def _usage_rows(numbers: Aggregates, answers: int) -> Iterable[UsageRow]:
 
 def _said_by(saying: int, answers: int) -> str:
     return f"{saying:,} of {plural(answers, 'answer')}" if saying else ""
-
-
-def time_cells(rows: Sequence[TimeRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The table of times as a header and rows of text."""
-    header = ("time", "median", "90 % within", "longest", "mean", "of")
-    return header, [(row.spread.name, row.median, row.p90, row.max, row.mean, row.counted) for row in rows]
-
-
-def usage_cells(rows: Sequence[UsageRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The table of tokens and cost as a header and rows of text."""
-    header = ("", "in all", "per answer", "said by")
-    return header, [(row.name, row.total, row.each, row.said_by) for row in rows]
 
 
 def usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:

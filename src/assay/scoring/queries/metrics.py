@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import TypeVar
 
 from assay.model import Case, Comparison, DatabaseUrl, Failure, MetricInfo, Prediction, Score, Verdict
@@ -30,15 +29,9 @@ class Scorer:
     _requests: dict[str, tuple[QueryRequest, ...]] = field(default_factory=dict)
 
     def requests(self, metrics: Iterable[Metric]) -> tuple[QueryRequest, ...]:
-        """What they need executed. They are asked in one go, and each by itself only where that fails."""
-        asked = list(metrics)
-        what = ("requests", *(metric.name for metric in asked), self.url.text, self.case.id, self.prediction.query)
-        try:
-            return self.keeper.hold(what, lambda: tuple(chain.from_iterable(map(self._asked, asked))))
-        except Exception:  # noqa: BLE001 - the per-case boundary: which metric it is, and why, is found out next
-            self._requests.clear()
+        """What they need executed."""
         found: list[QueryRequest] = []
-        for metric in asked:
+        for metric in metrics:
             found += self._of(metric, "when asked what to execute", partial(self._asked, metric)) or ()
         return tuple(found)
 

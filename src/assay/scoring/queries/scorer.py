@@ -90,14 +90,14 @@ class QueryScorer:
         predicted = None
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
-        self._executor.look_out()
-        comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
-        scorer = Scorer(self._keeper, case, prediction, url)
-        asked = [*scorer.requests(self._metrics), *requests]
-        if not any(gold.succeeded for gold in golds):
-            asked = [request for request in asked if request.candidate]
-        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
-        scores = tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics)
+        action = partial(self._judged, case, prediction, url, requests, golds=golds, predicted=predicted)
+        try:
+            # In one go, which spares most of the time that holding each thing takes.
+            comparison, verdict, executions, scores = self._keeper.hold_briefly(
+                ("case", url.text, case.id, *case.golds, prediction.query), action
+            )
+        except OutOfTimeError:
+            comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
         kept = partial(_without_rows, head=head, cut=self._head_rows is not None)
         candidates = [request for request in executions.requested if request.candidate]
@@ -112,6 +112,27 @@ class QueryScorer:
             candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
         return Judged(evidence=evidence, executions=executions)
+
+    def _judged(
+        self,
+        case: Case,
+        prediction: Prediction,
+        url: DatabaseUrl,
+        requests: Sequence[QueryRequest],
+        *,
+        golds: tuple[Execution, ...],
+        predicted: Execution | None,
+    ) -> tuple[Comparison | None, Verdict, Executions, tuple[Score, ...]]:
+        """What is found out of executed queries; each step is held to its time."""
+        self._executor.look_out()
+        comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
+        scorer = Scorer(self._keeper, case, prediction, url)
+        asked = [*scorer.requests(self._metrics), *requests]
+        if not any(gold.succeeded for gold in golds):
+            asked = [request for request in asked if request.candidate]
+        executions = Executions(golds=golds, predicted=predicted, requested=self._requested(url, asked, predicted))
+        scores = tuple(scorer.score(metric, executions, comparison, verdict) for metric in self._metrics)
+        return comparison, verdict, executions, scores
 
     def _head(self, verdict: Verdict, scores: Sequence[Score]) -> int:
         """How many rows of each result a reader will want to see."""
@@ -324,8 +345,10 @@ def _size(execution: Execution) -> int:
 
 
 def _without_rows(execution: Execution, *, head: int, cut: bool) -> Execution:
-    kept = execution.without_rows(head=head)
-    return replace(kept, head=tuple(_within_characters(kept.head))) if cut and kept.head else kept
+    result = execution.result
+    if result is None or not head:
+        return execution.without_rows()
+    return execution.without_rows(head=tuple(_within_characters(result.rows[:head])) if cut else result.rows[:head])
 
 
 def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:

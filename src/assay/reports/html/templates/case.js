@@ -87,7 +87,7 @@ const caseView = (() => {
 
   /* Selections */
   const LISTS = { right: ["✓", "found"], missing: ["−", "missing"], extra: ["+", "extra"] };
-  const chip = (state, [code, name, dataset, note]) => make("li", { class: `term ${state}${note ? " noted" : ""}`, title: LISTS[state][1] },
+  const chip = (state, { code, name, dataset, note }) => make("li", { class: `term ${state}${note ? " noted" : ""}`, title: LISTS[state][1] },
     make("span", { class: "sign" }, LISTS[state][0], make("span", { class: "offscreen" }, LISTS[state][1])),
     make("code", {}, code), name ? ` ${name}` : null, dataset ? make("span", { class: "quiet" }, ` in ${dataset}`) : null,
     note ? [" ", make("span", { class: "note" }, note)] : null);
@@ -102,15 +102,15 @@ const caseView = (() => {
       one.label ? make("span", { class: one.exact === true ? "good" : one.exact === false ? "failed" : "unsure" }, one.said) : null,
       one.figures ? `${one.label ? " · " : ""}${one.figures}` : null) : null,
     one.question ? make("p", { class: "asked", dir: "auto" }, one.question) : null,
-    (one.failures || []).map((text) => make("p", { class: "failed" }, text)),
-    (one.dimensions || []).map(dimension),
-    one.beyond ? [make("h3", {}, "Dimensions not in target"), one.beyond.map(dimension)] : null,
-    one.datasets ? make("div", { class: "dimension" }, make("div", { class: "label" }, make("b", {}, "Datasets")),
-      make("ul", { class: "terms" }, one.datasets.map(([state, name]) => chip(state, [name, "", "", ""])))) : null,
-    (one.time || []).filter((time) => time.good !== undefined && time.good !== null).map((time) => make("p", {},
+    one.failures.map((text) => make("p", { class: "failed" }, text)),
+    one.dimensions.map(dimension),
+    one.beyond.length ? [make("h3", {}, "Dimensions not in target"), one.beyond.map(dimension)] : null,
+    one.datasets.length ? make("div", { class: "dimension" }, make("div", { class: "label" }, make("b", {}, "Datasets")),
+      make("ul", { class: "terms" }, one.datasets.map(([state, name]) => chip(state, { code: name })))) : null,
+    one.time.filter((time) => time.good !== null).map((time) => make("p", {},
       make("b", {}, "Time "), make("span", { class: `term ${time.good ? "right" : "extra"}` }, time.said),
-      ` ${(one.datasets || []).length > 1 ? `${time.dataset}: ` : ""}target ${time.target}${time.good ? "" : `, selected ${time.selected}`}`)),
-    (one.remarks || []).map((text) => make("p", { class: "quiet" }, text)),
+      ` ${one.datasets.length > 1 ? `${time.dataset}: ` : ""}target ${time.target}${time.good ? "" : `, selected ${time.selected}`}`)),
+    one.remarks.map((text) => make("p", { class: "quiet" }, text)),
     more("What the system said", one.text),
     more("The answer as it came", one.raw));
 

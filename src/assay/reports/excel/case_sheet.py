@@ -1,0 +1,100 @@
+"""A sheet with a row a case: how its columns are said and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.model import Evidence, Run
+from assay.reports.excel.page import LINE_POINTS, Page, lines_of, word_width
+
+Value = str | float | None
+_WRAPPED = ("wrapped", "name_wrapped", "sql")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseColumn:
+    """One column: its title, how it is written, how wide, and its value for a case."""
+
+    title: str
+    style: str
+    width: float
+    value: Callable[[Evidence], Value]
+    safe: bool = False
+    """Whether its text is known to be visible and to fit a cell."""
+
+
+def text_column(
+    title: str, width: float, value: Callable[[Evidence], Value], *, style: str = "wrapped", safe: bool = False
+) -> CaseColumn:
+    """A column of text."""
+    return CaseColumn(title=title, style=style, width=width, value=value, safe=safe)
+
+
+def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:
+    """One metric's values; blank where a case has none, and all through where the run has no such metric."""
+
+    def value(item: Evidence) -> Value:
+        score = item.score(name) if name is not None else None
+        return None if score is None else score.value
+
+    return CaseColumn(title=title, style=style, width=width, value=value)
+
+
+def repeat_column(title: str, run: Run) -> list[CaseColumn]:
+    """Which of several answers to its question a row is, from 1; nothing where each question was asked once."""
+    if run.settings.repeats == 1:
+        return []
+    return [CaseColumn(title=title, style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
+
+
+def fitting(texts: Iterable[str | None], narrowest: int, widest: int) -> float:
+    """A width that holds the longest text, within bounds."""
+    longest = max((len(text) + 2 for text in texts if text), default=0)
+    return float(max(narrowest, min(widest, longest)))
+
+
+def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: int, lines: int) -> None:
+    """Every case in the question set's order, one row at a time.
+
+    The first ``kept`` columns stay in sight; a row shows ``lines`` lines of text at most, and its cells hold all.
+    """
+    sheet = page.sheet
+    for place, column in enumerate(columns):
+        sheet.set_column(place, place, max(column.width, word_width(column.title) + 2))
+    sheet.freeze_panes(1, kept)
+    sheet.set_landscape()
+    sheet.set_paper(8)
+    sheet.fit_to_pages(2, 0)
+    sheet.repeat_rows(0)
+    sheet.repeat_columns(0)
+    # At the left, all of them: the button of the filter covers a cell's right end.
+    page.head(0, [column.title for column in columns], lines=2)
+    wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
+    wrapped.sort(key=lambda entry: -entry[1])  # the widest, which decide most heights, first
+    for row, item in enumerate(run.evidence, start=1):
+        values = [column.value(item) for column in columns]
+        sheet.set_row(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3)
+        for place, (column, value) in enumerate(zip(columns, values, strict=True)):
+            if value is None or isinstance(value, str):
+                (page.safe_text if column.safe else page.text)(row, place, value or "", column.style)
+            else:
+                page.number(row, place, value, column.style)
+    last = max(1, len(run.evidence))
+    sheet.autofilter(0, 0, last, len(columns) - 1)
+    for place, column in enumerate(columns):
+        if column.style == "yes_no":
+            page.colour_yes_no(1, last, place)
+
+
+def _lines(values: Sequence[Value], wrapped: Sequence[tuple[int, float]], *, most: int) -> int:
+    """How many lines of text a row shows."""
+    lines = 1
+    for place, width in wrapped:
+        text = values[place]
+        if isinstance(text, str):
+            # The most of them that can be, without reading on through thousands of lines.
+            lines = max(lines, most if text.count("\n", 0, 2000) >= most else lines_of(text, width))
+            if lines >= most:
+                return most
+    return lines

@@ -1,0 +1,123 @@
+"""What the templates ask of sections, blocks and cells, as filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from assay.reports.html.charts import histograms
+from assay.reports.sections.values import Block, Cell, Column, Mark, Matrix, Name, Remark, Row, Section, Table, Times
+from assay.reports.views.diff import DiffFigure
+from assay.reports.views.run import Figure
+
+_Line = list[tuple[Column, Cell, str]]
+
+
+def kind(value: object) -> str:
+    """The name of its class."""
+    return type(value).__name__
+
+
+def columns(table: Table) -> list[tuple[Column, str]]:
+    """Each column with the kind of its cells: that of the first which is not blank."""
+    kinds = ([kind(row.cells[place]) for row in table.rows if row.cells[place] is not None] for place in _places(table))
+    return [(column, (found or ["str"])[0]) for column, found in zip(table.columns, kinds, strict=True)]
+
+
+def _places(table: Table) -> range:
+    return range(len(table.columns))
+
+
+def has_figures(table: Table) -> bool:
+    """Whether a column is of figures."""
+    return any(found == "Figure" for _, found in columns(table))
+
+
+def stacked(row: Row, table: Table) -> list[_Line]:
+    """A row as lines of the page: one for each figure, as each has a bar, where a row has several."""
+    kinds = zip(columns(table), row.cells, strict=True)
+    cells: _Line = [(column, cell, kind(cell) if cell is not None else like) for (column, like), cell in kinds]
+    figures = [(column, cell) for column, cell, _ in cells if isinstance(cell, Figure)]
+    if table.look != "figures" or len(figures) < 2:
+        return [cells]
+    head = cells[0][1]
+    return [
+        [
+            (table.columns[0], Name(text=column.long.format(head)), "Name"),
+            (replace(column, parts="all"), figure, "Figure"),
+        ]
+        for column, figure in figures
+    ]
+
+
+def remark(line: _Line) -> Remark | None:
+    """What the row's name means."""
+    return next((cell for _, cell, _ in line if isinstance(cell, Remark)), None)
+
+
+def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
+    """The rows to show and those to fold away, the lowest first where the table is ranked: there is most to win."""
+    shown, hidden = table.shown("page")
+    return (sorted(shown, key=_lowest), sorted(hidden, key=_lowest)) if table.ranked else (shown, hidden)
+
+
+def _lowest(row: Row) -> tuple[bool, float, int]:
+    value = next((cell.rate.value for cell in row.cells if isinstance(cell, Figure)), None)
+    return value is None, 0.0 if value is None else value, -row.weight
+
+
+def lines(matrix: Matrix) -> Iterable[tuple[str, Sequence[Cell]]]:
+    """Each name with its line."""
+    return zip(matrix.names, matrix.cells, strict=True)
+
+
+def missed_marks(blocks: Sequence[Block]) -> bool | None:
+    """Whether any state is bad; None where none is marked."""
+    cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row.cells]
+    found = [cell.good for cell in cells if isinstance(cell, Mark)]
+    return False in found if found else None
+
+
+def page_aside(section: Section) -> str:
+    """What stands behind the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
+    for block in () if section.aside else section.blocks_for("page"):
+        if isinstance(block, Matrix):
+            return block.caption
+        if isinstance(block, Table) and block.ranked:
+            shown, hidden = block.shown("page")
+            return f"the {len(shown):,} with most cases, lowest first" if hidden else "lowest first"
+    return section.aside
+
+
+def charts(block: Times) -> list[tuple[object, object]]:
+    """Each row of times with its histogram."""
+    from markupsafe import Markup
+
+    return [(row, Markup(chart)) for row, chart in histograms(block.rows)]  # the chart escapes its texts itself
+
+
+def scales(sections: Iterable[Section]) -> Mapping[str, float]:
+    """By how much of a difference is drawn: the largest end of an interval. Above 0, at most 1, alike for all rows."""
+    ends: dict[str, list[float]] = {"all": [0.01], "bounds": [0.01]}
+    for section in sections:
+        for block in section.blocks:
+            for row in block.rows if isinstance(block, Table) else ():
+                for column, cell in zip(block.columns, row.cells, strict=True):  # type: ignore[union-attr]
+                    if isinstance(cell, DiffFigure) and cell.share:
+                        found = (cell.diff.low, cell.diff.high, cell.diff.difference)
+                        ends[column.parts] += [abs(end) for end in found if end is not None]
+    return {parts: min(1.0, max(found)) for parts, found in ends.items()}
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "kind": kind,
+    "columns": columns,
+    "has_figures": has_figures,
+    "stacked": stacked,
+    "remark": remark,
+    "page_rows": page_rows,
+    "lines": lines,
+    "missed_marks": missed_marks,
+    "page_aside": page_aside,
+    "histograms": charts,
+}

@@ -1,0 +1,174 @@
+"""A section that no format has heard of stands in all of them, by the kinds of its blocks and cells alone."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from python_calamine import CalamineWorkbook
+from rich.console import Console
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from pages import Page as Read
+
+from assay.model import Rate
+from assay.reports.console.drawn import drawn_sections
+from assay.reports.console.plain import plain_sections
+from assay.reports.excel.page import Page
+from assay.reports.excel.tables import write_sections
+from assay.reports.html.page import template
+from assay.reports.markdown.sections import section_lines
+from assay.reports.sections.values import (
+    Column,
+    Mark,
+    Matrix,
+    Name,
+    Number,
+    Paragraph,
+    Query,
+    Remark,
+    Row,
+    Section,
+    Table,
+    columns,
+    rows,
+    sections_for,
+)
+from assay.reports.views.run import CaseLink, Figure
+
+FIGURE = Figure(
+    rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),
+    text="75.0 %",
+    interval="[30.0, 95.0]",
+    tally="3 of 4",
+)
+TABLE = Table(
+    columns=columns("witness", Column(title="rate", bar="share"), Column(title="rows"), "which", "why", "query"),
+    rows=rows(
+        (
+            Name(text=f"w_{place}", strong=not place, link=(("flag", "vacuous"),)),
+            FIGURE,
+            Number(value=1000 + place, text=f"{1000 + place:,}"),
+            (CaseLink(id=f"case-{place}", anchor=f"case-{place}"),),
+            Remark(meaning=f"meant {place}"),
+            Query(text=f"SELECT {place}"),
+        )
+        for place in range(4)
+    ),
+    foot="a foot",
+    most={"page": 3, "plain": 3, "narrow": 3, "wide": 3, "comment": 3},
+)
+MATRIX = Matrix(
+    names=("a1", "b1"),
+    cells=((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)),
+    caption="a caption",
+)
+SECTION = Section(
+    key="witnesses",
+    title="Witnesses",
+    aside="4 of them",
+    blocks=(
+        TABLE,
+        Table(columns=columns("state", "what"), rows=rows([(Mark(text="at odds", good=False), Name(text="<evil>"))])),
+        MATRIX,
+        Paragraph(lines=("a sentence",), only=frozenset({"plain", "wide", "comment", "page"})),
+    ),
+)
+
+
+def plain() -> str:
+    return "\n".join(plain_sections([SECTION]))
+
+
+def terminal() -> str:
+    console = Console(file=io.StringIO(), width=150, force_terminal=True, color_system=None, legacy_windows=False)
+    with console.capture() as captured:
+        console.print(*drawn_sections([SECTION], 140), sep="\n", highlight=False, markup=False)
+    return captured.get()
+
+
+def markdown() -> str:
+    return "\n".join(section_lines(SECTION, lambda _: ()))
+
+
+def html() -> str:
+    page = template("sections.html").module
+    return str(page.drawn_section(SECTION))  # type: ignore[attr-defined]
+
+
+def book() -> str:
+    import xlsxwriter
+
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content) as workbook:
+        after = write_sections(Page(workbook, "One"), 0, [SECTION])
+    content.seek(0)
+    with CalamineWorkbook.from_filelike(content) as read:
+        written = read.get_sheet_by_name("One").to_python(skip_empty_area=False)
+    assert len(written) == after
+    return "\n".join(str(cell) for row in written for cell in row)
+
+
+@pytest.mark.parametrize("draw", [plain, terminal, markdown, html, book])
+def test_a_new_section_stands_in_every_format(draw: Callable[[], str]) -> None:
+    text = draw()
+    for part in (
+        "Witnesses",
+        "4 of them",
+        "w_0",
+        "w_2",
+        "case-1",
+        "meant 1",
+        "SELECT 2",
+        "at odds",
+        "a foot",
+    ):
+        assert part in text, part
+    if draw is book:
+        assert all(str(part) in text for part in (0.75, 0.3, 0.95, 1002.0))
+        return
+    for part in ("75.0 %", "[30.0, 95.0]", "3 of 4", "1,002", "a1", "b1", "7", "a caption", "a sentence"):
+        assert part in text, part
+    assert ("w_3" in text) is (draw is html), "the page folds away what others leave out"
+    assert "1 more" in text, "what is left out is counted"
+
+
+def test_where_a_part_is_not_for_a_format_it_says_so_itself() -> None:
+    assert sections_for([SECTION], "plain") == [SECTION]
+    nowhere = Section(key="x", title="x", blocks=(Paragraph(lines=("x",), only=frozenset({"page"})),))
+    assert sections_for([nowhere], "plain") == []
+    table = Table(columns=(Column(title="a"), Column(title="b", only=frozenset({"book"}))), rows=rows([("1", "2")]))
+    assert [column.title for column in table.for_medium("page").columns] == ["a"]
+    assert table.for_medium("book") is table
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 10])
+def test_of_many_rows_those_of_most_weight_stay_in_their_order(limit: int) -> None:
+    weights = (3, 9, 1, 9, 5)
+    made = tuple(Row(cells=(str(place),), weight=weight) for place, weight in enumerate(weights))
+    shown, hidden = Table(columns=columns("x"), rows=made, most={"plain": limit}).shown("plain")
+    assert sorted([*shown, *hidden], key=made.index) == list(made)
+    assert [made.index(row) for row in shown] == sorted(made.index(row) for row in shown)
+    assert len(shown) == min(limit, len(made))
+    assert not shown or not hidden or min(row.weight for row in shown) >= max(row.weight for row in hidden)
+
+
+def test_a_blank_cell_shifts_no_other_on_the_page() -> None:
+    """Remarks stand beneath the row's name, in no column of their own, also where one row has none."""
+    made = Table(
+        columns=columns("name", "", Column(title="rows")),
+        rows=rows(
+            (Name(text=f"r{place}"), Remark(meaning="said") if place else None, Number(value=place, text=str(place)))
+            for place in range(2)
+        ),
+        look="grid",
+    )
+    section = Section(key="x", title="x", blocks=(made,))
+    drawn = Read(f"<html>{template('sections.html').module.drawn_section(section)}</html>")  # type: ignore[attr-defined]
+    cells = [tag for tag, _ in drawn.tags if tag in ("tr", "th", "td")]
+    assert cells == ["tr", "th", "th", *["tr", "th", "td"] * 2]
