@@ -6,6 +6,7 @@ No such library is imported: who hands over a frame has it loaded.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import InputError, UsageError
 from assay.model import Result
 from assay.ragas.tables.csv import read_csv_table
+from assay.ragas.tables.fences import unfenced
 from assay.ragas.tables.model import Table, TableColumn
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _LARGE = 1_000_000
 """Characters of a CSV text from which importing pandas pays off."""
+_HUGE_INTEGER = re.compile(r"[0-9]{19}")
 
 
 def as_table(source: Any) -> Table:
@@ -58,8 +61,12 @@ def as_table(source: Any) -> Table:
 
 
 def _csv(text: str) -> Table:
-    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster."""
-    if len(text) < _LARGE or find_spec("pandas") is None:
+    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster.
+
+    Releases of pandas differ in what they make of integers beyond 64 bits, so that those are always read here.
+    """
+    text = unfenced(text)
+    if len(text) < _LARGE or find_spec("pandas") is None or _HUGE_INTEGER.search(text):
         return read_csv_table(text)
     import pandas
 
