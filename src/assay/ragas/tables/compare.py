@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
@@ -85,7 +86,7 @@ def _check_tolerances(options: TableOptions, names: set[str]) -> None:
     for title, tolerance in (("abs_tol", options.abs_tol), ("rel_tol", options.rel_tol)):
         by_column = tolerance if isinstance(tolerance, Mapping) else {"default": tolerance}
         for name, value in by_column.items():
-            if not value >= 0:
+            if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
                 raise UsageError(f"{title} is {value!r} for {name!r}: a tolerance is a number of at least 0")
             if name != "default" and name.lower() not in names:
                 raise UsageError(f"{title} names the column {name!r}, and neither table has it: {sorted(names)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from assay.errors import InputError
 
@@ -14,30 +15,41 @@ _SHOWN = 60
 def unfenced(text: str) -> str:
     """The text inside the one code fence that it is, or the text itself where it holds none.
 
-    Raises InputError where a fence is not closed, where words or another block stand beside it, and where
-    it says that it holds something else than CSV. A fence inside a quoted cell is part of that cell.
+    Raises InputError where a fence has no other end, where words or another block stand beside it, and
+    where it says that it holds something else than CSV. A fence inside a quoted cell is part of that cell.
     """
-    if "```" not in text and "~~~" not in text:
+    if "```" not in text and not text.lstrip().startswith("~~~"):
         return text
-    fences = [fence for fence in _FENCE.finditer(text) if text.count('"', 0, fence.start()) % 2 == 0]
-    if not fences:
+    fences = _fences(text)
+    opening = next(fences, None)
+    if opening is None:
         return text
-    opening, *others = fences
-    before = text[: opening.start()].removeprefix("\ufeff").strip()
-    closing = next((fence for fence in others if _closes(opening, fence)), None)
+    closing = next((fence for fence in fences if _closes(opening, fence)), None)
     if closing is None:
-        if before and not others:
-            return text  # a line of marks in a table is a cell
-        raise InputError("the text is no CSV: a code fence is opened and never closed, so the table may be cut off")
-    for where, words in (("before", before), ("after", text[closing.end() :].strip())):
-        if words:
+        raise InputError(
+            f"the text is no CSV: a code fence ({opening['marks']}) without its other end stands in it, so that a part "
+            "of the table may be missing"
+        )
+    beside = {"before": text[: opening.start()].removeprefix("\ufeff"), "after": text[closing.end() :]}
+    for where, words in beside.items():
+        if words.strip():
             raise InputError(
                 f"the text is no CSV: words stand {where} the fenced block, {_shown(words)}; give the table alone"
             )
     language = opening["info"].strip().lower()
-    if language.split(" ")[0] not in _TABLE_WORDS:
+    if language not in _TABLE_WORDS:
         raise InputError(f"the text is no CSV: the fenced block says that it holds {language!r}")
     return text[opening.end() : closing.start()]
+
+
+def _fences(text: str) -> Iterator[re.Match[str]]:
+    """The lines of marks that stand outside quotes."""
+    quotes = place = 0
+    for fence in _FENCE.finditer(text):
+        quotes += text.count('"', place, fence.start())
+        place = fence.start()
+        if quotes % 2 == 0:
+            yield fence
 
 
 def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _LARGE = 1_000_000
 """Characters of a CSV text from which importing pandas pays off."""
-_HUGE_INTEGER = re.compile(r"[0-9]{19}")
+_HUGE = re.compile(r"[0-9]{19}|[0-9.][eE][+-]?[0-9]{3}")
+"""What may be a number beyond 64 bits, or a float beyond the largest."""
 
 
 def as_table(source: Any) -> Table:
@@ -63,10 +64,11 @@ def as_table(source: Any) -> Table:
 def _csv(text: str) -> Table:
     """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster.
 
-    Releases of pandas differ in what they make of integers beyond 64 bits, so that those are always read here.
+    Releases of pandas differ in what they make of integers beyond 64 bits and of floats that are too large:
+    those are always read here.
     """
     text = unfenced(text)
-    if len(text) < _LARGE or find_spec("pandas") is None or _HUGE_INTEGER.search(text):
+    if len(text) < _LARGE or find_spec("pandas") is None or _HUGE.search(text):
         return read_csv_table(text)
     import pandas
 
