@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable
-from importlib.util import find_spec
+from importlib.metadata import packages_distributions
 from typing import Any
 
 from assay.errors import InputError, MissingDependency
@@ -27,7 +27,7 @@ from assay.ragas.tables.model import Tolerance
 try:
     from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
 except ImportError as error:
-    if find_spec("ragas") is None:
+    if "ragas" not in packages_distributions():
         raise MissingDependency("ragas", None) from error
     raise InputError(
         f"ragas is installed and cannot be imported: {error}. Release 0.4.3 imports with "
