@@ -91,7 +91,7 @@ def _regular(text: str) -> tuple[list[str], list[Sequence[str]]] | None:
 
 def _rows(text: str) -> list[list[str]]:
     # Lines keep their ends: a line break inside quotes is part of the cell.
-    lines = io.StringIO(text, newline="")
+    lines = io.StringIO(text if text.endswith(("\n", "\r")) else text + "\n", newline="")
     # The limit is one for the whole process, and scores may be asked for from several threads.
     with _FIELD_LIMIT:
         previous = csv.field_size_limit(_LARGEST_FIELD)
