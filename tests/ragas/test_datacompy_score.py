@@ -128,7 +128,9 @@ def test_frames_of_every_library_are_taken() -> None:
             assert compare_tables(reference, response).matches, (type(reference), type(response))
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", 'a,b\n1,"open', 'a\n1\n"', 'a\n1\r\n"\n', '"', "a\n1\n2,3\n", "a,b\n1,2,3\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n \n", 'a,b\n1,"open', 'a\n1\n"', 'a\n1\r\n"\n', '"', "a\n1\n2,3\n", "a,b\n1,2,3\n"]
+)
 def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
     scorer = DataCompyScore()
     good = "a\n1\n"

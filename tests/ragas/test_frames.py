@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ from assay.ragas import compare_tables
 from assay.ragas.tables import frames
 from assay.ragas.tables.csv import read_csv_table
 from assay.ragas.tables.frames import as_table
+from assay.ragas.tables.numbers import may_hold_huge_numbers
 
 pandas = pytest.importorskip("pandas")
 
@@ -54,3 +56,15 @@ def test_a_large_text_is_the_table_that_a_small_one_is(seed: int, monkeypatch: p
             large, small = as_table(text), read_csv_table(text)
             assert [(c.name, c.kind) for c in large.columns] == [(c.name, c.kind) for c in small.columns], text
             assert [list(map(str, c.cells)) for c in large.columns] == [list(map(str, c.cells)) for c in small.columns]
+
+
+def test_what_releases_of_pandas_read_differently_is_found() -> None:
+    chance = Random(1)
+    wanted = re.compile(r"(?<![0-9.])[0-9]{19}|[eE][+-]?[0-9]{3}")
+    signs = ["1", "12345678", "0", ".", "e", "E", "+", "-", ",", "x", "\n"]
+    held = 0
+    for _ in range(5_000):
+        text = "".join(chance.choice(signs) for _ in range(chance.randint(0, 14)))
+        assert may_hold_huge_numbers(text) == bool(wanted.search(text)), text
+        held += may_hold_huge_numbers(text)
+    assert held > 100

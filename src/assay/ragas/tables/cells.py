@@ -61,12 +61,28 @@ def _written(
     numbers if every one of them reads as one, and else each is what it looks like: 2.5 is ``2.5``, and
     an absent cell ``nan``.
     """
-    if kinds == ("text", "text") and not (absent(left, "text") | absent(right, "text")).any():
+    if kinds == ("text", "text") and (
+        _begins_with_a_word(left)
+        or _begins_with_a_word(right)
+        or not (absent(left, "text") | absent(right, "text")).any()
+    ):
         return _same(left, right)
     numbers = as_numbers(left, kinds[0]), as_numbers(right, kinds[1])
     if numbers[0] is not None and numbers[1] is not None:
         return _close(numbers[0], numbers[1], abs_tol=abs_tol, rel_tol=rel_tol)
+    if kinds == ("text", "text"):
+        return _same(left, right)
     return _same(as_texts(left, kinds[0]), as_texts(right, kinds[1]))
+
+
+def _begins_with_a_word(cells: Cells) -> bool:
+    """Most columns of texts say with their first cell that not all of them are numbers."""
+    first = next((cell for cell in cells if cell is not None), "0")
+    try:
+        float(first)
+    except ValueError:
+        return True
+    return False
 
 
 def as_numbers(cells: Cells, kind: ColumnKind) -> Cells | None:

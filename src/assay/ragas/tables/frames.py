@@ -6,7 +6,6 @@ No such library is imported: who hands over a frame has it loaded.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,6 +19,7 @@ from assay.model import Result
 from assay.ragas.tables.csv import read_csv_table
 from assay.ragas.tables.fences import unfenced
 from assay.ragas.tables.model import Table, TableColumn
+from assay.ragas.tables.numbers import may_hold_huge_numbers
 
 if TYPE_CHECKING:
     from assay.ragas.tables.model import Cells
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _LARGE = 1_000_000
 """Characters of a CSV text from which importing pandas pays off."""
-_HUGE = re.compile(r"[0-9]{19}|[0-9.][eE][+-]?[0-9]{3}")
-"""What may be a number beyond 64 bits, or a float beyond the largest."""
 
 
 def as_table(source: Any) -> Table:
@@ -68,7 +66,7 @@ def _csv(text: str) -> Table:
     those are always read here.
     """
     text = unfenced(text)
-    if len(text) < _LARGE or find_spec("pandas") is None or _HUGE.search(text):
+    if len(text) < _LARGE or find_spec("pandas") is None or may_hold_huge_numbers(text):
         return read_csv_table(text)
     import pandas
 

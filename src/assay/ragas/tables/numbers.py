@@ -20,9 +20,11 @@ _FLOAT = re.compile(
     r"[ \t\n\v\f\r]*(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,17}))?[ \t\n\v\f\r]*"
 )
-_SEPARATORS = frozenset("\x1c\x1d\x1e\x1f")
+_SEPARATORS = "\x1c\x1d\x1e\x1f"
 """What Python takes for blanks around a number, and pandas does not."""
 _DIGITS = 17
+_EXACT_DIGITS = 15
+"""So many fit into a float as they are."""
 _LARGEST_EXPONENT = 308
 _EXACT_LENGTH = 16
 """A text without an exponent that is no longer than this is the float that Python reads."""
@@ -62,7 +64,29 @@ def read_numbers(
 
 def is_plain(text: str) -> bool:
     """Is nothing in it that Python reads as part of a number and CSV does not: ``1_000``, digits of other scripts?"""
-    return text.isascii() and "_" not in text and _SEPARATORS.isdisjoint(text)
+    return text.isascii() and "_" not in text and not any(sign in text for sign in _SEPARATORS)
+
+
+def may_hold_huge_numbers(text: str) -> bool:
+    """Whether what may be an integer beyond 64 bits, or a float beyond the largest, stands anywhere in a text."""
+    import numpy
+
+    signs = numpy.frombuffer(f",{text}{',' * _SHORTEST_OVERFLOW}".encode("utf-8", "surrogatepass"), dtype=numpy.uint8)
+    digits = signs - numpy.uint8(ord("0")) < 10  # what stands before 0 wraps round
+    three = digits[:-2] & digits[1:-1] & digits[2:]
+    run, length = three, 3
+    while length < _SHORTEST_OVERFLOW:
+        step = min(length, _SHORTEST_OVERFLOW - length)
+        run = run[:-step] & run[step:]
+        length += step
+    for place in numpy.flatnonzero(run).tolist():
+        if not digits[place - 1] and signs[place - 1] != ord("."):
+            return True
+    exponent = (signs | 0x20) == ord("e")
+    if (exponent[: len(three) - 1] & three[1:]).any():
+        return True
+    signed = (signs == ord("+")) | (signs == ord("-"))
+    return bool((exponent[: len(three) - 2] & signed[1 : len(three) - 1] & three[2:]).any())
 
 
 def _large_integers(
@@ -123,8 +147,9 @@ def _approximately(word: str) -> float | None:
         return float(word) if "i" in word.lower() else None  # infinity
     whole, part = read["whole"], read["part"] or ""
     fraction = part[: max(_DIGITS - len(whole), 0)]
-    number = 0.0
-    for digit in (whole + fraction)[:_DIGITS]:
+    digits = (whole + fraction)[:_DIGITS]
+    number = float(int(digits[:_EXACT_DIGITS]))
+    for digit in digits[_EXACT_DIGITS:]:
         number = number * 10.0 + int(digit)
     exponent = max(len(whole) - _DIGITS, 0) - len(fraction) + int(read["exponent"] or 0)
     number = _shifted(-number if read["sign"] == "-" else number, exponent)
