@@ -53,14 +53,23 @@ def test_the_example_of_ragas_scores_as_there(mode: Any, metric: Any, expected: 
     assert asyncio.run(scorer.single_turn_ascore(SAMPLE)) == pytest.approx(expected)
 
 
-# Given by ragas 0.4.3 (ragas.metrics.DataCompyScore, its own code) with datacompy 1.1.0's
-# PandasCompare under the name Compare that ragas looks for, and pandas 3.0.6:
-# reference, response, then rows and columns, each as precision, recall, F1. None: NaN there.
+# Given by ragas 0.4.3 (ragas.metrics.DataCompyScore) with datacompy 0.18.1 and pandas 2.3.3:
+# reference, response, then rows and columns, each as precision, recall, F1. None: NaN or ZeroDivisionError there.
 FROZEN: list[tuple[str, str, tuple[float | None, ...]]] = [
     ("id,v\n1,a\n2,b\n3,c\n", "id,v\n1,a\n2,b\n3,c\n", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
     ("id,v\n1,a\n2,b\n3,c\n", "ID,V\n1,a\n2,x\n", (0.5, 0.3333333333333333, 0.4, 0.5, 0.5, 0.5)),
     ("id,v\n1,a\n2,b\n", "v,id\na,1.0\nb,2\n", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
     ("id,v\n1,\n2,NULL\n", "id,v\n1,nan\n2,\n", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
+    ("id,v\n1,2.5\n2,3\n", "id,v\n1,2.5\n2,unknown\n", (0.5, 0.5, 0.5, 0.5, 0.5, 0.5)),
+    ("id,v\n1,1\n2,3\n", "id,v\n1,1\n2,unknown\n", (0.5, 0.5, 0.5, 0.5, 0.5, 0.5)),
+    ("id,v\n1,1\n2,3\n", "id,v\n1,1\n2,3\n3,unknown\n", (0.6666666666666666, 1.0, 0.8, 1.0, 1.0, 1.0)),
+    ("id,v\n1,1\n2,3\n", "id,v\n1,1\n2,x\n3,y\n", (0.0, 0.0, None, 0.5, 0.5, 0.5)),
+    ("v\n2.50\n3\n", "v\n2.5\nx\n", (0.5, 0.5, 0.5, 0.0, 0.0, None)),
+    ("v\n1\n\n", "v\n1.0\n\nx\n", (0.5, 1.0, 0.6666666666666666, 1.0, 1.0, 1.0)),
+    ("v\nx\nNULL\n", "v\nx\n\n", (1.0, 0.5, 0.6666666666666666, 1.0, 1.0, 1.0)),
+    ("v\n0.30000000000000004\n", "v\n0.3\n", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
+    ("v\nTrue\nFalse\n", "v\nTrue\nmaybe\n", (0.5, 0.5, 0.5, 0.0, 0.0, None)),
+    ("v\nTrue\nFalse\n", "v\n1\n0\n", (1.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
     ("a,b\n1,x\n2,y\n", "a,b\n1,x\n2,y\n3,z\n", (0.6666666666666666, 1.0, 0.8, 1.0, 1.0, 1.0)),
     ("a\n1\n2\n", "b\n1\n2\n3\n", (0.6666666666666666, 1.0, 0.8, 0.0, 0.0, None)),
     ("a\nx\n1\n", "a\n1\nx\n", (0.0, 0.0, None, 0.0, 0.0, None)),
@@ -119,7 +128,9 @@ def test_frames_of_every_library_are_taken() -> None:
             assert compare_tables(reference, response).matches, (type(reference), type(response))
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", 'a,b\n1,"open', "a\n1\n2,3\n", "a,b\n1,2,3\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n \n", 'a,b\n1,"open', 'a\n1\n"', 'a\n1\r\n"\n', '"', "a\n1\n2,3\n", "a,b\n1,2,3\n"]
+)
 def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
     scorer = DataCompyScore()
     good = "a\n1\n"

@@ -1,7 +1,11 @@
-"""ragas' SQL metrics under their own names, without ragas, pandas or datacompy."""
+"""ragas' SQL metrics under their own names, without ragas, pandas or datacompy.
+
+`assay.ragas.adapter` has the same metrics as classes of ragas' own, for `ragas.evaluate`.
+"""
 
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables
-from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence
+from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence, SQLSemanticEquivalence
+from assay.ragas.result import MetricResult
 from assay.ragas.sample import SingleTurnSample
 from assay.ragas.tables.result import TableComparison
 
@@ -9,6 +13,8 @@ __all__ = [
     "DataCompyScore",
     "EquivalenceScore",
     "LLMSQLEquivalence",
+    "MetricResult",
+    "SQLSemanticEquivalence",
     "SingleTurnSample",
     "TableComparison",
     "TableScore",

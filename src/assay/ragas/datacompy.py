@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
+from assay.ragas.result import MetricResult, WrongArgument
 from assay.ragas.tables.compare import compare_tables as _compare
 from assay.ragas.tables.frames import as_table
 from assay.ragas.tables.model import TableOptions, Tolerance
@@ -36,7 +37,8 @@ class TableScore:
             return self.failure.message
         assert self.comparison is not None
         precision, recall = (self.comparison.score(self.mode, measure) for measure in ("precision", "recall"))
-        return f"{self.mode}: precision {precision:.4f}, recall {recall:.4f}"
+        said = f"Mode: {self.mode}, Precision: {precision:.4f}, Recall: {recall:.4f}"
+        return "; ".join([said, *self.comparison.cautions()])
 
     def report(self) -> str:
         """The differences as plain text, or what went wrong."""
@@ -81,30 +83,33 @@ def _names(join_columns: str | Iterable[str] | None) -> tuple[str, ...]:
     return names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, eq=False)
 class DataCompyScore:
     """ragas' metric of that name: compares the response's table with the reference's, without pandas or datacompy.
 
     rows: paired rows that agree in all shared columns, over the response's rows (precision) or the
     reference's (recall). columns: shared columns without a difference, over the response's or the
-    reference's columns. From 0 to 1; higher is better.
+    reference's columns. From 0 to 1; higher is better. Attributes may be set; each is checked when it is.
     """
 
     mode: Literal["rows", "columns", "row", "column"] = "rows"
     metric: Measure = "f1"
     name: str = "data_compare_score"
+    _: KW_ONLY
     join_columns: str | Iterable[str] | None = None
     abs_tol: Tolerance = 0.0
     rel_tol: Tolerance = 0.0
     ignore_case: bool = False
     ignore_spaces: bool = False
 
-    def __post_init__(self) -> None:
-        if self.mode not in _MODES:
-            raise UsageError(f"mode is {self.mode!r}: one of 'rows' and 'columns'")
-        if self.metric not in _MEASURES:
-            raise UsageError(f"metric is {self.metric!r}: one of 'precision', 'recall' and 'f1'")
-        object.__setattr__(self, "join_columns", _names(self.join_columns) or None)
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "mode" and (not isinstance(value, str) or value not in _MODES):
+            raise WrongArgument(f"mode is {value!r}: one of 'rows' and 'columns'")
+        if name == "metric" and (not isinstance(value, str) or value not in _MEASURES):
+            raise WrongArgument(f"metric is {value!r}: one of 'precision', 'recall' and 'f1'")
+        if name == "join_columns":
+            value = _names(value) or None
+        object.__setattr__(self, name, value)
 
     async def single_turn_ascore(self, sample: Any, callbacks: Any = None, timeout: float | None = None) -> float:  # noqa: ARG002 (ragas' signature)
         """The score of one sample; NaN where there is none (`detail` says why). Does not block the event loop."""
@@ -112,16 +117,31 @@ class DataCompyScore:
 
     def single_turn_score(self, sample: Any, callbacks: Any = None) -> float:  # noqa: ARG002 (ragas' signature)
         """The score of one sample; NaN where there is none: `detail` says why."""
-        value = self.detail(sample).value
-        return math.nan if value is None else value
+        return self._result(sample).value
 
-    def batch_score(self, samples: Iterable[Any]) -> list[float]:
-        """The scores of many samples, in their order; NaN where one has none."""
-        return [self.single_turn_score(sample) for sample in samples]
+    async def ascore(self, reference: Any, response: Any) -> MetricResult:
+        """``value`` and ``reason`` of one pair, as ragas' newer metrics give them. Does not block the event loop."""
+        return await asyncio.to_thread(self.score, reference, response)
 
-    async def batch_ascore(self, samples: Iterable[Any]) -> list[float]:
-        """As `batch_score`, without blocking the event loop."""
-        return [await self.single_turn_ascore(sample) for sample in samples]
+    def score(self, reference: Any, response: Any) -> MetricResult:
+        """As `ascore`, without awaiting; from within a running event loop too."""
+        return self._result({"reference": reference, "response": response})
+
+    async def abatch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
+        """The scores of many, in their order: mappings with ``reference`` and ``response``, or samples."""
+        return await asyncio.to_thread(self.batch_score, inputs)
+
+    def batch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
+        """As `abatch_score`, for callers that do not await. Each is a number; NaN where there is none."""
+        return [self._result(sample) for sample in inputs]
+
+    async def batch_ascore(self, samples: Iterable[Any]) -> list[MetricResult]:
+        """Another name of `abatch_score`."""
+        return await self.abatch_score(samples)
+
+    def _result(self, sample: Any) -> MetricResult:
+        detail = self.detail(sample)
+        return MetricResult(math.nan if detail.value is None else detail.value, detail.reason)
 
     def detail(self, sample: Any) -> TableScore:
         """The score of one sample with the comparison behind it, or with the failure that left it without one.
@@ -137,21 +157,21 @@ class DataCompyScore:
 
     def _comparison(self, sample: Any) -> TableComparison:
         reference, response = (_attribute(sample, name) for name in ("reference", "response"))
-        if reference is None:
+        if _nothing(reference):
             raise _Unusable(Failure(stage="load", kind="no_gold", blame="gold", message="the sample has no reference"))
-        if response is None:
+        if _nothing(response):
             raise _Unusable(
                 Failure(stage="ask", kind="unanswered", blame="system", message="the sample has no response")
             )
         try:
             wanted = as_table(reference)
-        except InputError as error:
+        except (InputError, UsageError) as error:
             raise _Unusable(
                 Failure(stage="load", kind="unscorable", blame="gold", message=f"reference: {error}")
             ) from error
         try:
             given = as_table(response)
-        except InputError as error:
+        except (InputError, UsageError) as error:
             raise _Unusable(
                 Failure(stage="read", kind="unreadable_answer", blame="system", message=f"response: {error}")
             ) from error
@@ -177,6 +197,11 @@ class _Unusable(Exception):
     def __init__(self, failure: Failure) -> None:
         self.failure = failure
         super().__init__(failure)
+
+
+def _nothing(table: Any) -> bool:
+    """An absent text comes as NaN out of a data frame."""
+    return table is None or (isinstance(table, float) and math.isnan(table))
 
 
 def _attribute(sample: Any, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,3 +20,11 @@ class SingleTurnSample:
     reference_contexts: Sequence[str] | None = None
     """The database's schema, a text a table."""
     retrieved_contexts: Sequence[str] | None = None
+    retrieved_context_ids: Sequence[str | int] | None = None
+    """This and what follows is taken as ragas takes it, and read by no metric here."""
+    reference_context_ids: Sequence[str | int] | None = None
+    multi_responses: Sequence[str] | None = None
+    rubrics: Mapping[str, str] | None = None
+    persona_name: str | None = None
+    query_style: str | None = None
+    query_length: str | None = None

@@ -26,16 +26,15 @@ def equal_cells(
     import numpy
 
     types = set(kinds)
-    if "boolean" in types:
-        if not types <= _NUMERIC:
-            return absent(left, kinds[0]) & absent(right, kinds[1])
-        if len(types) == 2 and absent(*((left, kinds[0]) if kinds[0] == "boolean" else (right, kinds[1]))).all():
-            return numpy.zeros(
-                len(left), dtype=bool
-            )  # nothing says that it is a boolean: no type that goes with numbers
-        abs_tol = rel_tol = 0.0
     if types <= _NUMERIC:
         return _close(left, right, abs_tol=abs_tol, rel_tol=rel_tol)
+    if types <= {"text", "number", "boolean"}:
+        plain = {"ignore_case": ignore_case, "ignore_spaces": ignore_spaces}
+        sides = [
+            normalized(cells, **plain) if kind == "text" else cells
+            for cells, kind in zip((left, right), kinds, strict=True)
+        ]
+        return _written(sides[0], sides[1], kinds=kinds, abs_tol=abs_tol, rel_tol=rel_tol)
     if types <= {"text", "empty"}:
         plain = {"ignore_case": ignore_case, "ignore_spaces": ignore_spaces}
         return _same(normalized(left, **plain), normalized(right, **plain))
@@ -51,6 +50,63 @@ def equal_cells(
     if "empty" in types or "other" in types:
         return _same(_objects(left, kinds[0]), _objects(right, kinds[1]))
     return numpy.zeros(len(left), dtype=bool)
+
+
+def _written(
+    left: Cells, right: Cells, *, kinds: tuple[ColumnKind, ColumnKind], abs_tol: float, rel_tol: float
+) -> Cells:
+    """Texts beside texts, numbers or truths, as datacompy takes them.
+
+    Two columns of texts without an absent cell are texts. In any other pair of columns all cells are
+    numbers if every one of them reads as one, and else each is what it looks like: 2.5 is ``2.5``, and
+    an absent cell ``nan``.
+    """
+    if kinds == ("text", "text") and (
+        _begins_with_a_word(left)
+        or _begins_with_a_word(right)
+        or not (absent(left, "text") | absent(right, "text")).any()
+    ):
+        return _same(left, right)
+    numbers = as_numbers(left, kinds[0]), as_numbers(right, kinds[1])
+    if numbers[0] is not None and numbers[1] is not None:
+        return _close(numbers[0], numbers[1], abs_tol=abs_tol, rel_tol=rel_tol)
+    if kinds == ("text", "text"):
+        return _same(left, right)
+    return _same(as_texts(left, kinds[0]), as_texts(right, kinds[1]))
+
+
+def _begins_with_a_word(cells: Cells) -> bool:
+    """Most columns of texts say with their first cell that not all of them are numbers."""
+    first = next((cell for cell in cells if cell is not None), "0")
+    try:
+        float(first)
+    except ValueError:
+        return True
+    return False
+
+
+def as_numbers(cells: Cells, kind: ColumnKind) -> Cells | None:
+    """Every cell as a number, NaN where absent; None where one of them is none."""
+    import numpy
+
+    if kind in _NUMERIC:
+        return cells.astype(numpy.float64, copy=False)
+    try:
+        return numpy.array([math.nan if cell is None else float(cell) for cell in cells.tolist()], dtype=numpy.float64)
+    except ValueError:
+        return None
+
+
+def as_texts(cells: Cells, kind: ColumnKind) -> Cells:
+    """Every cell as it looks when it is written, ``nan`` where absent."""
+    import numpy
+
+    texts = numpy.empty(len(cells), dtype=object)
+    if kind == "boolean":
+        texts[:] = ["nan" if math.isnan(cell) else str(bool(cell)) for cell in cells.tolist()]
+    else:
+        texts[:] = ["nan" if cell is None else str(cell) for cell in cells.tolist()]
+    return texts
 
 
 def _close(left: Cells, right: Cells, *, abs_tol: float, rel_tol: float) -> Cells:

@@ -2,13 +2,14 @@
 
 This is the comparison of ragas' DataCompyScore. `match` (`assay.comparison.compare`) asks another
 question: there names and row order say nothing. Here columns are paired by name in lower case, rows by
-position or by key columns, and a column is compared as one type throughout, as datacompy does it:
+position or by key columns, and cells are compared as datacompy 0.18 does it, the one that ragas runs with:
 
 - numbers as 64-bit floats, where ``|reference - response| <= abs_tol + rel_tol * |response|``;
-- a boolean beside a number as 0 or 1, without tolerance;
+- a boolean beside a number as 0 or 1;
 - texts exactly, or without surrounding whitespace or case where that is asked for;
 - absent cells equal absent cells;
-- columns of types that do not go together (text beside numbers) differ in every row, absent cells included.
+- texts beside numbers or truths, or beside absent cells, as numbers where all of the paired cells read as
+  numbers, and else as each is written: 2.5 and ``2.5`` agree whatever stands in the other rows.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
@@ -84,7 +86,7 @@ def _check_tolerances(options: TableOptions, names: set[str]) -> None:
     for title, tolerance in (("abs_tol", options.abs_tol), ("rel_tol", options.rel_tol)):
         by_column = tolerance if isinstance(tolerance, Mapping) else {"default": tolerance}
         for name, value in by_column.items():
-            if not value >= 0:
+            if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
                 raise UsageError(f"{title} is {value!r} for {name!r}: a tolerance is a number of at least 0")
             if name != "default" and name.lower() not in names:
                 raise UsageError(f"{title} names the column {name!r}, and neither table has it: {sorted(names)}")
@@ -218,7 +220,8 @@ def _compare_column(
 ) -> tuple[Cells, ColumnComparison]:
     import numpy
 
-    ours, theirs = left.cells[pairs.reference], right.cells[pairs.response]
+    ours = _beside_gaps(left.cells[pairs.reference], gaps=bool(pairs.response_only))
+    theirs = _beside_gaps(right.cells[pairs.response], gaps=bool(pairs.reference_only))
     name = left.name.lower()
     equal = equal_cells(
         ours,
@@ -254,6 +257,13 @@ def _compare_column(
         largest_difference=largest_difference(ours, theirs, (left.kind, right.kind)),
         samples=tuple(samples),
     )
+
+
+def _beside_gaps(cells: Cells, *, gaps: bool) -> Cells:
+    """Integers are floats where their table lacks a row of the other one: 3 then looks like ``3.0``."""
+    import numpy
+
+    return cells.astype(numpy.float64) if gaps and cells.dtype.kind in "iu" else cells
 
 
 def _unpaired(table: Table, rows: Sequence[int], options: TableOptions) -> tuple[UnpairedRow, ...]:

@@ -1,9 +1,9 @@
 """CSV text as a table, by the rules that pandas' ``read_csv`` has for types, absent cells and headers.
 
 Written against its documented behaviour and tested against pandas itself, which is not needed here. It
-differs on purpose in three things: a column has one type over all its rows (pandas guesses again every few
-thousand rows of a large text), floats are read exactly, and rows wider than the header are an error (pandas
-makes their first cells an index).
+differs on purpose in two things: a column has one type over all its rows (pandas guesses again every few
+thousand rows of a large text), and rows wider than the header are an error (pandas makes their first cells
+an index).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError
 from assay.ragas.tables.model import Table, TableColumn
+from assay.ragas.tables.numbers import is_plain, read_numbers
 
 if TYPE_CHECKING:
     from assay.ragas.tables.model import Cells
@@ -43,7 +44,7 @@ def read_csv_table(text: str) -> Table:
     quote that is never closed, a row with more cells than the header has names.
     """
     text = text.removeprefix("\ufeff")
-    plain = text.isascii() and "_" not in text
+    plain = is_plain(text)
     words = any(word in text for word in _ABSENT_WORDS)
     if (regular := _regular(text)) is not None:
         header, cells = regular
@@ -90,7 +91,7 @@ def _regular(text: str) -> tuple[list[str], list[Sequence[str]]] | None:
 
 def _rows(text: str) -> list[list[str]]:
     # Lines keep their ends: a line break inside quotes is part of the cell.
-    lines = io.StringIO(text, newline="")
+    lines = io.StringIO(text if text.endswith(("\n", "\r")) else text + "\n", newline="")
     # The limit is one for the whole process, and scores may be asked for from several threads.
     with _FIELD_LIMIT:
         previous = csv.field_size_limit(_LARGEST_FIELD)
@@ -146,17 +147,15 @@ def _column(name: str, values: Sequence[str], absent: frozenset[str], *, plain: 
     if not values:
         return TableColumn(name=name, kind="empty", cells=numpy.empty(0, dtype=object))
     gaps = "" in values or (len(absent) > 1 and not absent.isdisjoint(values))
+    read = read_numbers(values, absent, gaps=gaps, plain=plain)
+    if not isinstance(read, str):
+        return TableColumn(name=name, kind="number", cells=_spread(values, read, absent) if gaps else read)
     present = [value for value in values if value not in absent] if gaps else values
-    if (numbers := _numbers(present, gaps=gaps, plain=plain)) is not None:
-        return TableColumn(name=name, kind="number", cells=_spread(values, numbers, absent) if gaps else numbers)
     if present[0] in _TRUTH and set(present) <= _TRUTH.keys():
         truths = numpy.array([_TRUTH[value] for value in present], dtype=numpy.float64)
         return TableColumn(name=name, kind="boolean", cells=_spread(values, truths, absent) if gaps else truths)
     texts = numpy.empty(len(values), dtype=object)
-    if gaps and not _integers(present):
-        texts[:] = [None if value in absent else value for value in values]
-    else:  # integers of too many bits for pandas keep their text, and what is absent beside them too
-        texts[:] = values
+    texts[:] = [None if value in absent else value for value in values] if gaps and read == "text" else list(values)
     return TableColumn(name=name, kind="text", cells=texts)
 
 
@@ -166,54 +165,3 @@ def _spread(values: Sequence[str], present: Cells, absent: frozenset[str]) -> Ce
     cells = numpy.full(len(values), numpy.nan)
     cells[[value not in absent for value in values]] = present
     return cells
-
-
-def _integers(present: Sequence[str]) -> bool:
-    try:
-        return bool(list(map(int, present))) and _plain(present)
-    except ValueError:
-        return False
-
-
-def _numbers(present: Sequence[str], *, gaps: bool, plain: bool) -> Cells | None:
-    """The texts as numbers, or None where one of them is none."""
-    import numpy
-
-    if not present:
-        return numpy.empty(0)
-    try:
-        integers = list(map(int, present))
-    except ValueError:
-        return _floats(present, plain=plain)
-    if not plain and not _plain(present):
-        return None
-    try:
-        return numpy.array(integers, dtype=numpy.int64)
-    except OverflowError:
-        low, high = min(integers), max(integers)
-    if low >= -(2**63) and high < 2**64:
-        # pandas has no type for a negative number, or an absent one, beside one that needs 64 bits: it keeps the text.
-        return None if low < 0 or gaps else numpy.array(integers, dtype=numpy.uint64)
-    return numpy.array(integers, dtype=object).astype(numpy.float64)
-
-
-def _floats(present: Sequence[str], *, plain: bool) -> Cells | None:
-    import numpy
-
-    try:
-        floats = numpy.fromiter(map(float, present), dtype=numpy.float64, count=len(present))
-    except ValueError:
-        return None
-    if (not plain and not _plain(present)) or numpy.isnan(floats).any():
-        return None
-    for place in numpy.flatnonzero(numpy.isinf(floats)).tolist():
-        word = present[place]
-        if word != word.strip() and "i" in word.lower():
-            return None
-    return floats
-
-
-def _plain(present: Sequence[str]) -> bool:
-    """Python reads ``1_000`` and digits of every script as numbers; CSV does not."""
-    joined = "".join(present)
-    return joined.isascii() and "_" not in joined

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import InputError, UsageError
 from assay.model import Result
 from assay.ragas.tables.csv import read_csv_table
+from assay.ragas.tables.fences import unfenced
 from assay.ragas.tables.model import Table, TableColumn
+from assay.ragas.tables.numbers import may_hold_huge_numbers
 
 if TYPE_CHECKING:
     from assay.ragas.tables.model import Cells
@@ -58,8 +60,13 @@ def as_table(source: Any) -> Table:
 
 
 def _csv(text: str) -> Table:
-    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster."""
-    if len(text) < _LARGE or find_spec("pandas") is None:
+    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster.
+
+    Releases of pandas differ in what they make of integers beyond 64 bits and of floats that are too large:
+    those are always read here.
+    """
+    text = unfenced(text)
+    if len(text) < _LARGE or find_spec("pandas") is None or may_hold_huge_numbers(text):
         return read_csv_table(text)
     import pandas
 

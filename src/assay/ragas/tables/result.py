@@ -97,6 +97,17 @@ class TableComparison:
             return recall
         return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
 
+    def cautions(self) -> list[str]:
+        """What makes the scores say less than they seem to."""
+        found = []
+        if not self.columns and self.paired_rows:
+            names = (_short(names) for names in (self.reference_columns, self.response_columns))
+            found.append("no column is shared ({} and {}), so every paired row counts as equal".format(*names))
+        if not self.reference_row_count or not self.response_row_count:
+            sides = ("reference", self.reference_row_count), ("response", self.response_row_count)
+            found.append(" and ".join(f"the {side} has no rows" for side, count in sides if not count))
+        return found
+
     def report(self) -> str:
         """The differences as plain text, for a person to read."""
         return _draw(self)
@@ -190,6 +201,11 @@ def _unpaired(title: str, count: int, names: Sequence[str], rows: Sequence[Unpai
         lines = [(f"{row.row:,}", *map(_cell, row.cells)) for row in rows]
         more = f"\n  and {count - len(lines):,} more" if count > len(lines) else ""
         yield f"{title}: {count:,}\n" + _table(("row", *names), lines) + more
+
+
+def _short(names: Sequence[str]) -> str:
+    text = _listed(map(repr, names))
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def _cell(cell: Any) -> str:

@@ -1,0 +1,129 @@
+"""Assay's metrics as classes of ragas' own, which `ragas.evaluate(dataset, metrics=[…])` takes.
+
+    from assay.ragas.adapter import DataCompyScore, LLMSQLEquivalence
+
+in place of ``from ragas.metrics import …``. Import this where ragas is installed; `assay.ragas` needs it
+nowhere else. ``evaluate`` keeps numbers only, so the reason for a NaN is logged as a warning, and `detail`
+of a sample gives it as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
+from typing import Any
+
+from assay.errors import InputError, MissingDependency
+from assay.llm_judge import JudgeSettings
+from assay.ragas.datacompy import DataCompyScore as _Tables
+from assay.ragas.datacompy import TableScore
+from assay.ragas.equivalence import EquivalenceScore
+from assay.ragas.equivalence import LLMSQLEquivalence as _Queries
+from assay.ragas.result import MetricResult
+from assay.ragas.tables.model import Tolerance
+
+try:
+    from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
+except ImportError as error:
+    if "ragas" not in packages_distributions():
+        raise MissingDependency("ragas", None) from error
+    raise InputError(
+        f"ragas is installed and cannot be imported: {error}. Release 0.4.3 imports with "
+        "langchain<1 langchain-core<1 langchain-community<0.4 langchain-openai<1"
+    ) from error
+
+__all__ = ["DataCompyScore", "LLMSQLEquivalence"]
+
+_LOG = logging.getLogger("assay.ragas")
+_OPTIONS = frozenset({"mode", "metric", "join_columns", "abs_tol", "rel_tol", "ignore_case", "ignore_spaces"})
+
+
+class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
+    """`assay.ragas.DataCompyScore` for `ragas.evaluate`, with the same arguments and attributes."""
+
+    def __init__(
+        self,
+        name: str = "data_compare_score",
+        mode: str = "rows",
+        metric: str = "f1",
+        *,
+        join_columns: str | Iterable[str] | None = None,
+        abs_tol: Tolerance = 0.0,
+        rel_tol: Tolerance = 0.0,
+        ignore_case: bool = False,
+        ignore_spaces: bool = False,
+    ) -> None:
+        scorer = _Tables(
+            mode=mode,  # type: ignore[arg-type]
+            metric=metric,  # type: ignore[arg-type]
+            join_columns=join_columns,
+            abs_tol=abs_tol,
+            rel_tol=rel_tol,
+            ignore_case=ignore_case,
+            ignore_spaces=ignore_spaces,
+        )
+        self._scorer: _Tables
+        object.__setattr__(self, "_scorer", scorer)
+        super().__init__(name=name, _required_columns={MetricType.SINGLE_TURN: {"reference", "response"}})
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OPTIONS:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self._scorer, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OPTIONS:
+            setattr(self._scorer, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def init(self, run_config: Any) -> None:
+        """Nothing is to be prepared."""
+
+    async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:  # noqa: ARG002 (ragas' signature)
+        return _logged(self.name, await self.ascore(sample.reference, sample.response)).value
+
+    def detail(self, sample: Any) -> TableScore:
+        """The score of one sample with the comparison behind it, or with the failure that left it without one."""
+        return self._scorer.detail(sample)
+
+    async def ascore(self, reference: Any, response: Any) -> MetricResult:
+        """``value`` and ``reason`` of one pair."""
+        return await self._scorer.ascore(reference, response)
+
+    def score(self, reference: Any, response: Any) -> MetricResult:
+        """As `ascore`, without awaiting."""
+        return self._scorer.score(reference, response)
+
+
+class LLMSQLEquivalence(MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
+    """`assay.ragas.LLMSQLEquivalence` for `ragas.evaluate`, which hands its ``llm`` on where none is set."""
+
+    def __init__(
+        self,
+        llm: Any = None,
+        name: str = "llm_sql_equivalence_with_reference",
+        *,
+        model: str | None = None,
+        settings: JudgeSettings | None = None,
+    ) -> None:
+        super().__init__(
+            name=name,
+            _required_columns={MetricType.SINGLE_TURN: {"response", "reference", "reference_contexts"}},
+            llm=llm,
+            output_type=MetricOutputType.BINARY,
+        )
+        self.model = model
+        self.settings = settings
+
+    async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:  # noqa: ARG002 (ragas' signature)
+        scorer = _Queries(self.llm, self.name, model=self.model, settings=self.settings)
+        return _logged(self.name, await scorer.single_turn_ascore(sample)).value
+
+
+def _logged(name: str, result: MetricResult | EquivalenceScore) -> MetricResult | EquivalenceScore:
+    if math.isnan(result):
+        _LOG.warning("%s has no score: %s", name, result.reason)
+    return result

@@ -1,0 +1,61 @@
+"""CSV in a Markdown code fence, as chat models write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.errors import InputError
+
+_FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_TABLE_WORDS = frozenset({"", "csv", "text", "txt", "plain", "plaintext"})
+_SHOWN = 60
+
+
+def unfenced(text: str) -> str:
+    """The text inside the one code fence that it is, or the text itself where it holds none.
+
+    Raises InputError where a fence has no other end, where words or another block stand beside it, and
+    where it says that it holds something else than CSV. A fence inside a quoted cell is part of that cell.
+    """
+    if "```" not in text and not text.lstrip().startswith("~~~"):
+        return text
+    fences = _fences(text)
+    opening = next(fences, None)
+    if opening is None:
+        return text
+    closing = next((fence for fence in fences if _closes(opening, fence)), None)
+    if closing is None:
+        raise InputError(
+            f"the text is no CSV: a code fence ({opening['marks']}) without its other end stands in it, so that a part "
+            "of the table may be missing"
+        )
+    beside = {"before": text[: opening.start()].removeprefix("\ufeff"), "after": text[closing.end() :]}
+    for where, words in beside.items():
+        if words.strip():
+            raise InputError(
+                f"the text is no CSV: words stand {where} the fenced block, {_shown(words)}; give the table alone"
+            )
+    language = opening["info"].strip().lower()
+    if language not in _TABLE_WORDS:
+        raise InputError(f"the text is no CSV: the fenced block says that it holds {language!r}")
+    return text[opening.end() : closing.start()]
+
+
+def _fences(text: str) -> Iterator[re.Match[str]]:
+    """The lines of marks that stand outside quotes."""
+    quotes = place = 0
+    for fence in _FENCE.finditer(text):
+        quotes += text.count('"', place, fence.start())
+        place = fence.start()
+        if quotes % 2 == 0:
+            yield fence
+
+
+def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
+    return fence["marks"].startswith(opening["marks"]) and not fence["info"].strip()
+
+
+def _shown(words: str) -> str:
+    line = " ".join(words.split())
+    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")

@@ -1,0 +1,66 @@
+"""CSV in a code fence is the CSV inside; what else stands beside a fence is the reason why there is no score."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+from tests.ragas import corpus
+
+from assay.ragas import DataCompyScore, compare_tables
+from assay.ragas.tables.fences import unfenced
+
+GOOD = "id,v\n1,a\n2,b\n"
+
+
+@pytest.mark.parametrize("mark", ["```", "````", "~~~", "  ```"])
+@pytest.mark.parametrize("word", ["csv", "", "CSV", " csv", "text", "plaintext"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_fenced_table_is_the_table(mark: str, word: str, end: str) -> None:
+    table = GOOD.replace("\n", end)
+    for text in (f"{mark}{word}{end}{table}{mark}", f"{end}{mark}{word}{end}{table}{mark}{end}{end}"):
+        assert unfenced(text) == table
+        assert compare_tables(GOOD, text).matches
+
+
+def test_fences_change_nothing_of_what_is_in_them() -> None:
+    chance = Random(5)
+    for _ in range(200):
+        for text in corpus.pair(chance):
+            whole = text if text.endswith("\n") else text + "\n"
+            assert unfenced(f"```csv\n{whole}```") == whole
+            assert unfenced(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"Here is your table:\n\n```csv\n{GOOD}```", "words stand before the fenced block, 'Here is your table:'"),
+        (f"```csv\n{GOOD}```\nI hope this helps.", "words stand after the fenced block, 'I hope this helps.'"),
+        (f"```csv\n{GOOD}```\n```csv\n{GOOD}```", "words stand after the fenced block"),
+        (f"```csv\n{GOOD}", "a code fence (```) without its other end"),
+        (f"{GOOD}```", "a code fence (```) without its other end"),
+        (f"```{GOOD}```", "the fenced block says that it holds 'id,v'"),
+        ('```json\n[{"id": 1}]\n```', "says that it holds 'json'"),
+        ("```csv\n```", "the text is empty"),
+        ("```sql\nSELECT 1\n```", "says that it holds 'sql'"),
+    ],
+)
+def test_what_is_no_fenced_table_has_a_reason(text: str, reason: str) -> None:
+    result = DataCompyScore().score(reference=GOOD, response=text)
+    assert math.isnan(result.value)
+    assert result.reason is not None
+    assert result.reason.startswith("response: the text is ")
+    assert reason in result.reason
+
+
+def test_a_fence_inside_a_cell_is_part_of_it() -> None:
+    text = 'id,note\n1,"see\n```\nx\n```\n"\n'
+    assert unfenced(text) == text
+    assert compare_tables(text, text).matches
+
+
+def test_many_marks_are_read_once() -> None:
+    text = '"' + "```\n" * 200_000 + '"\n1\n'
+    assert unfenced(text) == text
