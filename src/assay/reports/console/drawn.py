@@ -184,7 +184,9 @@ def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
         if roles[place] == "bar":
             return 0
         widest = max(cell_len(text) for text in (found.heads[place], *(row[place].text for row in found.rows)))
-        most = found.least[place] or (_NAME_WIDTH if roles[place] == "name" else widest)
+        # What is long may be cut, so it drives nothing out.
+        long = _LEAST_WIDTH if roles[place] in _LONG else widest
+        most = found.least[place] or (_NAME_WIDTH if roles[place] == "name" else long)
         return min(widest, most) + _GAP
 
     from rich.cells import cell_len
