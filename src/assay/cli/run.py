@@ -19,7 +19,7 @@ from assay.cli.gate_options import (
     MustPassOption,
     gathered,
 )
-from assay.cli.inputs import EncodingOption, SheetOption, ToOption
+from assay.cli.inputs import EncodingOption, SheetOption, ToOption, VesBudgetOption
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _CONCURRENCY = 4
 _TIMING_ITERATIONS = 3
+TIMING_EXTRA_S = 60.0
 
 
 def run(  # one parameter an option
@@ -181,6 +182,7 @@ def run(  # one parameter an option
     ves_iterations: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
     ] = None,
+    ves_budget: VesBudgetOption = None,
     rescore: Annotated[
         bool, typer.Option("--rescore", help="Judge the folder's answers anew, without asking again.")
     ] = False,
@@ -216,6 +218,7 @@ def run(  # one parameter an option
         concurrency=concurrency,
         repeat=repeat,
         timing_iterations=ves_iterations,
+        timing_budget_s=ves_budget,
         db=db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
@@ -344,6 +347,7 @@ def run_settings(
     quiet: bool,
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
+    timing_extra_s: float = TIMING_EXTRA_S,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api import evaluate
@@ -377,6 +381,8 @@ def run_settings(
                 concurrency=settings.concurrency or _CONCURRENCY,
                 repeats=1 if settings.repeat is None else settings.repeat,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
+                timing_budget_s=settings.timing_budget_s,
+                timing_extra_s=timing_extra_s,
                 name=settings.name,
                 tags=settings.tags or (),
                 files=_files(settings),

@@ -32,9 +32,12 @@ class _Column:
     value: Callable[[Evidence], Value]
 
 
-def write_details(page: Page, run: Run, metrics: WorkbookMetrics) -> None:
-    """Every case in the question set's order, one row at a time."""
+def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Sequence[str] | None = None) -> None:
+    """Every case in the question set's order, one row at a time; of the columns those of the titles, in their order."""
     columns = _columns(run, metrics)
+    if titles is not None:
+        by_title = {column.title: column for column in columns}
+        columns = [by_title[title] for title in titles if title in by_title]
     sheet = page.sheet
     for place, column in enumerate(columns):
         sheet.set_column(place, place, max(column.width, word_width(column.title) + 2))

@@ -29,6 +29,7 @@ _CHUNK = 200
 _QUESTION, _REASON = 240, 200
 _EXPLANATION = 4000
 _ORIGINAL = 50_000
+_MOST_RATIOS = 20
 """Characters of a query that the page keeps beside what it shows of it."""
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS = {"null": "0", "text": "t", "number": "n", "bytes": "x", "boolean": "b", "time": "d", "other": "o"}
@@ -218,8 +219,9 @@ def _facts(item: Evidence) -> Iterable[list[str]]:
     if item.predicted_execution is not None and item.predicted_execution.wall_time_s is not None:
         yield ["predicted query", seconds(item.predicted_execution.wall_time_s)]
     if item.pair_timings:
-        ratios = ", ".join(f"{pair.gold_s / pair.predicted_s:.2f}" for pair in item.pair_timings)
-        yield ["gold time / predicted time", ratios]
+        ratios = [f"{pair.gold_s / pair.predicted_s:.2f}" for pair in item.pair_timings]
+        more = [f"and {len(ratios) - _MOST_RATIOS} more"] if len(ratios) > _MOST_RATIOS else []
+        yield ["gold time / predicted time", ", ".join([*ratios[:_MOST_RATIOS], *more])]
     tokens = prediction.tokens
     if tokens is not None:
         counts = ((tokens.input, "in"), (tokens.output, "out"), (tokens.total, "in all"))
