@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -403,6 +404,12 @@ def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: Da
             token=access.token,
             otherwise="give --catalog-url http://host:9090/denodo-data-catalog",
         ).reveal()
+        if wire.is_given:
+            warnings.warn(
+                "the Data Catalog executes all queries: --host, --port, --database and --db-config name what is not used",
+                UserWarning,
+                stacklevel=2,
+            )
         return database if rows is None else f"{database}{'&' if '?' in database else '?'}rows={rows}"
     if access.token is not None:
         raise UsageError("--token is for the Data Catalog: the database port takes --user and --password")

@@ -25,7 +25,7 @@ from assay.model import FieldNames
 from assay.settings import RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
-    from assay.api import FileOptions
+    from assay.api import FileOptions, Run
     from assay.api.gates import GateKeeper
     from assay.ports import System
 
@@ -393,7 +393,18 @@ def run_settings(
     finally:
         if system is not None:
             system.close()
+    _tell_untimed(done)
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
+
+
+def _tell_untimed(done: Run) -> None:
+    """Say on standard error what the time for timing did not reach."""
+    from assay.runs.timing import BUDGET_SPENT
+
+    untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in done.record.evidence)
+    if untimed:
+        pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
+        typer.echo(f"{pairs} not timed within --ves-budget: the same command goes on with them", err=True)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

@@ -16,6 +16,7 @@ TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_
 """The API's own names of its times, in seconds."""
 
 _NO_TABLE = 404
+_OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads the query alone: prose, plots and disclaimers would only cost the server LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
 
@@ -78,11 +79,9 @@ def _error_of(content: bytes) -> str | None:
 def _is_of_question(status: int, content: bytes) -> bool | None:
     """A 404 of the AI SDK's own form says that no table fits; a 401 or 403 may be passed through from Denodo.
 
-    Without that form a 404 means that nothing takes questions there, whatever words it has.
+    Whatever words these have, they are about the question. Of any other form the general rule tells.
     """
-    if status == _NO_TABLE:
-        return _error_of(content) is not None
-    return True if status in (401, 403) and _error_of(content) is not None else None
+    return True if status in _OF_A_QUESTION and _error_of(content) is not None else None
 
 
 def _read_refusal(case: Case, refusal: RequestRefused) -> Prediction | None:
