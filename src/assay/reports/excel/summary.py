@@ -163,7 +163,8 @@ def _write_samples(page: Page, row: int, rows: Sequence[GroupRow], metrics: Work
     differing = {title: counts for title, counts in counted.items() if counts != scored and any(counts)}
     if metrics.as_denodo or not differing:
         return row
-    page.text(row, 0, f"How many questions a mean is over, where it is not {_SCORED}", "section")
+    usual = "all of them" if scored == [group.cases for group in rows] else _SCORED
+    page.text(row, 0, f"How many questions a mean is over, where it is not {usual}", "section")
     names = [*(group.name for group in rows[:-1][:_MOST_GROUPS]), "Overall"]
     page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
     row += 2
