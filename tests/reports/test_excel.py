@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest

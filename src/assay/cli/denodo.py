@@ -406,7 +406,7 @@ def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: Da
         ).reveal()
         if wire.is_given:
             warnings.warn(
-                "the Data Catalog executes all queries: --host, --port, --database and --db-config name what is not used",
+                "the Data Catalog executes all queries: what --host, --database and --db-config name is not used",
                 UserWarning,
                 stacklevel=2,
             )
