@@ -167,6 +167,7 @@ def test_the_execution_url_of_the_older_name_goes_with_its_server(tmp_path: Path
     ("written", "meant"),
     [
         ("DATA_CATALOG_ULR", "DATA_CATALOG_URL"),
+        ("data_catalog_url", "DATA_CATALOG_URL"),
         ("DATA_CATALOG_VERIFY_SLL", "DATA_CATALOG_VERIFY_SSL"),
         ("DATA_MARKETPLACE_SERVERID", "DATA_MARKETPLACE_SERVER_ID"),
         ("DATA_CATALOG_EXECUTION_UR", "DATA_CATALOG_EXECUTION_URL"),

@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -174,7 +175,7 @@ def _counted(run: Run, title: str, label: str, row: dict[str, Any]) -> float:
     start = next((at for at, cells in enumerate(rows) if str(cells[0]).startswith("How many questions a mean")), None)
     if start is not None:
         head, *found = rows[start + 1 : start + 30]
-        for cells in found:
+        for cells in takewhile(lambda cells: cells[0] != "", found):
             if cells[0] == title:
                 return float(cells[head.index(label)])
     return float(row.get("Scored", row["Number of Samples"]))

@@ -394,15 +394,18 @@ def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: Da
     from assay.cli.access import denodo_settings
     from assay.engines.denodo.config import PROJECT_CONFIG
 
+    otherwise = "give --catalog-url http://host:9090/denodo-data-catalog"
     if config is None and Path(PROJECT_CONFIG).is_file():
         config = Path(PROJECT_CONFIG)
+    elif config is None:
+        otherwise += f" (the working folder, {Path.cwd()}, has no {PROJECT_CONFIG})"
     settings = denodo_settings(config, flags)
     if settings.is_named or not wire.is_given:
         database = settings.database_url(
             user=access.user,
             password=access.password,
             token=access.token,
-            otherwise="give --catalog-url http://host:9090/denodo-data-catalog",
+            otherwise=otherwise,
         ).reveal()
         if wire.is_given:
             warnings.warn(

@@ -138,7 +138,7 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text: save it as such"
         raise InputError(f"{path}: the Data Catalog's settings cannot be read: {reason}") from error
     plain: dict[str, str] = {}
     given: dict[str, tuple[str, str]] = {}
@@ -187,10 +187,10 @@ def _is_ours(name: str) -> bool:
 
 def _meant(name: str) -> str | None:
     """The setting whose name is misspelt here; None where the name is somebody else's."""
-    prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), None)
+    prefix = next((prefix for prefix in _PREFIXES if name.upper().startswith(prefix)), None)
     if prefix is None:
         return None
-    said = name.removeprefix(prefix)
+    said = name.upper().removeprefix(prefix)
     close = get_close_matches(said, _SETTINGS, n=1, cutoff=_CLOSE)
     close += [setting for setting in _SETTINGS if sorted(setting) == sorted(said)]
     return prefix + close[0] if close else None
