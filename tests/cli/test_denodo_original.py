@@ -130,6 +130,7 @@ def test_two_spellings_of_one_option_must_agree(
         (("-o", "out.xlsx", "--header", "4"), "no column holds the question"),
         (("-o", "out.xlsx", "--header", "900"), "holds nothing in row 901"),
         (("-o", "out.xlsx", "--sheet_name", "5"), 'no sheet with content is called "5"'),
+        (("-o", "out.xlsx", "--api-url", "host:8008/x"), "--api-url is 'host:8008/x'"),
         (("-o", "out.xlsx", "--catalog-url", "host:9090"), "--catalog-url is 'host:9090'"),
         (("-o", "out.xlsx", "--api-password", "p"), "--api-password is given without --api-username"),
         (("-o", "out.xlsx", "-d", "db.json"), "there is no setting 'pasword' (did you mean 'password'?)"),

@@ -240,6 +240,9 @@ def denodo(  # one parameter an option
     from assay.cli.run import TIMING_EXTRA_S, run_settings
     from assay.engines.denodo.port import read_database_port
 
+    if not api_url.lower().startswith(("http://", "https://")):
+        shown = "no address" if "@" in api_url else repr(api_url)  # what stands before @ may be a password
+        raise UsageError(f"--api-url is {shown}: write one such as http://host:8008/answerDataQuestion")
     folder = run or output.with_suffix(".run")
     reports = _targets(
         {

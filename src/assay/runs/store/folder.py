@@ -131,7 +131,10 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     if replace(stored, **neutral) == wanted:
         return
     shown = "; ".join(_differences(stored, wanted))
-    raise RunError(f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite")
+    kept = ", or --rescore to judge its answers anew" if (folder / journal.ANSWERS).exists() else ""
+    raise RunError(
+        f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
+    )
 
 
 def _differences(stored: object, wanted: object) -> Iterator[str]:
