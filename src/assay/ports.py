@@ -251,7 +251,11 @@ class TimedMetric(Metric, Protocol):
     """
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
-        """The score of these timings; there is at least one."""
+        """The score of these timings; there is at least one.
+
+        It is asked again where more were measured since its score was noisy. Of a prediction that is gold's own text
+        there is one, which nobody measured: gold's time for both.
+        """
         ...
 
 

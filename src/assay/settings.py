@@ -75,6 +75,7 @@ class RunFileSettings:
     concurrency: int | None = None
     repeat: int | None = None
     timing_iterations: int | None = None
+    timing_budget_s: float | None = None
     db: str | None = None
     output: str | None = None
     metrics: tuple[str, ...] | None = None

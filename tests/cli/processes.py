@@ -22,7 +22,9 @@ _OURS = ("ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN")
 def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment without settings of Assay's or the Data Catalog's, and with ``given``."""
     kept = {
-        name: value for name, value in os.environ.items() if name not in _OURS and not name.startswith("DATA_CATALOG_")
+        name: value
+        for name, value in os.environ.items()
+        if name not in _OURS and not name.startswith(("DATA_CATALOG_", "DATA_MARKETPLACE_"))
     }
     if "PYTHONPATH" in kept:
         # Relative ones would mean something else to a command that runs in another folder.

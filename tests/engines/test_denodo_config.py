@@ -129,3 +129,75 @@ def test_what_does_not_go_together_is_refused() -> None:
         config.database_url(password=Secret("p"))
     with pytest.raises(InputError, match="DATA_CATALOG_URL"):
         DenodoConfig().database_url()
+
+
+VALUES = {"URL": BASE, "EXECUTION_URL": "http://host:9090/special", "SERVER_ID": "4", "VERIFY_SSL": "0"}
+EXPECTED = DenodoConfig(url=BASE, execution_url="http://host:9090/special", server_id=4, verify_ssl=False)
+
+
+@pytest.mark.parametrize("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_either_name_says_the_same(tmp_path: Path, prefix: str, order: int) -> None:
+    settings = {prefix + name: value for name, value in VALUES.items()}
+    text = "".join(f"{name}={value}\n" for name, value in list(settings.items())[::order])
+    assert read_project_config(write(tmp_path, text)) == EXPECTED == from_environment(settings)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_newer_name_weighs_more_and_says_so_where_they_differ(tmp_path: Path, order: int) -> None:
+    lines = ["DATA_CATALOG_SERVER_ID=1", "DATA_MARKETPLACE_SERVER_ID=2", f"DATA_CATALOG_URL={BASE}"][::order]
+    path = write(tmp_path, "\n".join(lines))
+    with pytest.warns(UserWarning, match="DATA_MARKETPLACE_SERVER_ID counts, and DATA_CATALOG_SERVER_ID says another"):
+        assert read_project_config(path) == DenodoConfig(url=BASE, server_id=2)
+
+
+def test_both_names_may_say_the_same(tmp_path: Path) -> None:
+    text = f"DATA_CATALOG_URL={BASE}\nDATA_MARKETPLACE_URL={BASE}/\n"
+    assert read_project_config(write(tmp_path, text)) == DenodoConfig(url=BASE)
+
+
+def test_the_execution_url_of_the_older_name_goes_with_its_server(tmp_path: Path) -> None:
+    text = f"DATA_CATALOG_URL={BASE}\nDATA_CATALOG_EXECUTION_URL={EXECUTE}\nDATA_MARKETPLACE_URL=http://new/m\n"
+    with pytest.warns(UserWarning, match="DATA_MARKETPLACE_URL counts"):
+        found = read_project_config(write(tmp_path, text))
+    assert read_endpoint(found.database_url()).execution_url == "http://new:9090/m/public/api/askaquestion/execute"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("DATA_CATALOG_ULR", "DATA_CATALOG_URL"),
+        ("data_catalog_url", "DATA_CATALOG_URL"),
+        ("DATA_CATALOG_VERIFY_SLL", "DATA_CATALOG_VERIFY_SSL"),
+        ("DATA_MARKETPLACE_SERVERID", "DATA_MARKETPLACE_SERVER_ID"),
+        ("DATA_CATALOG_EXECUTION_UR", "DATA_CATALOG_EXECUTION_URL"),
+    ],
+)
+def test_a_misspelt_setting_is_named_and_others_settings_are_not(tmp_path: Path, written: str, meant: str) -> None:
+    text = f"DATA_CATALOG_USER=a\nDATA_CATALOG_HOST=b\nDATA_CATALOG_PORT=1\nOPENAI_KEY=secret\n{written}=1\n"
+    with pytest.warns(UserWarning, match=f"line 5: {written} is left alone: did you mean {meant}") as caught:
+        assert read_project_config(write(tmp_path, text)) == DenodoConfig()
+    assert len(caught) == 1
+
+
+def test_other_settings_of_the_file_and_the_environment_may_be_named_in_a_value(tmp_path: Path) -> None:
+    text = (
+        "HOST='http://host'\nBASE=\"${HOST}:9090/denodo-data-catalog\"\n"
+        "DATA_CATALOG_URL=${HOST}:${PORT:-9090}/denodo-data-catalog\n"
+        "DATA_CATALOG_EXECUTION_URL=${DATA_CATALOG_URL}/public/api/askaquestion/execute\n"
+        "DATA_CATALOG_SERVER_ID=${ID}\n"
+    )
+    path = write(tmp_path, text)
+    assert read_project_config(path, {"ID": "6"}) == DenodoConfig(url=BASE, execution_url=EXECUTE, server_id=6)
+    with pytest.raises(InputError, match=r"line 5: nothing before this line, and not the environment, sets ID"):
+        read_project_config(path)
+
+
+@pytest.mark.parametrize("rows", ["0", "-1", "many", "", "1e3", "9999999999"])
+def test_how_many_rows_to_ask_for_is_a_number_from_1_up(rows: str) -> None:
+    from assay.errors import DatabaseError
+    from assay.model import DatabaseUrl
+
+    with pytest.raises(DatabaseError, match="rows is"):
+        read_endpoint(DatabaseUrl.parse(f"denodo+http://host/x?rows={rows}"))
+    assert read_endpoint(DatabaseUrl.parse("denodo+http://host/x?rows=100")).rows == 100

@@ -103,7 +103,7 @@ def test_right_answers_are_timed_and_others_score_zero(run: Callable[[], Run]) -
     ves = {name: evidence.score("ves") for name, evidence in by_id.items()}
     assert ves["right"] is not None
     assert ves["right"].value in (0.25, 0.5, 0.75, 1.0, 1.25)
-    assert len(by_id["right"].pair_timings) == 4
+    assert len(by_id["right"].pair_timings) >= 4
     assert all(timing.gold_s > 0 and timing.predicted_s > 0 for timing in by_id["right"].pair_timings)
     values = {name: score.value for name, score in ves.items() if score is not None}
     assert (values["swapped"], values["duplicates"], values["wrong"], values["broken gold"]) == (0.0, 0.0, 0.0, None)

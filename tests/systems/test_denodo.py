@@ -146,6 +146,74 @@ def test_a_wrong_path_names_the_address(ask: Ask) -> None:
         ask(server, path=f"{server.base_url}/answerDataQuestoin")
 
 
+WORDS = [
+    "No relevant tables were found for the question",
+    "Not Found",
+    "Nothing is known of passwords, tokens or expired credentials",
+    "Unauthorized",
+    "",
+]
+"""What a server may say of one question, words among it that others say of an address or of credentials."""
+
+
+@pytest.mark.parametrize("said", WORDS)
+def test_that_no_table_fits_is_an_answer_whatever_its_words(ask: Ask, said: str) -> None:
+    fault = Fault(kind="passed_through", status=404, message=said)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+        prediction = ask(server)
+        assert server.asked[QUESTION] == 1
+    assert prediction.query is None
+    assert prediction.failure is not None
+    # An answer, and no failure to answer: the same command does not ask again.
+    assert (prediction.failure.kind, prediction.failure.blame) == ("clarification", "system")
+    assert (said or "no table fits the question") in prediction.failure.message
+
+
+@pytest.mark.parametrize("said", WORDS)
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_status_of_the_data_catalogs_own_is_about_the_one_question(ask: Ask, status: int, said: str) -> None:
+    fault = Fault(kind="passed_through", status=status, message=said)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server:
+        assert f"the server answers {status}" in _failure(ask(server))
+        assert server.asked[QUESTION] == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_page_of_a_gateway_is_about_no_question(ask: Ask, status: int) -> None:
+    fault = Fault(kind="web_page", status=status)
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[fault]) as server, pytest.raises(SystemUnusable):
+        ask(server)
+
+
+@pytest.mark.parametrize("status", [200, 500, 502])
+def test_a_page_in_place_of_an_answer_is_a_failure_and_no_query(ask: Ask, status: int) -> None:
+    with DenodoEmulator(answers={QUESTION: SQL}, faults=[Fault(kind="web_page", status=status)]) as server:
+        _failure(ask(server), "network" if status == 502 else "system")
+
+
+def test_a_newer_server_asks_back_unless_it_is_told_not_to(ask: Ask) -> None:
+    answers = {QUESTION: {"sql_query": SQL, "clarification": "Clients of which bank?\nThere are two."}}
+    with DenodoEmulator(answers=answers, newer=True) as server:
+        asked_back = ask(server)
+        told = ask(server, parameters=(("check_ambiguity", "false"),))
+        assert [call.body.get("check_ambiguity") for call in server.calls] == [None, False]
+    assert asked_back.query is None
+    assert asked_back.failure is not None
+    assert asked_back.failure.kind == "clarification"
+    assert asked_back.failure.message == 'the system gave no query; it said: "Clients of which bank?"'
+    assert (told.query, told.failure) == (SQL, None)
+    with DenodoEmulator(answers=answers) as older:
+        assert ask(older).query == SQL
+
+
+def test_a_newer_server_says_404_to_a_question_that_fits_no_table(ask: Ask) -> None:
+    with DenodoEmulator(newer=True) as server:
+        failure = ask(server).failure
+    assert failure is not None
+    assert failure.kind == "clarification"
+    assert "No relevant tables" in failure.message
+
+
 def test_a_body_not_understood_is_said_in_words(ask: Ask) -> None:
     with DenodoEmulator(answers={QUESTION: SQL}) as server:
         message = _failure(ask(server, path=server.question_url, parameters=(("mode", "wrong"),)))

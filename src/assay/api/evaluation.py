@@ -64,6 +64,8 @@ def evaluate(
     absolute_tolerance: float = 1e-12,
     leniency: Leniency | None = None,
     timing_iterations: int = 3,
+    timing_budget_s: float | None = None,
+    timing_extra_s: float = 60.0,
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
@@ -93,6 +95,9 @@ def evaluate(
         leniency: what is no mistake, where a case does not say otherwise; every report says so beside the number.
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
+        timing_budget_s: how long all that timing may take; what it does not reach is unscored, and the same
+            call with the same folder goes on with it. None: as long as those executions take.
+        timing_extra_s: how long, without a budget, pairs are timed again whose noise could change their score.
         concurrency: questions that a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
             (docs/repeats.md).
@@ -126,6 +131,8 @@ def evaluate(
             leniency=leniency or STRICT,
         ),
         timing_iterations=timing_iterations,
+        timing_budget_s=timing_budget_s,
+        timing_extra_s=timing_extra_s,
         concurrency=concurrency,
         repeats=repeats,
         workers=workers,
@@ -148,6 +155,8 @@ def evaluate_inputs(
     limits: Limits,
     options: ComparisonOptions,
     timing_iterations: int = 3,
+    timing_budget_s: float | None = None,
+    timing_extra_s: float = 60.0,
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
@@ -165,6 +174,7 @@ def evaluate_inputs(
     ``read`` is given the live system as it is to be asked, where there is one. ``head_rows`` is how many rows of each
     result the evidence keeps where an answer is not right by every metric; None: a few.
     """
+    _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     asked = _asked(metrics)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
@@ -201,6 +211,8 @@ def evaluate_inputs(
             absolute_tolerance=options.absolute_tolerance,
             leniency=options.leniency,
             timing_iterations=timing_iterations,
+            timing_budget_s=timing_budget_s,
+            timing_extra_s=timing_extra_s,
             workers=count,
             name=name,
             repeats=repeats,
@@ -274,6 +286,14 @@ def _check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
             raise UsageError(f"the metric {metric.name!r} is asked for twice")
         if name in RESULT_COLUMNS or (name == REPEAT_COLUMN and repeats > 1):
             raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
+
+
+def _check_timing(iterations: int, budget_s: float | None, extra_s: float) -> None:
+    if iterations < 1:
+        raise UsageError(f"timing_iterations is {iterations!r}: give a whole number from 1 up")
+    for name, seconds in (("timing_budget_s", budget_s), ("timing_extra_s", extra_s)):
+        if seconds is not None and not 0 <= seconds < math.inf:
+            raise UsageError(f"{name} is {seconds!r}: give a number of seconds from 0 up")
 
 
 def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:

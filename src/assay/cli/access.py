@@ -7,11 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.cli.options import AskFlags
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
 from assay.systems.options import SystemOptions
+
+if TYPE_CHECKING:
+    from assay.engines.denodo.config import DenodoConfig
 
 _USER, _PASSWORD, _TOKEN = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
 
@@ -59,13 +63,12 @@ class Access:
             verify_ssl=verify_ssl,
         )
 
-    def denodo_database(self, url: str | None, config: Path | None, **flags: str | int | bool | None) -> str:
-        """The URL of Denodo's Data Catalog with these credentials.
+    def denodo_database(self, url: str | None, config: Path | None) -> str:
+        """The URL of Denodo's Data Catalog with these credentials, the config file's settings and the environment's.
 
-        ``flags`` (``execution_url``, ``server_id``, ``verify_ssl``) weigh more than the environment,
-        and that more than the config file. A URL that names its user keeps it.
+        A URL that names its user keeps it.
         """
-        from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
+        from assay.engines.denodo.config import DenodoConfig
 
         if url is not None and "@" in url:
             return url
@@ -73,11 +76,16 @@ class Access:
         if plain is not None and "?" in plain:
             parsed = DatabaseUrl.parse(url or "")
             return _with_userinfo(parsed, self)
-        file = DenodoConfig() if config is None else read_project_config(config)
-        given = DenodoConfig(url=plain, **{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
-        settings = merge(file=file, environment=from_environment(os.environ), flags=given)
-        database = settings.database_url(user=self.user, password=self.password, token=self.token)
-        return database.reveal()
+        settings = denodo_settings(config, DenodoConfig(url=plain))
+        return settings.database_url(user=self.user, password=self.password, token=self.token).reveal()
+
+
+def denodo_settings(config: Path | None, flags: DenodoConfig) -> DenodoConfig:
+    """The settings of a Data Catalog: flags weigh more than the environment, and that more than the file."""
+    from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
+
+    file = DenodoConfig() if config is None else read_project_config(config, os.environ)
+    return merge(file=file, environment=from_environment(os.environ), flags=flags)
 
 
 def _with_userinfo(url: DatabaseUrl, access: Access) -> str:

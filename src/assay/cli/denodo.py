@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -11,8 +13,6 @@ from assay.cli.gate_options import GateFlags
 from assay.cli.options import (
     AsJson,
     AskFlags,
-    Concurrency,
-    DenodoConfig,
     Encoding,
     Html,
     JudgeTimeout,
@@ -25,17 +25,21 @@ from assay.cli.options import (
     Quiet,
     Repeat,
     Rescore,
-    Sheet,
     Tags,
-    Timeout,
     To,
     Token,
     User,
-    VesIterations,
+    VesBudget,
     with_named,
 )
-from assay.model import FieldNames
+from assay.errors import UsageError
+from assay.model import FieldNames, Secret
 from assay.settings import RunFileSettings
+
+if TYPE_CHECKING:
+    from assay.cli.access import Access
+    from assay.engines.denodo.config import DenodoConfig
+    from assay.engines.denodo.port import DatabasePort
 
 METRICS = (
     "match",
@@ -47,54 +51,155 @@ METRICS = (
     "ves",
     "non_empty_match",
     "bird_ex",
+    "same_column_count",
 )
+_AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
+"""What takes a metric's place where the numbers are to be those of Denodo's own workbook."""
+_DENODO_ROWS = 100
+"""How many rows Denodo's own evaluator asks for."""
+
+_Given = TypeVar("_Given")
 
 
 def denodo(  # one parameter an option
     *,
     input: Annotated[
-        Path, typer.Option("--input", metavar="X.xlsx", help="The questions: Question, Solution, difficulty.")
+        Path, typer.Option("--input", "-i", metavar="X.xlsx", help="The questions: Question, Solution, difficulty.")
     ],
-    output: Annotated[Path, typer.Option("--output", metavar="R.xlsx", help="The workbook to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="R.xlsx", help="The workbook to write.")] = Path(
+        "combined_results.xlsx"
+    ),
     api_url: Annotated[
         str, typer.Option("--api-url", metavar="URL", help="Of the AI SDK, to /answerDataQuestion or /answerQuestion.")
-    ],
+    ] = "http://127.0.0.1:8008/answerDataQuestion",
     user: User = None,
     password: Password = None,
     token: Token = None,
-    question_rows: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Only the first so many questions.")
+    api_username: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The AI SDK's own user, where it is another than --user.")
     ] = None,
-    config: DenodoConfig = None,
+    api_password: Annotated[str | None, typer.Option(metavar="TEXT", help="Its password.", show_default=False)] = None,
+    question_rows: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--question-rows", "--question_rows", metavar="N", min=1, help="Only the first so many questions."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The environment and flags weigh more. [default: project_config.env, where it is in the folder]",
+        ),
+    ] = None,
     catalog_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of the Data Catalog. [config: DATA_CATALOG_URL]")
+        list[str] | None,
+        typer.Option(
+            "--catalog-url", "--data-catalog-url", metavar="URL", help="Of the Data Catalog. [config: DATA_CATALOG_URL]"
+        ),
     ] = None,
     execution_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="[config: DATA_CATALOG_EXECUTION_URL]")
+        list[str] | None,
+        typer.Option(
+            "--execution-url",
+            "--data-catalog-execution-url",
+            metavar="URL",
+            help="[config: DATA_CATALOG_EXECUTION_URL]",
+        ),
     ] = None,
-    server_id: Annotated[int | None, typer.Option(metavar="N", help="[config: DATA_CATALOG_SERVER_ID]")] = None,
+    server_id: Annotated[
+        list[int] | None,
+        typer.Option("--server-id", "--data-catalog-server-id", metavar="N", help="[config: DATA_CATALOG_SERVER_ID]"),
+    ] = None,
     verify_ssl: Annotated[
         bool | None, typer.Option("--verify-ssl/--no-verify-ssl", help="[config: DATA_CATALOG_VERIFY_SSL]")
+    ] = None,
+    data_catalog_verify_ssl: Annotated[
+        str | None, typer.Option(metavar="1|0", help="The same, as Denodo's own evaluator has it.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Of Denodo's database port, where no Data Catalog is named.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="N", min=1, max=65535, help="[default: 9996]")] = None,
+    database: Annotated[str | None, typer.Option(metavar="NAME", help="At that port.")] = None,
+    db_config: Annotated[
+        Path | None,
+        typer.Option("--db-config", "-d", metavar="FILE", help="JSON: user, password, host, port, databaseName."),
     ] = None,
     run: Annotated[
         Path | None,
         typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
     ] = None,
-    concurrency: Concurrency = None,
+    concurrency: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--concurrency", "--max-workers", metavar="N", min=1, help="Questions asked at once. [default: 4]"
+        ),
+    ] = None,
+    workers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--workers", "--num-cpus", metavar="N", min=1, help="Queries executed at once. [default: cores, at most 8]"
+        ),
+    ] = None,
     repeat: Repeat = None,
     asking: AskFlags,
-    timeout: Timeout = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", "-t", metavar="SECONDS", min=0.01, help="For each query. [default: 30]"),
+    ] = None,
     judge_timeout: JudgeTimeout = None,
     max_rows: MaxRows = None,
-    ves_iterations: VesIterations = None,
+    ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Whether to time the right answers.")] = True,
+    ves_iterations: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--ves-iterations",
+            "--iterate-num",
+            metavar="N",
+            min=1,
+            help="Executions of each pair for VES, at least. [default: 3]",
+        ),
+    ] = None,
+    ves_budget: VesBudget = None,
+    as_denodo: Annotated[
+        bool,
+        typer.Option("--as-denodo", help="Numbers by the definitions of Denodo's own workbook, to compare with one."),
+    ] = False,
     id_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: the row number]")] = None,
     question_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Question]")] = None,
-    gold_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: Solution]")] = None,
-    difficulty_column: Annotated[str | None, typer.Option(metavar="NAME", help="[default: difficulty]")] = None,
-    context_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Additional context, sent as custom_instructions.")
+    gold_column: Annotated[
+        list[str] | None,
+        typer.Option("--gold-column", "--expected-column", metavar="NAME", help="[default: Solution]"),
     ] = None,
-    sheet: Sheet = None,
+    difficulty_column: Annotated[
+        list[str] | None,
+        typer.Option("--difficulty-column", "--difficulty-col", metavar="NAME", help="[default: difficulty]"),
+    ] = None,
+    context_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--context-column",
+            "--evidence-column",
+            metavar="NAME",
+            help="Additional context, sent as custom_instructions.",
+        ),
+    ] = None,
+    sheet: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sheet",
+            "--sheet_name",
+            metavar="NAME",
+            help="Of the workbook, or its number from 0. [default: the only one with the columns]",
+        ),
+    ] = None,
+    header: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Row of the sheet that names the columns, from 0. [default: the first filled]"
+        ),
+    ] = None,
     encoding: Encoding = None,
     name: Name = None,
     tag: Tags = None,
@@ -104,6 +209,13 @@ def denodo(  # one parameter an option
     md: Markdown = None,
     junit: Junit = None,
     to: To = None,
+    f1_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the F1 part as a workbook too.")] = None,
+    ves_output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the VES part as a workbook too.")
+    ] = None,
+    output_original: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the answers as a workbook too.")
+    ] = None,
     gates: GateFlags,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -118,41 +230,72 @@ def denodo(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
-    from assay.cli.run import run_settings
+    from assay.cli.run import TIMING_EXTRA_S, run_settings
+    from assay.engines.denodo.port import read_database_port
 
-    targets = with_named({"xlsx": output, "html": html, "md": md, "junit": junit}, to)
+    if not api_url.lower().startswith(("http://", "https://")):
+        shown = "no address" if "@" in api_url else repr(api_url)  # what stands before @ may be a password
+        raise UsageError(f"--api-url is {shown}: write one such as http://host:8008/answerDataQuestion")
     folder = run or output.with_suffix(".run")
-    keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=folder)
-    access = Access.gathered(user=user, password=password, token=token, needed=True)
-    database = access.denodo_database(
-        None if catalog_url is None else f"denodo+{catalog_url}",
-        config,
-        execution_url=execution_url,
-        server_id=server_id,
+    reports = _targets(
+        {
+            "xlsx": output,
+            "html": html,
+            "md": md,
+            "junit": junit,
+            "xlsx-f1": f1_output,
+            "xlsx-ves": ves_output,
+            "xlsx-answers": output_original,
+        },
+        input,
+        to,
+    )
+    metrics = _metrics(ves=ves, as_denodo=as_denodo)
+    keeper = keeper_of(gates.gathered(), metrics, baseline=gates.baseline, output=folder)
+    verify_ssl = _verifies(verify=verify_ssl, said=data_catalog_verify_ssl)
+    flags = _flags(
+        url=once(catalog_url, "--catalog-url", "--data-catalog-url"),
+        execution_url=once(execution_url, "--execution-url", "--data-catalog-execution-url"),
+        server_id=once(server_id, "--server-id", "--data-catalog-server-id"),
         verify_ssl=verify_ssl,
     )
-    options = access.system_options(asking, verify_ssl=verify_ssl is not False)
+    wire = read_database_port(db_config).overlaid(host=host, port=port, database=database)
+    if api_password is not None and api_username is None:
+        raise UsageError("--api-password is given without --api-username: give both, or --user and --password")
+    access = Access.gathered(
+        user=user if user is not None else (wire.user or api_username),
+        password=_password(user, password, wire.password, api_password),
+        token=token,
+        needed=True,
+    )
+    api_access = access
+    if api_username is not None and (user is not None or wire.user is not None):
+        api_access = Access(user=api_username, password=Secret(api_password or ""))
+    options = api_access.system_options(asking, verify_ssl=verify_ssl is not False)
     settings = RunFileSettings(
         cases=str(input),
-        db=database,
+        db=_database(access, config, flags, wire, rows=_DENODO_ROWS if as_denodo else None),
         output=str(folder),
-        metrics=METRICS,
-        limit=question_rows,
+        metrics=metrics,
+        limit=once(question_rows, "--question-rows", "--question_rows"),
         timeout_s=timeout,
         judge_timeout_s=judge_timeout,
         max_rows=max_rows,
-        concurrency=concurrency,
+        concurrency=once(concurrency, "--concurrency", "--max-workers"),
+        workers=once(workers, "--workers", "--num-cpus"),
         repeat=repeat,
-        timing_iterations=ves_iterations,
+        timing_iterations=once(ves_iterations, "--ves-iterations", "--iterate-num"),
+        timing_budget_s=ves_budget,
         name=name,
         tags=tuple(tag) if tag else None,
         case_fields=FieldNames(
             id=id_column,
             question=question_column,
-            gold=gold_column,
-            difficulty=difficulty_column,
-            context=context_column,
-            sheet=sheet,
+            gold=once(gold_column, "--gold-column", "--expected-column"),
+            difficulty=once(difficulty_column, "--difficulty-column", "--difficulty-col"),
+            context=once(context_column, "--context-column", "--evidence-column"),
+            sheet=once(sheet, "--sheet", "--sheet_name"),
+            header_row=header,
             encoding=encoding,
         ),
     )
@@ -163,6 +306,102 @@ def denodo(  # one parameter an option
         rescore=rescore,
         as_json=as_json,
         quiet=quiet,
-        reports=targets,
+        reports=reports,
         keeper=keeper,
+        # There each pair is executed so many times and no more.
+        timing_extra_s=0.0 if as_denodo else TIMING_EXTRA_S,
     )
+
+
+def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
+    """The one value of an option that has several names. Raises UsageError where they say different things."""
+    values = list(dict.fromkeys(given or ()))
+    if len(values) > 1:
+        said = " and ".join(map(repr, values))
+        raise UsageError(f"{' and '.join(names)} are one option, and say {said}: give it once")
+    return values[0] if values else None
+
+
+def _password(user: str | None, password: str | None, of_wire: Secret | None, of_api: str | None) -> str | None:
+    """The password that belongs to the user: the flag's, else that of the file or of the AI SDK's own user."""
+    if user is not None or password is not None:
+        return password
+    return of_api if of_wire is None else of_wire.reveal()
+
+
+def _metrics(*, ves: bool, as_denodo: bool) -> tuple[str, ...]:
+    wanted = (name for name in METRICS if ves or name != "ves")
+    return tuple(_AS_DENODO.get(name, name) if as_denodo else name for name in wanted)
+
+
+def _targets(reports: Mapping[str, Path | None], questions: Path, to: Sequence[str] | None) -> dict[str, Path | None]:
+    """The files to write. Raises UsageError where one of them would be written twice, or over the questions."""
+    taken = {questions.resolve(): "the questions"}
+    targets = with_named(reports, to)
+    for name, path in targets.items():
+        if path is None or str(path) == "-":
+            continue
+        what = f"--{_FLAG_OF.get(name, name)}" if reports.get(name) is path else f"--to {name}"
+        if (other := taken.setdefault(path.resolve(), what)) != what:
+            raise UsageError(f"{what} is {path}, which is {other}, too: name another file")
+    return targets
+
+
+_FLAG_OF = {
+    "xlsx": "output",
+    "xlsx-f1": "f1-output",
+    "xlsx-ves": "ves-output",
+    "xlsx-answers": "output-original",
+}
+
+
+def _verifies(*, verify: bool | None, said: str | None) -> bool | None:
+    from assay.engines.denodo.config import parse_switch
+
+    other = None if said is None else parse_switch(said, "--data-catalog-verify-ssl")
+    if verify is not None and other is not None and verify != other:
+        raise UsageError(
+            "--data-catalog-verify-ssl says another than --verify-ssl or --no-verify-ssl: give one of them"
+        )
+    return verify if other is None else other
+
+
+def _flags(
+    *, url: str | None, execution_url: str | None, server_id: int | None, verify_ssl: bool | None
+) -> DenodoConfig:
+    from assay.engines.denodo.config import DenodoConfig
+
+    return DenodoConfig.of_flags(url=url, execution_url=execution_url, server_id=server_id, verify_ssl=verify_ssl)
+
+
+def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: DatabasePort, *, rows: int | None) -> str:
+    """The URL of what executes: the Data Catalog where one is named, else the database port.
+
+    Its file of settings is read from the working folder without being asked for, as Denodo's own evaluator does.
+    """
+    from assay.cli.access import denodo_settings
+    from assay.engines.denodo.config import PROJECT_CONFIG
+
+    otherwise = "give --catalog-url http://host:9090/denodo-data-catalog"
+    if config is None and Path(PROJECT_CONFIG).is_file():
+        config = Path(PROJECT_CONFIG)
+    elif config is None:
+        otherwise += f" (the working folder, {Path.cwd()}, has no {PROJECT_CONFIG})"
+    settings = denodo_settings(config, flags)
+    if settings.is_named or not wire.is_given:
+        database = settings.database_url(
+            user=access.user,
+            password=access.password,
+            token=access.token,
+            otherwise=otherwise,
+        ).reveal()
+        if wire.is_given:
+            warnings.warn(
+                "the Data Catalog executes all queries: what --host, --database and --db-config name is not used",
+                UserWarning,
+                stacklevel=2,
+            )
+        return database if rows is None else f"{database}{'&' if '?' in database else '?'}rows={rows}"
+    if access.token is not None:
+        raise UsageError("--token is for the Data Catalog: the database port takes --user and --password")
+    return wire.database_url(user=access.user, password=access.password)

@@ -82,6 +82,12 @@ Workers: TypeAlias = Annotated[
 VesIterations: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
 ]
+VesBudget: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS", min=0, help="For all timing. [default: as long as it takes, and 60 more for noisy pairs]"
+    ),
+]
 
 Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")]
 Markdown: TypeAlias = Annotated[

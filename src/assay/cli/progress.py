@@ -44,6 +44,7 @@ class _Lines:
         self._next = now + _LINE_EVERY_S
         done = state.finished - state.resumed
         left = (now - self._started) / max(done, 1) * (state.total - state.finished)
+        left = left if state.most_left_s is None else min(left, state.most_left_s)
         message = f"{state.stage}: {state.finished} of {state.total} {state.noun}, about {left:.0f} s left"
         print(message, file=sys.stderr, flush=True)
 
@@ -64,6 +65,7 @@ def _bar() -> Iterator[OnProgress]:
                     bar.update(earlier, visible=False)
                 stages[state.stage] = bar.add_task(state.stage, total=state.total)
             kept = f" ({state.resumed} kept from before)" if state.resumed else ""
+            kept += "" if state.most_left_s is None else f" (at most {state.most_left_s:.0f} s left)"
             bar.update(
                 stages[state.stage],
                 total=state.total,

@@ -37,6 +37,7 @@ from assay.cli.options import (
     Token,
     User,
     VerifySsl,
+    VesBudget,
     VesIterations,
     Workers,
 )
@@ -47,9 +48,11 @@ from assay.settings import RunFileSettings, is_run_file, read_run_file
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
     from assay.api.inputs import FileOptions
+    from assay.api.run import Run
     from assay.ports import System
 
 _TIMING_ITERATIONS = 3
+TIMING_EXTRA_S = 60.0
 
 
 def run(  # one parameter an option
@@ -162,6 +165,7 @@ def run(  # one parameter an option
     price_out: PriceOut = None,
     config: DenodoConfig = None,
     ves_iterations: VesIterations = None,
+    ves_budget: VesBudget = None,
     rescore: Rescore = False,
     reports: ReportFlags,
     gates: GateFlags,
@@ -183,6 +187,7 @@ def run(  # one parameter an option
         concurrency=concurrency,
         repeat=repeat,
         timing_iterations=ves_iterations,
+        timing_budget_s=ves_budget,
         db=db,
         output=None if output is None else str(output),
         metrics=None if metrics is None else tuple(one.strip() for one in metrics.split(",") if one.strip()),
@@ -297,6 +302,7 @@ def run_settings(
     quiet: bool,
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
+    timing_extra_s: float = TIMING_EXTRA_S,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -330,6 +336,8 @@ def run_settings(
                 concurrency=settings.concurrency or CONCURRENCY,
                 repeats=1 if settings.repeat is None else settings.repeat,
                 timing_iterations=settings.timing_iterations or _TIMING_ITERATIONS,
+                timing_budget_s=settings.timing_budget_s,
+                timing_extra_s=timing_extra_s,
                 name=settings.name,
                 tags=settings.tags or (),
                 files=_files(settings),
@@ -340,7 +348,18 @@ def run_settings(
     finally:
         if system is not None:
             system.close()
+    _tell_untimed(done)
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
+
+
+def _tell_untimed(done: Run) -> None:
+    """Say on standard error what the time for timing did not reach."""
+    from assay.runs.timing import BUDGET_SPENT
+
+    untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in done.record.evidence)
+    if untimed:
+        pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
+        typer.echo(f"{pairs} not timed within --ves-budget: the same command goes on with them", err=True)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

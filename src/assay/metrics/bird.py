@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import eq
 from typing import ClassVar
 
 from assay.metrics.base import ResultMetric, runs_as_empty
@@ -69,13 +70,31 @@ class BirdSoftF1(_BirdMetric):
         """Precision and recall over cells, 0/0 taken as 0, both empty 1."""
         if _fails_there(predicted) or predicted.result is None:
             return 0.0
-        return soft_f1(_hashable(gold.rows), _hashable(predicted.result.rows))
+        return soft_f1(hashable(gold.rows), hashable(predicted.result.rows))
 
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     """Soft F1 of two lists of rows whose cells hash."""
     if gold == predicted:
         return 1.0
+    matched, predicted_only, gold_only = _soft_counts(gold, predicted)
+    precision = matched / (matched + predicted_only) if matched + predicted_only else 0.0
+    recall = matched / (matched + gold_only) if matched + gold_only else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def soft_precision(gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False) -> float:
+    """The precision of `soft_f1`. ``in_place``: a cell is found only where gold's row has it in the same column."""
+    if gold == predicted:
+        return 1.0
+    matched, predicted_only, _ = _soft_counts(gold, predicted, in_place=in_place)
+    return matched / (matched + predicted_only) if matched + predicted_only else 0.0
+
+
+def _soft_counts(
+    gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False
+) -> tuple[float, float, float]:
+    """True positives, false positives and false negatives, each row's cells as shares of gold's row."""
     ours, theirs = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
     matched = predicted_only = gold_only = 0.0
     for one, two in zip(ours, theirs, strict=False):
@@ -83,15 +102,18 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
             matched += 1.0
             continue
         width = len(one)
-        found = sum(cell in one for cell in two)
+        if in_place:
+            found = sum(map(eq, one, two))
+            missed = width - found
+        else:
+            found = sum(cell in one for cell in two)
+            missed = sum(cell not in two for cell in one)
         matched += found / width
         predicted_only += (len(two) - found) / width
-        gold_only += sum(cell not in two for cell in one) / width
+        gold_only += missed / width
     gold_only += max(len(ours) - len(theirs), 0)
     predicted_only += max(len(theirs) - len(ours), 0)
-    precision = matched / (matched + predicted_only) if matched + predicted_only else 0.0
-    recall = matched / (matched + gold_only) if matched + gold_only else 0.0
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return matched, predicted_only, gold_only
 
 
 def _fails_there(execution: Execution) -> bool:
@@ -116,10 +138,10 @@ def _holds_more(text: str) -> bool:
 
 
 def _row_set(result: Result) -> frozenset[Row]:
-    return frozenset(_hashable(result.rows))
+    return frozenset(hashable(result.rows))
 
 
-def _hashable(rows: Sequence[Row]) -> Sequence[Row]:
+def hashable(rows: Sequence[Row]) -> Sequence[Row]:
     """The rows as they are, or with lists and maps as their text where an engine returns such."""
     try:
         for row in rows[:1]:

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from assay.comparison.cells import Column, Key, to_columns
 from assay.comparison.tolerance import Clusters, cluster_numbers
-from assay.metrics.base import ResultMetric
+from assay.metrics.base import ResultMetric, unscored
+from assay.metrics.bird import BirdSoftF1, hashable, soft_precision
 from assay.metrics.match import Match
-from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
+from assay.model import Case, Comparison, ComparisonOptions, Execution, Failure, Prediction, Result, Score
 from assay.ports import Executions
 
 
@@ -47,6 +48,35 @@ class SameRowCount(ResultMetric):
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Row counts alone."""
         return float(predicted.result is not None and len(gold.rows) == len(predicted.result.rows))
+
+
+class SameColumnCount(ResultMetric):
+    """1 where gold and prediction return equally many columns, else 0.
+
+    The Data Catalog names no columns of an empty result: where only one side is empty and without columns, there is
+    no score.
+    """
+
+    name: ClassVar[str] = "same_column_count"
+    meaning: ClassVar[str] = "Denodo: as many columns as gold"
+    guide_column: ClassVar[str] = "Have Same Column Count"
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
+        """As the others', but for results whose columns are not known."""
+        results = [execution.result for execution in (*executions.golds, executions.predicted) if execution]
+        untold = [result is not None and not result.columns and not result.rows for result in results]
+        if any(untold) and not all(untold) and executions.predicted is not None and executions.predicted.succeeded:
+            return unscored(self.name, _UNTOLD)
+        return super().score(case, prediction, executions, comparison)
+
+    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
+        """Column counts alone."""
+        return float(predicted.result is not None and gold.column_count == predicted.result.column_count)
+
+
+_UNTOLD = Failure(
+    stage="score", kind="unscorable", blame="engine", message="an empty result came without its columns' names"
+)
 
 
 class PercentSubset(ResultMetric):
@@ -104,6 +134,40 @@ class PercentOverlap(ResultMetric):
         common = sum(map(min, ours.values(), map(theirs.get, ours, repeat(0))))
         union = ours.total() + theirs.total() - common
         return common / union if union else 1.0
+
+
+class DenodoPercentOverlap(BirdSoftF1):
+    """Percent Overlap as Denodo's own workbook has it: the precision of the soft F1, with columns in gold's order.
+
+    Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
+    """
+
+    name: ClassVar[str] = "denodo_percent_overlap"
+    meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in gold's order"
+    guide_column: ClassVar[str] = "Percent Overlap"
+    binary: ClassVar[bool] = False
+
+    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
+        """Found cells over the prediction's cells, row by row."""
+        rows = () if predicted.result is None else predicted.result.rows
+        return soft_precision(hashable(gold.rows), hashable(rows), in_place=True)
+
+
+class DenodoPercentSubset(BirdSoftF1):
+    """Subsetting Percentage as Denodo's own workbook has it: the precision of the soft F1, columns in any order.
+
+    Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
+    """
+
+    name: ClassVar[str] = "denodo_percent_subset"
+    meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in any order"
+    guide_column: ClassVar[str] = "Subsetting Percentage"
+    binary: ClassVar[bool] = False
+
+    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
+        """Found cells over the prediction's cells, row by row."""
+        rows = () if predicted.result is None else predicted.result.rows
+        return soft_precision(hashable(gold.rows), hashable(rows))
 
 
 def _bag(columns: Sequence[Column]) -> Counter[Key]:

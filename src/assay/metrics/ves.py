@@ -21,6 +21,8 @@ from assay.stats import mean_interval
 _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 _LEAST_REWARD = 0.25
 _OUTLIER_DEVIATIONS = 3.0
+_EQUALLY_FAST = 0.02
+"""Where the interval holds 1 and goes no further than this from it, measuring on would toss a coin."""
 
 
 def reward(ratio: float) -> float:
@@ -31,8 +33,11 @@ def reward(ratio: float) -> float:
 class Ves(QueryMetric):
     """Valid efficiency score: 0 unless Results Match, else the reward for the mean ratio.
 
-    The score's detail gives the ratio with its 95 % interval (Student's t over the iterations);
-    the case is flagged ``noisy_timing`` where that interval spans more than one reward.
+    Ratios beyond 3 deviations are dropped, as the evaluator's script has it from BIRD's: there are none among
+    fewer than ten, and among hundreds one stray measurement moves nothing. Where the mean's interval holds 1 and
+    stays within 2 % of it, the two are equally fast and the ratio counts as 1: a step between two rewards lies just
+    there. The score's detail gives the ratio with its 95 % interval (Student's t over the iterations); the case is
+    flagged ``noisy_timing`` where that interval spans more than one reward.
     """
 
     name: ClassVar[str] = "ves"
@@ -46,9 +51,9 @@ class Ves(QueryMetric):
         return _awaiting(self.name, ResultsMatch().score(case, prediction, executions, comparison), executions)
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
-        """The reward for the mean of the ratios."""
-        ratios = [timing.gold_s / timing.predicted_s for timing in timings]
-        return _rewarded(self.name, ratios, reward)
+        """The reward for the mean of the ratios that are no outliers."""
+        kept = without_outliers([timing.gold_s / timing.predicted_s for timing in timings])
+        return _rewarded(self.name, kept, reward)
 
 
 class BirdRves(QueryMetric):
@@ -85,8 +90,11 @@ def _awaiting(metric: str, right: Score, executions: Executions) -> Score:
 def _rewarded(metric: str, ratios: Sequence[float], value_of: Callable[[float], float]) -> TimedScore:
     mean = statistics.fmean(ratios)
     bounds = mean_interval(ratios)
-    value = value_of(mean)
     shown = "" if bounds is None else f" [{bounds[0]:.2f}, {bounds[1]:.2f}]"
     detail = f"gold's time is {mean:.2f}{shown} times the prediction's, over {len(ratios)} measurements"
+    if bounds is not None and 1.0 - _EQUALLY_FAST <= bounds[0] <= 1.0 <= bounds[1] <= 1.0 + _EQUALLY_FAST:
+        return TimedScore(
+            score=Score(metric=metric, value=value_of(1.0), detail=f"{detail}: equally fast"), noisy=False
+        )
     noisy = bounds is not None and reward(bounds[0]) != reward(bounds[1])
-    return TimedScore(score=Score(metric=metric, value=value, detail=detail), noisy=noisy)
+    return TimedScore(score=Score(metric=metric, value=value_of(mean), detail=detail), noisy=noisy)

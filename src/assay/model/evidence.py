@@ -289,6 +289,10 @@ class RunSettings:
     absolute_tolerance: float = 1e-12
     timing_iterations: int = 3
     """How often efficiency metrics execute both queries, after a warm-up."""
+    timing_budget_s: float | None = None
+    """For all timing together; None: as long as that many executions take, and `timing_extra_s`."""
+    timing_extra_s: float = 0.0
+    """Without a budget: for timing those again whose noise could change their score."""
     workers: int = 2
     name: str | None = None
     tags: tuple[str, ...] = ()

@@ -24,5 +24,7 @@ class FieldNames:
     """The id's column in the other file: it is the id here, too, where this file has it and ``id`` is None."""
     sheet: str | None = None
     """Of a workbook. None: the only one that has the columns."""
+    header_row: int | None = None
+    """Of a sheet, from 0: the row that names the columns. None: the first that is not blank."""
     encoding: str | None = None
     """Of a text file. None: what its byte order mark says, else UTF-8."""

@@ -27,7 +27,7 @@ from assay.runs.store.folder import (
     relabel,
 )
 from assay.runs.store.journal import Journal, JournalLine, damaged
-from assay.runs.timing import time_pairs
+from assay.runs.timing import awaits_timing, time_pairs
 from assay.runs.worker import CaseOutcome, CaseTask
 from assay.scoring.queries.metrics import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
@@ -97,6 +97,8 @@ def _execute_in(
 def _finished(job: Job, stored: RunFile, judging: _Judging) -> Run | None:
     """The run as it is stored, where nothing about it is new but its name or tags."""
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
+        return None
+    if any(map(awaits_timing, judging.found.values())):
         return None
     evidence = tuple(judging.found[work.index] for work in job.works)
     return Run(settings=job.settings, provenance=stored.provenance, evidence=evidence, aggregates=stored.aggregates)
@@ -174,7 +176,13 @@ class _Judging:
         if self.pool is None:
             return
         for index, evidence in time_pairs(
-            job.works, self.found, job.metrics, job.settings, self.pool, retried=self.retried
+            job.works,
+            self.found,
+            job.metrics,
+            job.settings,
+            self.pool,
+            retried=self.retried,
+            on_progress=self._on_progress,
         ):
             if journal is not None:
                 journal.append(self.digests[index], encode_evidence(evidence))

@@ -8,15 +8,20 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of one stage of a run: asking the system, judging its answers, or timing the right ones."""
+    """The state of one stage of a run: asking the system, judging its answers, timing the right ones.
 
-    stage: Literal["asking", "judging", "timing"] = "judging"
+    ``repeating`` is timing those again whose noise could change their score.
+    """
+
+    stage: Literal["asking", "judging", "timing", "repeating"] = "judging"
     total: int
     finished: int
     resumed: int = 0
     """Of the finished, those that an earlier, interrupted run had finished."""
-    noun: Literal["cases", "answers"] = "cases"
-    """What is counted: answers, where each question is asked several times."""
+    noun: Literal["cases", "answers", "pairs"] = "cases"
+    """What is counted: answers, where each question is asked several times; pairs of queries, where these are timed."""
+    most_left_s: float | None = None
+    """How long the stage may still go on; None: as long as it takes."""
 
 
 def counted(repeats: int) -> Literal["cases", "answers"]:

@@ -1,17 +1,38 @@
-"""The second part of a run with efficiency metrics: time the right answers, alone on one worker."""
+"""The second part of a run with efficiency metrics: time the right answers, alone on one worker.
+
+First every pair is timed as often as the run says. Then those whose noise could change their score are timed
+again, each time as often as before, until it could not, or the time for that is spent. A pair whose two texts are
+one query needs no timing: it is as fast as itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeGuard
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TypeAlias, TypeGuard
 
 from assay.engines.pool.pool import Task, TaskLost, WorkerPool
-from assay.model import Evidence, Failure, Flag, RunSettings, Score
+from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
 from assay.model.blame import ruling
 from assay.ports import AWAITS_TIMING, TimedMetric
 from assay.runs.plan import Work
+from assay.runs.progress import Progress
 from assay.runs.worker import Timed, TimingTask
+from assay.sql.lexing import pieces
+
+MOST_TIMINGS = 400
+"""Of one pair. What so many leave open is a ratio at a step between two rewards."""
+ONE_QUERY = "gold's own query: as fast as gold by definition"
+BUDGET_SPENT = Failure(
+    stage="score",
+    kind="unscorable",
+    blame="setup",
+    message="the time for timing was spent before this pair's turn: the same command goes on with it",
+)
+"""Why an efficiency metric has no value where the run's budget did not reach."""
+
+_OnProgress: TypeAlias = Callable[[Progress], None]
 
 
 def is_timed(metric: object) -> TypeGuard[TimedMetric]:
@@ -21,7 +42,25 @@ def is_timed(metric: object) -> TypeGuard[TimedMetric]:
 
 def awaits_timing(evidence: Evidence) -> bool:
     """Whether some score of this case waits for its pair to be timed."""
-    return any(score.value is None and score.failure == AWAITS_TIMING for score in evidence.scores)
+    return any(_awaits(score) for score in evidence.scores)
+
+
+def _awaits(score: Score) -> bool:
+    return score.value is None and score.failure in (AWAITS_TIMING, BUDGET_SPENT)
+
+
+def one_query(gold: str, predicted: str) -> bool:
+    """Whether two texts are one query but for blanks, comments, the case of bare words, and semicolons at the end."""
+    return _normal(gold) == _normal(predicted)
+
+
+def _normal(text: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = [
+        (piece.kind, piece.name if piece.kind == "word" else piece.text) for piece in pieces(text)
+    ]
+    while found and found[-1] == ("sign", ";"):
+        found.pop()
+    return found
 
 
 def time_pairs(
@@ -32,60 +71,182 @@ def time_pairs(
     pool: WorkerPool,
     *,
     retried: Collection[int] = (),
+    on_progress: _OnProgress | None = None,
+    clock: Callable[[], float] = monotonic,
 ) -> Iterator[tuple[int, Evidence]]:
     """Time every pair that awaits it and give the completed evidence with its case's index, as each is done.
 
-    All pairs go to one worker as one batch, and nothing else runs meanwhile: parallel work would
-    be measured with them. ``retried`` are the indices of cases whose first attempt was lost.
+    A case comes a second time where more timings changed what is known of it. All pairs of a round go to one worker
+    as one batch, and nothing else runs meanwhile: parallel work would be measured with them. ``retried`` are the
+    indices of cases whose first attempt was lost. ``clock`` is one that the workers share.
     """
-    timed = [metric for metric in metrics if is_timed(metric)]
     waiting = [work for work in works if awaits_timing(found[work.index])]
-    by_index = {work.index: work for work in waiting}
     if not waiting:
         return
-    tasks = [
-        Task(id=work.index, payload=_task(work, found[work.index], settings, attempt=int(work.index in retried)))
-        for work in waiting
-    ]
-    for outcome in pool.run([tasks]):
-        evidence = found[by_index[outcome.task_id].index]
-        done = Timed(failure=_lost(outcome)) if isinstance(outcome, TaskLost) else outcome.outcome
-        yield outcome.task_id, _completed(evidence, timed, done if isinstance(done, Timed) else Timed())
+    timed = tuple(metric for metric in metrics if is_timed(metric))
+    pairs: list[_Pair] = []
+    for work in waiting:
+        pair = _Pair(work=work, evidence=found[work.index], metrics=timed, attempt=int(work.index in retried))
+        if one_query(pair.gold, pair.predicted):
+            yield work.index, pair.by_definition()
+        else:
+            pairs.append(pair)
+    rounds = _Rounds(settings=settings, pool=pool, clock=clock, on_progress=on_progress or _untold)
+    yield from rounds.first(pairs)
+    yield from rounds.further([pair for pair in pairs if pair.noisy])
 
 
-def _task(work: Work, evidence: Evidence, settings: RunSettings, *, attempt: int) -> TimingTask:
-    gold = work.case.golds[evidence.verdict.gold_index or 0]
-    return TimingTask(
-        gold=gold,
-        predicted=work.prediction.query or "",
-        url=work.url,
-        iterations=settings.timing_iterations,
-        attempt=attempt,
-    )
+class _Pair:
+    """Gold and prediction of one case, with what was measured of them so far."""
 
+    def __init__(self, *, work: Work, evidence: Evidence, metrics: Sequence[TimedMetric], attempt: int) -> None:
+        self.index = work.index
+        self.url = work.url
+        self.gold = work.case.golds[evidence.verdict.gold_index or 0]
+        self.predicted = work.prediction.query or ""
+        self.timings: tuple[PairTiming, ...] = ()
+        self.noisy = False
+        self.told = 0
+        """How many of the timings the evidence that was given last holds."""
+        self.attempt = attempt
+        self._evidence = evidence
+        self._metrics = {metric.name: metric for metric in metrics}
 
-def _completed(evidence: Evidence, metrics: Sequence[TimedMetric], done: Timed) -> Evidence:
-    by_name = {metric.name: metric for metric in metrics}
-    scores: list[Score] = []
-    noisy = False
-    for score in evidence.scores:
-        if score.failure != AWAITS_TIMING:
-            scores.append(score)
-        elif done.timings:
-            result = by_name[score.metric].timed(done.timings)
+    def task(self, iterations: int, until: float | None) -> Task:
+        """The task that times it so often, if the clock allows."""
+        payload = TimingTask(
+            gold=self.gold,
+            predicted=self.predicted,
+            url=self.url,
+            iterations=iterations,
+            begun=len(self.timings),
+            until=until,
+            attempt=self.attempt,
+        )
+        return Task(id=self.index, payload=payload)
+
+    def by_definition(self) -> Evidence:
+        """The evidence of two texts that are one query: one time, which is gold's and the prediction's."""
+        golds, chosen = self._evidence.gold_executions, self._evidence.verdict.gold_index or 0
+        seconds = (golds[chosen].wall_time_s if chosen < len(golds) else None) or 1.0
+        scores, _ = self._scored((PairTiming(gold_s=seconds, predicted_s=seconds),))
+        told = zip(self._evidence.scores, scores, strict=True)
+        return replace(
+            self._evidence,
+            scores=tuple(replace(after, detail=ONE_QUERY) if _awaits(before) else after for before, after in told),
+        )
+
+    def completed(self) -> Evidence:
+        """The evidence with the scores of all timings so far."""
+        scores, self.noisy = self._scored(self.timings)
+        noise: frozenset[Flag] = frozenset({"noisy_timing"}) if self.noisy else frozenset()
+        verdict = replace(self._evidence.verdict, flags=self._evidence.verdict.flags | noise)
+        return replace(self._evidence, scores=tuple(scores), pair_timings=self.timings, verdict=verdict)
+
+    def without(self, failure: Failure | None) -> Evidence:
+        """The evidence of a pair that could not be timed."""
+        scores = (_not_measured(score, failure) if _awaits(score) else score for score in self._evidence.scores)
+        return replace(self._evidence, scores=tuple(scores))
+
+    def _scored(self, timings: Sequence[PairTiming]) -> tuple[list[Score], bool]:
+        scores: list[Score] = []
+        noisy = False
+        for score in self._evidence.scores:
+            if not _awaits(score):
+                scores.append(score)
+                continue
+            result = self._metrics[score.metric].timed(timings)
             scores.append(result.score)
             noisy = noisy or result.noisy
-        else:
-            scores.append(_not_measured(score, done.failure))
-    noise: frozenset[Flag] = frozenset({"noisy_timing"}) if noisy else frozenset()
-    verdict = replace(evidence.verdict, flags=evidence.verdict.flags | noise)
-    return replace(evidence, scores=tuple(scores), pair_timings=done.timings, verdict=verdict)
+        return scores, noisy
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rounds:
+    """Timing under a budget, round by round."""
+
+    settings: RunSettings
+    pool: WorkerPool
+    clock: Callable[[], float]
+    on_progress: _OnProgress
+    _until: float | None = None
+
+    def first(self, pairs: Sequence[_Pair]) -> Iterator[tuple[int, Evidence]]:
+        """Every pair as often as the run says; all of it within the run's budget, where it has one."""
+        if not pairs:
+            return
+        budget_s = self.settings.timing_budget_s
+        self._until = None if budget_s is None else self.clock() + budget_s
+        least = min(2, self.settings.timing_iterations)
+        self._tell("timing", len(pairs), 0)
+        for finished, (pair, done) in enumerate(self._timed(pairs, lambda _: self.settings.timing_iterations), 1):
+            pair.timings = done.timings
+            if done.failure is None and len(done.timings) >= least:
+                pair.told = len(pair.timings)
+                yield pair.index, pair.completed()
+            else:
+                yield pair.index, pair.without(BUDGET_SPENT if done.out_of_time else done.failure)
+            self._tell("timing", len(pairs), finished)
+
+    def further(self, noisy: Sequence[_Pair]) -> Iterator[tuple[int, Evidence]]:
+        """The noisy ones again, each as often as before, so that what can be settled quickly is settled first."""
+        if self.settings.timing_budget_s is None:
+            self._until = self.clock() + self.settings.timing_extra_s
+        open_pairs, total, settled = list(noisy), len(noisy), 0
+        while open_pairs and self._until is not None and self.clock() < self._until:
+            still: list[_Pair] = []
+            for pair, done in self._timed(open_pairs, _as_often_again):
+                # One that fails now did not fail before: what was measured stands.
+                pair.timings += done.timings
+                evidence = pair.completed()
+                if pair.noisy and done.failure is None and len(pair.timings) < MOST_TIMINGS:
+                    still.append(pair)
+                elif done.timings:
+                    pair.told = len(pair.timings)
+                    yield pair.index, evidence
+                settled += pair not in still
+                self._tell("repeating", total, settled)
+            open_pairs = still
+        for pair in open_pairs:
+            if len(pair.timings) > pair.told:
+                yield pair.index, pair.completed()
+
+    def _timed(self, pairs: Sequence[_Pair], often: Callable[[_Pair], int]) -> Iterator[tuple[_Pair, Timed]]:
+        by_index = {pair.index: pair for pair in pairs}
+        for outcome in self.pool.run([[pair.task(often(pair), self._until) for pair in pairs]]):
+            pair = by_index[outcome.task_id]
+            if isinstance(outcome, TaskLost):
+                yield pair, Timed(failure=_lost(outcome))
+            else:
+                yield pair, outcome.outcome if isinstance(outcome.outcome, Timed) else Timed()
+
+    def _tell(self, stage: str, total: int, finished: int) -> None:
+        left_s = None if self._until is None else max(0.0, self._until - self.clock())
+        self.on_progress(
+            Progress(
+                stage="repeating" if stage == "repeating" else "timing",
+                total=total,
+                finished=finished,
+                noun="pairs",
+                most_left_s=left_s,
+            )
+        )
+
+
+def _as_often_again(pair: _Pair) -> int:
+    return min(len(pair.timings), MOST_TIMINGS - len(pair.timings))
+
+
+def _untold(_: Progress) -> None:
+    """Nobody wants to know."""
 
 
 def _not_measured(score: Score, failure: Failure | None) -> Score:
     """The score of a pair of which a query failed when it was executed again: 0 where it was the answer's own fault."""
     if failure is None:
         return replace(score, failure=_NOT_MEASURED)
+    if failure == BUDGET_SPENT:
+        return replace(score, failure=failure)
     message = f"executed again for its time: {failure.message}"
     if failure.blame == "system" and ruling(failure, "predicted").outcome == "incorrect":
         return Score(metric=score.metric, value=0.0, detail=message)

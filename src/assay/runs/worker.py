@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 from assay.engines.pool import heartbeat
@@ -64,6 +65,10 @@ class TimingTask:
     predicted: str
     url: DatabaseUrl
     iterations: int
+    begun: int = 0
+    """How often it was timed before: which of the two goes first alternates."""
+    until: float | None = None
+    """By the clock of `time.monotonic`, after which no other execution begins; None: however long it takes."""
     attempt: int = 0
 
 
@@ -73,6 +78,8 @@ class Timed:
 
     timings: tuple[PairTiming, ...] = ()
     failure: Failure | None = None
+    out_of_time: bool = False
+    """The time was up before all of it was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +151,24 @@ class WorkerJudge:
 
 
 def time_pair(executor: Executor, task: TimingTask) -> Timed:
-    """Execute both queries in turn so many times, after one warm-up of each, or until one of them fails."""
+    """Execute both queries in turn so many times, after one warm-up of each, or until one of them fails.
+
+    Which goes first alternates: the second finds what the first has read. Where the time is up, what was measured by
+    then is all there is.
+    """
     found: list[PairTiming] = []
+    queries = {"gold": task.gold, "predicted": task.predicted}
     for iteration in range(task.iterations + 1):
-        gold = blame(executor.execute_anew(task.url, task.gold), "gold")
-        predicted = blame(executor.execute_anew(task.url, task.predicted), "predicted") if gold.succeeded else gold
-        if not (gold.wall_time_s and predicted.wall_time_s and predicted.succeeded):
-            return Timed(failure=gold.failure or predicted.failure)
+        seconds: dict[str, float] = {}
+        for side in sorted(queries, reverse=(task.begun + iteration) % 2 == 1):
+            if task.until is not None and monotonic() >= task.until:
+                return Timed(timings=tuple(found), out_of_time=True)
+            execution = blame(executor.execute_anew(task.url, queries[side]), "gold" if side == "gold" else "predicted")
+            if not (execution.succeeded and execution.wall_time_s):
+                return Timed(timings=tuple(found), failure=execution.failure)
+            seconds[side] = execution.wall_time_s
         if iteration:
-            found.append(PairTiming(gold_s=gold.wall_time_s, predicted_s=predicted.wall_time_s))
+            found.append(PairTiming(gold_s=seconds["gold"], predicted_s=seconds["predicted"]))
     return Timed(timings=tuple(found))
 
 

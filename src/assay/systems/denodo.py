@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.answer import parameter_value, table_names, text_of, timings, token_usage
-from assay.systems.http.exchange import Exchange
+from assay.systems.http.exchange import Conventions, Exchange, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import answered
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The API's own names of its times, in seconds."""
 
+_NO_TABLE = 404
+_OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads the query alone: prose, plots and disclaimers would only cost the server LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
 
@@ -22,7 +25,8 @@ class DenodoSystem:
     """``denodo:http://host:8008/answerDataQuestion``, or ``/answerQuestion`` (asked with ``mode=data``).
 
     The case's context travels as ``custom_instructions``; ``options.parameters`` add body fields or
-    replace those. Of the answer it keeps the query, its explanation, the tables, tokens and times.
+    replace those. Of the answer it keeps the query, its explanation, the tables, tokens and times. A newer server may
+    ask back in place of a query, or say that no table fits (404 in its own form): that is its answer.
     """
 
     name = "denodo"
@@ -39,7 +43,7 @@ class DenodoSystem:
         if address.path.rstrip("/").endswith("/answerQuestion"):
             fields["mode"] = "data"
         fields.update((name, parameter_value(value)) for name, value in options.parameters)
-        return cls(Exchange(address, options), fields)
+        return cls(Exchange(address, options, Conventions(of_question=_is_of_question)), fields)
 
     def describe(self) -> str:
         """The address and the fixed body fields, free of secrets."""
@@ -52,11 +56,38 @@ class DenodoSystem:
         if case.context and case.context.strip():
             body["custom_instructions"] = case.context
         body |= self._fields
-        return self._exchange.ask(case, body, lambda said: _read(case, said))
+        return self._exchange.ask(
+            case, body, lambda said: _read(case, said), refused=lambda refusal: _read_refusal(case, refusal)
+        )
 
     def close(self) -> None:
         """Close the connections."""
         self._exchange.close()
+
+
+def _error_of(content: bytes) -> str | None:
+    """What the AI SDK says of its own failure, ``{"detail": {"error": ...}}``; None for a body of another form."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    detail = body.get("detail") if isinstance(body, dict) else None
+    error = detail.get("error") if isinstance(detail, dict) else None
+    return error if isinstance(error, str) else None
+
+
+def _is_of_question(status: int, content: bytes) -> bool | None:
+    """A 404 of the AI SDK's own form says that no table fits; a 401 or 403 may be passed through from Denodo.
+
+    Whatever words these have, they are about the question. Of any other form the general rule tells.
+    """
+    return True if status in _OF_A_QUESTION and _error_of(content) is not None else None
+
+
+def _read_refusal(case: Case, refusal: RequestRefused) -> Prediction | None:
+    """That no table fits is an answer: asking again would say the same."""
+    error = _error_of(refusal.content) if refusal.status == _NO_TABLE else None
+    return None if error is None else answered(case, None, said=error or "no table fits the question")
 
 
 def _read(case: Case, said: dict[str, Any]) -> Prediction:

@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="where to put the example workbook")
     parser.add_argument("--port", type=int, default=0, help="the loopback port to listen on (default: a free one)")
     parser.add_argument("--try", dest="once", action="store_true", help="run the whole job once, then stop")
+    parser.add_argument("--newer", action="store_true", help="ask back and answer 404, as newer releases do")
     parser.add_argument("--chat", type=Path, metavar="FILE", help="emulate a chat server with these answers instead")
     given = parser.parse_args(arguments)
     if given.chat is not None:
@@ -37,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
             user=example.USER,
             password=example.PASSWORD,
             port=given.port,
+            newer=given.newer,
         ).start()
     except (AssayError, OSError, OverflowError) as error:
         print(f"the emulator cannot start: {error}", file=sys.stderr)

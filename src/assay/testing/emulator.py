@@ -36,7 +36,9 @@ class DenodoEmulator(Emulator):
     without a query. ``tables``: a folder of CSV files, the database of the execute endpoint.
     Without user and token, every request is let in. ``default_limit`` cuts results where the
     request names no limit, ``row_limit`` cuts them in any case. ``no_rows`` is how an empty result
-    is written. ``certificate`` is a PEM file with key and certificate, for HTTPS.
+    is written. ``certificate`` is a PEM file with key and certificate, for HTTPS. ``newer``: as
+    newer releases, it asks back where an answer has a ``clarification``, unless the request says
+    ``check_ambiguity: false``, and answers 404 to a question it does not know.
 
     Raises InputError for answers or tables that cannot be read.
     """
@@ -58,6 +60,7 @@ class DenodoEmulator(Emulator):
         server_id: str = "1",
         port: int = 0,
         certificate: Path | None = None,
+        newer: bool = False,
     ) -> None:
         super().__init__(port=port, certificate=certificate)
         self.answers = Answers.read(answers)
@@ -67,6 +70,7 @@ class DenodoEmulator(Emulator):
         self.row_limit = row_limit
         self.no_rows = no_rows
         self.server_id = server_id
+        self.newer = newer
         self._accepted = _accepted(user, password, token)
         self._asked: Counter[str] = Counter()
         self._executed: Counter[str] = Counter()
@@ -133,10 +137,16 @@ class DenodoEmulator(Emulator):
         if problem := _not_understood(request.path, body):
             return Reply(status=422, body={"detail": [problem]})
         faults = self.faults.met_by("ask", str(question))
-        return self._refused(faults, "ask") or self._answer(str(question), faults)
+        asks_back = self.newer and body.get("check_ambiguity") is not False
+        return self._refused(faults, "ask") or self._answer(str(question), faults, asks_back=asks_back)
 
-    def _answer(self, question: str, faults: list[Fault]) -> Reply:
+    def _answer(self, question: str, faults: list[Fault], *, asks_back: bool) -> Reply:
+        if self.newer and question not in self.answers.by_question:
+            return Reply(status=404, body=_no_table())
         response = self.answers.response(question)
+        clarification = response.pop("clarification", None)
+        if asks_back and clarification is not None:
+            response |= {"answer": clarification, "sql_query": "", "execution_result": {}, "tables_used": []}
         if response["sql_query"] and not response["execution_result"]:
             response["execution_result"] = self._execution_result(response["sql_query"])
         return damaged(Reply(status=200, body=response), faults)
@@ -208,6 +218,13 @@ def _refusal(fault: Fault, api: Api) -> Reply | None:
             return Reply(status=fault.status, body=_complaint(api, fault.message), headers=wait)
         case "unauthorised":
             return _unauthorised(api)
+        case "no_table":
+            return Reply(status=404, body=_no_table())
+        case "passed_through":
+            return Reply(status=fault.status, body={"detail": {"error": fault.message, "traceback": ""}})
+        case "web_page":
+            page = f"<html><body><h1>{fault.status}</h1></body></html>".encode()
+            return Reply(status=fault.status, body=None, content=page, headers=(("Content-Type", "text/html"),))
         case _:
             return None
 
@@ -229,6 +246,10 @@ def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
 def _unauthorised(api: Api) -> Reply:
     challenge = (("WWW-Authenticate", "Basic"),)
     return Reply(status=401, body=_complaint(api, "Invalid credentials"), headers=challenge)
+
+
+def _no_table() -> dict[str, Any]:
+    return {"detail": {"error": "No relevant tables were found for the question", "traceback": ""}}
 
 
 def _complaint(api: Api, message: str) -> dict[str, Any]:

@@ -16,6 +16,9 @@ FaultKind = Literal[
     "malformed",  # the whole body, of JSON that does not parse
     "dropped",  # the connection ends without an answer
     "unauthorised",  # 401, as for credentials that expired
+    "no_table",  # 404 in the AI SDK's own form: no table fits the question
+    "passed_through",  # `status` of the Data Catalog, such as 401 or 403, in the AI SDK's own form
+    "web_page",  # `status` with a page of HTML, as a gateway answers
 ]
 Api = Literal["ask", "execute"]
 

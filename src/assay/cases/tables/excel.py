@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assay.cases.fields import Field, closest, columns_of, describe, listed
@@ -31,7 +32,15 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         sheets = read_sheets(path)
     except UnreadableWorkbook as error:
         raise CaseFileError(str(error), path=str(path)) from error
+    if fields.header_row is not None:
+        sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
+    if not sheet.rows:
+        raise CaseFileError(
+            f'the sheet "{sheet.name}" holds nothing in row {sheet.first_row + 1}, and that row was said to name the '
+            f"columns (--header {sheet.first_row}, counted from 0): name another, or leave it out",
+            path=str(path),
+        )
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
     called = f'sheet "{sheet.name}", ' if others or fields.sheet is not None else ""
     columns, repeated = _header(sheet)
@@ -55,9 +64,18 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     )
 
 
+def _from_row(sheet: Sheet, row: int) -> Sheet:
+    """The sheet from that row on, counted from 0; without rows where it is blank or beyond the last."""
+    place = row - sheet.first_row
+    rows = sheet.rows[place:] if place >= 0 else []
+    return replace(sheet, rows=[] if not rows or _is_blank(rows[0]) else rows, first_row=row)
+
+
 def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
     if fields.sheet is not None:
         named = next((sheet for sheet in sheets if sheet.name == fields.sheet), None)
+        if named is None and fields.sheet.isdecimal():
+            named = next((sheet for sheet in sheets if sheet.number == int(fields.sheet)), None)
         if named is None:
             near = closest(fields.sheet, [sheet.name for sheet in sheets])
             hint = f'; did you mean "{near}"?' if near else ""
@@ -69,14 +87,15 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
     visible = [sheet for sheet in sheets if sheet.visible]
     if not visible:
         raise CaseFileError("holds no filled cell in any visible sheet", path=str(path))
+    visible = [sheet for sheet in visible if sheet.rows] or visible[:1]
     if len(visible) == 1:
         return visible[0]
     fitting = [sheet for sheet in visible if _has(path, sheet, fields, wanted)]
     what = " and ".join(map(describe, wanted))
+    option = "--prediction-sheet" if "prediction" in wanted else "--sheet"
     if len(fitting) > 1:
         raise CaseFileError(
-            f"the sheets {listed([sheet.name for sheet in fitting])} all have {what}: name the one to read "
-            "(--sheet, of predictions --prediction-sheet)",
+            f"the sheets {listed([sheet.name for sheet in fitting])} all have {what}: name the one to read ({option})",
             path=str(path),
         )
     if not fitting:
@@ -84,7 +103,7 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             f'"{sheet.name}" has {listed([name for name in _header(sheet)[0] if name], most=6)}' for sheet in visible
         )
         raise CaseFileError(
-            f"no sheet has {what}: {held}. Name the sheet (--sheet, of predictions --prediction-sheet) and its columns",
+            f"no sheet has {what}: {held}. Name the sheet ({option}) and its columns",
             path=str(path),
         )
     return fitting[0]

@@ -9,6 +9,7 @@ from typing import ClassVar
 from assay.cases.fields import Field
 from assay.cases.reading import read_cases, read_predictions
 from assay.cases.records import Table
+from assay.errors import CaseFileError
 from assay.model import FieldNames
 from assay.ports import LoadedCases, LoadedPredictions
 
@@ -39,6 +40,11 @@ class _TableFormat:
     def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
         """The file's records. ``wanted`` are the fields that they must have, which tells sheets apart."""
         del wanted
+        if fields.header_row is not None:
+            raise CaseFileError(
+                "is no workbook: only of a sheet can the row be said that names the columns (--header)",
+                path=str(path),
+            )
         return self.table(path, fields)
 
     def table(self, path: Path, fields: FieldNames) -> Table:

@@ -35,6 +35,8 @@ class Sheet:
     """One sheet: its rows from ``first_row`` and ``first_column`` on, both counted from 0."""
 
     name: str
+    number: int
+    """Its place among the workbook's worksheets, from 0, empty and hidden ones counted."""
     visible: bool
     rows: Cells
     """A cell that is an error, or a formula without a value, is a tuple of one text that says so."""
@@ -66,8 +68,8 @@ def read_sheets(path: Path) -> list[Sheet]:
     if isinstance(read, str):
         raise UnreadableWorkbook(f"is no Excel file that can be read ({read}): save it as .xlsx, or give its format")
     return [
-        Sheet(name=name, visible=visible, rows=rows, first_row=row, first_column=column, merged=merged)
-        for name, visible, rows, row, column, merged in read
+        Sheet(name=name, number=number, visible=visible, rows=rows, first_row=row, first_column=column, merged=merged)
+        for name, number, visible, rows, row, column, merged in read
     ]
 
 
@@ -113,9 +115,8 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
     try:
         spoilt = spoilt_cells(path)
         with CalamineWorkbook.from_path(path) as workbook:
-            for about in workbook.sheets_metadata:
-                if about.typ is not SheetTypeEnum.WorkSheet:
-                    continue
+            worksheets = (about for about in workbook.sheets_metadata if about.typ is SheetTypeEnum.WorkSheet)
+            for number, about in enumerate(worksheets):
                 sheet = workbook.get_sheet_by_name(about.name)
                 rows = sheet.to_python(skip_empty_area=True)
                 while rows and all(_is_empty(cell) for cell in rows[-1]):
@@ -125,7 +126,7 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                 if rows:
                     merged = tuple((*start, *end) for start, end in sheet.merged_cell_ranges or ())
                     visible = about.visible is SheetVisibleEnum.Visible
-                    sheets.append((about.name, visible, rows, row, column, merged))
+                    sheets.append((about.name, number, visible, rows, row, column, merged))
     except (CalamineError, ValueError) as error:
         # Errors of newer kinds, such as #SPILL!, end the reading of the whole.
         cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in spoilt.items() for at, what in one.items()]

@@ -23,7 +23,7 @@ _MARKS = (
 )
 """Byte order marks: where a file begins with one, there is nothing to guess."""
 
-_SAY_SO = "name its encoding (--encoding, of predictions --prediction-encoding), or save it as UTF-8"
+_SAY_SO = "name its encoding (--encoding; predictions have an option of their own), or save it as UTF-8"
 _NO_TEXTS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet file"),

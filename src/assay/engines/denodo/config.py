@@ -5,6 +5,9 @@
     DATA_CATALOG_SERVER_ID=1
     DATA_CATALOG_VERIFY_SSL=0
 
+Newer releases call it Data Marketplace: ``DATA_MARKETPLACE_URL`` and the like say the same, and weigh more than the
+older name where one place has both.
+
 Flags weigh more than the environment, and that more than the file, setting by setting. What none
 of them says has its default: the execution URL beside the catalog's URL, server 1, certificates
 verified.
@@ -13,8 +16,10 @@ verified.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -25,9 +30,16 @@ EXECUTE_PATH = "/public/api/askaquestion/execute"
 """Where the Data Catalog executes VQL, below its own URL."""
 
 _LINE = re.compile(r"^\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(?P<value>.*?)\s*$")
+_REFERENCE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
-_NAMES = ("DATA_CATALOG_URL", "DATA_CATALOG_EXECUTION_URL", "DATA_CATALOG_SERVER_ID", "DATA_CATALOG_VERIFY_SSL")
+_SETTINGS = ("URL", "EXECUTION_URL", "SERVER_ID", "VERIFY_SSL")
+_PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_")
+"""The newer name last: it weighs more."""
+_CLOSE = 0.8
+
+PROJECT_CONFIG = "project_config.env"
+"""What the file is called that Denodo's own evaluator reads from the working folder without being asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +63,48 @@ class DenodoConfig:
             given["execution_url"] = None
         return replace(self, **given)
 
+    @classmethod
+    def of_flags(
+        cls,
+        *,
+        url: str | None = None,
+        execution_url: str | None = None,
+        server_id: int | None = None,
+        verify_ssl: bool | None = None,
+    ) -> DenodoConfig:
+        """Settings from a command line. Raises InputError for an address that is none."""
+        return cls(
+            url=None if url is None else _web_address("--catalog-url", url, "the command line"),
+            execution_url=None
+            if execution_url is None
+            else _web_address("--execution-url", execution_url, "the command line"),
+            server_id=server_id,
+            verify_ssl=verify_ssl,
+        )
+
+    @property
+    def is_named(self) -> bool:
+        """Whether these settings say where a Data Catalog is."""
+        return self.url is not None or self.execution_url is not None
+
     def database_url(
-        self, *, user: str | None = None, password: Secret | None = None, token: Secret | None = None
+        self,
+        *,
+        user: str | None = None,
+        password: Secret | None = None,
+        token: Secret | None = None,
+        otherwise: str = "name the database, such as --db denodo+http://host:9090/denodo-data-catalog",
     ) -> DatabaseUrl:
         """The database URL of these settings, ``denodo+http://...`` or ``denodo+https://...``.
 
         With ``token`` requests bear it, else they carry user and password. Raises InputError where
-        neither URL is given, for a token beside a user or password, and for a password without a user.
+        neither URL is given (``otherwise``: what else could be done), for a token beside a user or password, and for
+        a password without a user.
         """
         base = self.url or self.execution_url
         if base is None:
             raise InputError(
-                "no Data Catalog is named: set DATA_CATALOG_URL in the config file or the environment, "
-                "or name the database, such as --db denodo+http://host:9090/denodo-data-catalog"
+                f"no Data Catalog is named: set DATA_CATALOG_URL in {PROJECT_CONFIG} or the environment, or {otherwise}"
             )
         if token is not None and (user is not None or password is not None):
             raise InputError("give the Data Catalog either a token or a user and password, not both")
@@ -87,18 +128,20 @@ class DenodoConfig:
         return DatabaseUrl(text=f"{text}?{urlencode(query, safe='/')}" if query else text)
 
 
-def read_project_config(path: str | Path) -> DenodoConfig:
+def read_project_config(path: str | Path, environ: Mapping[str, str] | None = None) -> DenodoConfig:
     """Read a `project_config.env`. Settings of other names are left alone.
 
-    Comments, blank lines, ``export``, quotes and spaces round ``=`` are understood; of a setting
-    given twice the last counts. Raises InputError with file and line for what cannot be used.
+    Comments, blank lines, ``export``, quotes, spaces round ``=`` and ``${NAME}`` of another setting or of ``environ``
+    are understood; of a setting given twice the last counts. Raises InputError with file and line for what cannot be
+    used, and warns of what looks like a misspelt setting.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text: save it as such"
         raise InputError(f"{path}: the Data Catalog's settings cannot be read: {reason}") from error
-    config = DenodoConfig()
+    plain: dict[str, str] = {}
+    given: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -107,18 +150,73 @@ def read_project_config(path: str | Path) -> DenodoConfig:
         if found is None:
             # The line itself stays unsaid: it may hold a secret.
             raise InputError(f"{place}: this is no setting: write NAME=value")
-        if found["name"] in _NAMES:
-            config = _with(config, found["name"], _unquoted(found["value"], place), place)
-    return config
+        name, value = found["name"], found["value"]
+        if _is_ours(name):
+            given[name] = _expanded(_unquoted(value, place), value, {**plain, **(environ or {})}, place), place
+            plain[name] = given[name][0]
+            continue
+        plain[name] = value.strip("'\"")
+        if meant := _meant(name):
+            warnings.warn(f"{place}: {name} is left alone: did you mean {meant}?", UserWarning, stacklevel=2)
+    return _settings(given)
+
+
+def _expanded(value: str, written: str, known: Mapping[str, str], place: str) -> str:
+    """The value with each ``${NAME}`` or ``${NAME:-default}`` in it replaced, unless it stands in single quotes."""
+
+    def of_name(found: re.Match[str]) -> str:
+        name, default = found["name"], found["default"]
+        if name not in known and default is None:
+            near = get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise InputError(f"{place}: nothing before this line, and not the environment, sets {name}{hint}")
+        return known.get(name) or default or ""
+
+    return value if written.startswith("'") else _REFERENCE.sub(of_name, value)
 
 
 def from_environment(environ: Mapping[str, str]) -> DenodoConfig:
     """The settings of the same names in the environment. Raises InputError with the name for a wrong value."""
-    config = DenodoConfig()
-    for name in _NAMES:
-        if name in environ:
-            config = _with(config, name, environ[name].strip(), f"the environment variable {name}")
-    return config
+    names = filter(_is_ours, environ)
+    return _settings({name: (environ[name].strip(), f"the environment variable {name}") for name in names})
+
+
+def _is_ours(name: str) -> bool:
+    return any(name == prefix + setting for prefix in _PREFIXES for setting in _SETTINGS)
+
+
+def _meant(name: str) -> str | None:
+    """The setting whose name is misspelt here; None where the name is somebody else's."""
+    prefix = next((prefix for prefix in _PREFIXES if name.upper().startswith(prefix)), None)
+    if prefix is None:
+        return None
+    said = name.upper().removeprefix(prefix)
+    close = get_close_matches(said, _SETTINGS, n=1, cutoff=_CLOSE)
+    close += [setting for setting in _SETTINGS if sorted(setting) == sorted(said)]
+    return prefix + close[0] if close else None
+
+
+def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
+    """The settings of values and their places by name, the newer names over the older ones."""
+    found = DenodoConfig()
+    for prefix in _PREFIXES:
+        of_prefix = DenodoConfig()
+        for setting in _SETTINGS:
+            if prefix + setting in given:
+                of_prefix = _with(of_prefix, prefix + setting, *given[prefix + setting])
+        if found != DenodoConfig():
+            _warn_of_two(found, of_prefix, given)
+        found = found.overlaid(of_prefix)
+    return found
+
+
+def _warn_of_two(older: DenodoConfig, newer: DenodoConfig, given: Mapping[str, tuple[str, str]]) -> None:
+    """Say where one place names two Data Catalogs."""
+    for setting, one in zip(_SETTINGS, fields(DenodoConfig), strict=True):
+        was, now = getattr(older, one.name), getattr(newer, one.name)
+        if was is not None and now is not None and was != now:
+            old, new = (prefix + setting for prefix in _PREFIXES)
+            warnings.warn(f"{given[new][1]}: {new} counts, and {old} says another", UserWarning, stacklevel=4)
 
 
 def merge(*, file: DenodoConfig, environment: DenodoConfig, flags: DenodoConfig) -> DenodoConfig:
@@ -130,15 +228,13 @@ def _with(config: DenodoConfig, name: str, value: str, place: str) -> DenodoConf
     """The settings with one more. An empty value leaves the setting to its default."""
     if not value:
         return config
-    match name:
-        case "DATA_CATALOG_URL":
-            return replace(config, url=_web_address(name, value, place))
-        case "DATA_CATALOG_EXECUTION_URL":
-            return replace(config, execution_url=_web_address(name, value, place))
-        case "DATA_CATALOG_SERVER_ID":
-            return replace(config, server_id=parse_server_id(value, f"{place}: {name}"))
-        case _:
-            return replace(config, verify_ssl=parse_switch(value, f"{place}: {name}"))
+    if name.endswith("_EXECUTION_URL"):
+        return replace(config, execution_url=_web_address(name, value, place))
+    if name.endswith("_URL"):
+        return replace(config, url=_web_address(name, value, place))
+    if name.endswith("_SERVER_ID"):
+        return replace(config, server_id=parse_server_id(value, f"{place}: {name}"))
+    return replace(config, verify_ssl=parse_switch(value, f"{place}: {name}"))
 
 
 def parse_server_id(value: str, what: str) -> int:

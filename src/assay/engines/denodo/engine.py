@@ -35,7 +35,8 @@ class DenodoHttpEngine:
 
     Values are what JSON has: see `assay.engines.denodo.rows` for numbers; dates and times are text.
     An empty result has no columns. One row more than the row limit is asked for, to see whether
-    the limit cut; a lower limit of the server's own cannot be seen.
+    the limit cut; a lower limit of the server's own cannot be seen. ``rows=100`` asks for no more than that and takes
+    what comes for the whole result, as Denodo's own evaluator does.
     """
 
     name: ClassVar[str] = "denodo+http"
@@ -86,6 +87,7 @@ class DenodoHttpEngine:
         """A hash of execution URL, server id and user. The content of a live server cannot be seen: it may change."""
         endpoint = read_endpoint(url)
         told = f"{endpoint.execution_url}\0{endpoint.server_id}\0{endpoint.user or ''}"
+        told += "" if endpoint.rows is None else f"\0{endpoint.rows}"
         return blake2b(told.encode(), digest_size=12).hexdigest()
 
     def execute(self, query: str) -> Execution:
@@ -106,6 +108,12 @@ class DenodoHttpEngine:
         self._connection.close()
 
     @property
+    def _most_rows(self) -> int:
+        """One more than the row limit, to see whether that cut; unless the URL asks for fewer."""
+        most = self._limits.max_rows + 1
+        return most if self._endpoint.rows is None else min(most, self._endpoint.rows)
+
+    @property
     def _named(self) -> str:
         return f"the Data Catalog at {self._endpoint.execution_url}"
 
@@ -113,7 +121,7 @@ class DenodoHttpEngine:
         limits = self._limits
         try:
             reply = self._connection.execute(
-                query, limit=limits.max_rows + 1, timeout_s=limits.timeout_s, max_bytes=limits.max_result_bytes
+                query, limit=self._most_rows, timeout_s=limits.timeout_s, max_bytes=limits.max_result_bytes
             )
         except DeadlinePassed:
             return outcomes.timed_out(query, limits, time.perf_counter() - started)

@@ -16,6 +16,7 @@ TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", 
 
 _CORRECT = "Results Match"
 _SUBSET = "Subsetting Percentage"
+_DENODOS_OWN = "denodo_percent_overlap"
 GUIDE: Final = (_CORRECT, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
 """The columns of metrics among the details, in the guide's order: a metric says which one it fills."""
 
@@ -34,6 +35,8 @@ class WorkbookMetrics:
     """Those that read as percentages."""
     yes_no: frozenset[str]
     """Those whose every value is 0 or 1."""
+    as_denodo: bool
+    """Whether means count as Denodo's own workbook does: in a run with its definition of Percent Overlap."""
 
     @classmethod
     def of(cls, view: RunView) -> WorkbookMetrics:
@@ -55,6 +58,7 @@ class WorkbookMetrics:
             filled=filled,
             shares=frozenset(row.metric for row in shares),
             yes_no=frozenset(row.metric for row in view.metrics if not row.graded),
+            as_denodo=_DENODOS_OWN in names,
         )
 
     @property

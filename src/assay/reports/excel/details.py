@@ -27,9 +27,12 @@ _LARGEST_ID = 15  # digits: more are no exact number in Excel
 _OTHER_TIMINGS = 20
 
 
-def write_details(page: Page, run: Run, metrics: WorkbookMetrics) -> None:
-    """Every case in the question set's order."""
+def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Sequence[str] | None = None) -> None:
+    """Every case in the question set's order; of the columns those of the titles, in their order."""
     columns = _columns(run, metrics)
+    if titles is not None:
+        by_title = {column.title: column for column in columns}
+        columns = [by_title[title] for title in titles if title in by_title]
     write_cases(page, run, columns, kept=1, lines=_LINES)
     last = max(1, len(run.evidence))
     for place, column in enumerate(columns):

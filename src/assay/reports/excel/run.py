@@ -8,6 +8,7 @@ the one view that all formats draw. The same run gives the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -36,29 +37,38 @@ class XlsxReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole workbook."""
-        import xlsxwriter
-
         view = view_of(run, detailed=())
-        content = BytesIO()
-        options = {
-            "constant_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-        }
-        with xlsxwriter.Workbook(content, options) as workbook:
-            workbook.set_properties(
-                {
-                    "title": cell_text(view.title),
-                    "author": f"Assay {run.provenance.assay_version}",
-                    "created": _started(run.provenance.started_at),
-                }
-            )
+
+        def write(workbook: Workbook) -> None:
             if run.settings.selection is not None:
                 write_selection_workbook(workbook, run, view)
             else:
                 _write_workbook(workbook, run, view)
-        return content.getvalue()
+
+        return workbook_of(run, view.title, write)
+
+
+def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> bytes:
+    """A workbook with what ``write`` puts into it."""
+    import xlsxwriter
+
+    content = BytesIO()
+    options = {
+        "constant_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
+    with xlsxwriter.Workbook(content, options) as workbook:
+        workbook.set_properties(
+            {
+                "title": cell_text(title),
+                "author": f"Assay {run.provenance.assay_version}",
+                "created": _started(run.provenance.started_at),
+            }
+        )
+        write(workbook)
+    return content.getvalue()
 
 
 def _write_workbook(workbook: Workbook, run: Run, view: RunView) -> None:

@@ -26,6 +26,14 @@ from assay.reports.sections.run import run_sections
 from assay.reports.views.run import GroupRow, RunView
 
 _WIDTH = 13.0
+_MOST_GROUPS = 12
+_SCORED = "Scored"
+"""The column of how many questions are scored, where that is not all of them."""
+
+AS_DENODO = (
+    "This table counts as Denodo's own workbook does, to be compared with one: a question without a score or a time "
+    "counts as 0 in each mean, Time Std Dev is the population's, Percent Overlap is the precision of the F1."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,54 +56,91 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
         sheet.set_column(place, place, max(_WIDTH, word_width(column.title)))
     sheet.freeze_panes(1, 1)
     _write_table(page, [*groups, view.overall], columns)
-    row = write_notes(page, len(groups) + 3, view, metrics.note())
+    own = [AS_DENODO] if metrics.as_denodo else []
+    row = write_notes(page, len(groups) + 3, view, metrics.note(), *own)
     row = write_sections(page, row, [one for one in sections if one.key == "gates"])
     row = _charts(page, row + 1, groups or [view.overall], columns, first_row=1)
+    row = _write_samples(page, row, [*groups, view.overall], metrics)
     write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
 
 def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column]:
-    """The guide's five, then the other metrics; a count of cases beside each mean that is not over all of them."""
+    """The guide's five, how many questions are scored where that is not all of them, then the other metrics."""
     place = {name: index for index, name in enumerate(metrics.names)}
 
-    def of_metric(title: str, name: str | None) -> list[_Column]:
+    def of_metric(title: str, name: str | None) -> _Column:
         if name not in place:
-            return [_Column(title=title, style="percent", values=(None,) * len(rows))]
-        rates = [row.figures[place[name]].rate for row in rows]
-        mean = _Column(title=title, style=metrics.style(name), values=tuple(rate.value for rate in rates))
-        return [mean, *_counted(title, [rate.n for rate in rates])]
+            return _Column(title=title, style="percent", values=(None,) * len(rows))
+        rates = [(row.figures[place[name]].rate, row.cases) for row in rows]
+        means = (over_all(rate.value, rate.n, cases) if metrics.as_denodo else rate.value for rate, cases in rates)
+        return _Column(title=title, style=metrics.style(name), values=tuple(means))
 
-    def _counted(title: str, counts: Sequence[int]) -> list[_Column]:
-        if all(count == row.cases for count, row in zip(counts, rows, strict=True)):
-            return []
-        return [_Column(title=f"n ({title})", style="count", values=tuple(counts))]
-
-    times = [row.answer_time for row in rows]
-    subset, *subset_n = of_metric("Percent Subset", metrics.subset)
-    correct, *correct_n = of_metric("Percent Correct Queries", metrics.correct)
-    timed = [0 if time is None else time.n for time in times]
+    times = [_time_of(row, over_all_cases=metrics.as_denodo) for row in rows]
+    scored = _Column(title=_SCORED, style="count", values=tuple(_scored(row, metrics) for row in rows))
     columns = [
-        subset,
-        correct,
+        of_metric("Percent Subset", metrics.subset),
+        of_metric("Percent Correct Queries", metrics.correct),
         _Column(title="Number of Samples", style="count", values=tuple(row.cases for row in rows)),
-        _Column(
-            title="Mean Time (s)",
-            style="seconds",
-            values=tuple(None if time is None else time.mean_s for time in times),
-        ),
-        _Column(
-            title="Time Std Dev",
-            style="seconds",
-            values=tuple(None if time is None else time.std_dev_s for time in times),
-        ),
-        *subset_n,
-        *correct_n,
-        *(_counted("Mean Time (s)", timed) if any(timed) else []),
+        _Column(title="Mean Time (s)", style="seconds", values=tuple(mean for mean, _ in times)),
+        _Column(title="Time Std Dev", style="seconds", values=tuple(deviation for _, deviation in times)),
+        *([] if metrics.as_denodo or scored.values == tuple(row.cases for row in rows) else [scored]),
     ]
-    for name in metrics.names:
-        if name not in (metrics.subset, metrics.correct):
-            columns += of_metric(metrics.titles[name], name)
-    return columns
+    rest = (name for name in metrics.names if name not in (metrics.subset, metrics.correct))
+    return columns + [of_metric(metrics.titles[name], name) for name in rest]
+
+
+def over_all(mean: float | None, n: int, cases: int) -> float | None:
+    """The mean over all cases with 0 for those that the mean leaves out, as Denodo's workbook has it."""
+    return None if not cases else (mean or 0.0) * n / cases
+
+
+def _time_of(row: GroupRow, *, over_all_cases: bool) -> tuple[float | None, float | None]:
+    """Mean and standard deviation of the times that are there; or over all cases, with 0 for a missing time.
+
+    The second is the population's, not the sample's.
+    """
+    time = row.answer_time
+    if not over_all_cases:
+        return (None, None) if time is None else (time.mean_s, time.std_dev_s)
+    if not row.cases:
+        return None, None
+    n, mean = (0, 0.0) if time is None else (time.n, time.mean_s)
+    spread = (n - 1) * (time.std_dev_s or 0.0) ** 2 if time is not None and n > 1 else 0.0
+    overall = n * mean / row.cases
+    squares = spread + n * (mean - overall) ** 2 + (row.cases - n) * overall**2
+    return overall, math.sqrt(squares / row.cases)
+
+
+def _scored(row: GroupRow, metrics: WorkbookMetrics) -> int:
+    """Of how many questions Percent Correct Queries tells."""
+    return row.cases if metrics.correct is None else row.figures[metrics.names.index(metrics.correct)].rate.n
+
+
+def _write_samples(page: Page, row: int, rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> int:
+    """How many questions a mean is over, where that is not what the table says of all. Gives the row after.
+
+    A table of its own: a column beside each mean would double the width of the one that people look at.
+    """
+    scored = [_scored(group, metrics) for group in rows]
+    counted = {"Mean Time (s)": [0 if group.answer_time is None else group.answer_time.n for group in rows]}
+    titles = {**metrics.titles, metrics.subset or "": "Percent Subset"}
+    for place, name in enumerate(metrics.names):
+        if name != metrics.correct:
+            counted[titles[name]] = [group.figures[place].rate.n for group in rows]
+    differing = {title: counts for title, counts in counted.items() if counts != scored and any(counts)}
+    if metrics.as_denodo or not differing:
+        return row
+    usual = "all of them" if scored == [group.cases for group in rows] else _SCORED
+    page.text(row, 0, f"How many questions a mean is over, where it is not {usual}", "section")
+    names = [*(group.name for group in rows[:-1][:_MOST_GROUPS]), "Overall"]
+    page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
+    row += 2
+    for title, counts in differing.items():
+        page.text(row, 0, title, "name")
+        for place, count in enumerate([*counts[:-1][:_MOST_GROUPS], counts[-1]], start=1):
+            page.number(row, place, count, "count")
+        row += 1
+    return row + 1
 
 
 def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column]) -> None:

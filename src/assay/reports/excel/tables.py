@@ -40,16 +40,16 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
     return row
 
 
-def write_notes(page: Page, row: int, view: RunView, note: str) -> int:
+def write_notes(page: Page, row: int, view: RunView, *notes: str) -> int:
     """Title, headline, and what a reader must know before trusting it. Gives the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
     headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
     page.text(row + 1, 0, f"{headline} · {view.tally} ({view.confidence} interval in brackets)", "plain")
     page.text(row + 2, 0, view.outcomes, "plain")
-    for place, one in enumerate((note, *view.notes), start=row + 3):
+    for place, one in enumerate((*notes, *view.notes), start=row + 3):
         page.text(place, 0, one, "note")
-    return row + 4 + len(view.notes)
+    return row + 3 + len(notes) + len(view.notes)
 
 
 def names_in(sections: Iterable[Section]) -> list[str]:

@@ -42,6 +42,7 @@ CHUNK = 200
 """Cases whose details are unpacked together."""
 QUESTION, REASON = 240, 200
 _EXPLANATION = 4000
+_MOST_RATIOS = 20
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS: Mapping[str, CellKind] = {
     "null": "0",
@@ -231,8 +232,9 @@ def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
     if item.predicted_execution is not None and item.predicted_execution.wall_time_s is not None:
         yield "predicted query", seconds(item.predicted_execution.wall_time_s)
     if item.pair_timings:
-        ratios = ", ".join(f"{pair.gold_s / pair.predicted_s:.2f}" for pair in item.pair_timings)
-        yield "gold time / predicted time", ratios
+        ratios = [f"{pair.gold_s / pair.predicted_s:.2f}" for pair in item.pair_timings]
+        more = [f"and {len(ratios) - _MOST_RATIOS} more"] if len(ratios) > _MOST_RATIOS else []
+        yield "gold time / predicted time", ", ".join([*ratios[:_MOST_RATIOS], *more])
     tokens = prediction.tokens
     if tokens is not None:
         counts = ((tokens.input, "in"), (tokens.output, "out"), (tokens.total, "in all"))

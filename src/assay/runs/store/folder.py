@@ -25,7 +25,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """What says that a process writes the folder; there while it does."""
-MAY_DIFFER = ("workers", "name", "tags", "metric_infos")
+MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
 RESULT_COLUMNS = {
@@ -92,7 +92,7 @@ def check_place(folder: Path) -> None:
     if (folder / RUN_FILE).exists():
         return
     if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
-        raise RunError(f"{folder} exists and holds no run: choose another -o, or remove it")
+        raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
@@ -117,7 +117,7 @@ def make_folder(folder: Path) -> None:
 
 def unwritable(folder: Path, error: OSError) -> RunError:
     """What to say of a folder that takes no run."""
-    return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another -o")
+    return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another folder")
 
 
 def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
@@ -131,7 +131,10 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     if replace(stored, **neutral) == wanted:
         return
     shown = "; ".join(_differences(stored, wanted))
-    raise RunError(f"{folder} holds a run with other settings ({shown}): choose another -o, or add --overwrite")
+    kept = ", or --rescore to judge its answers anew" if (folder / journal.ANSWERS).exists() else ""
+    raise RunError(
+        f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
+    )
 
 
 def _differences(stored: object, wanted: object) -> Iterator[str]:

@@ -178,4 +178,4 @@ def changed(path: Path) -> RunError:
 
 def written_by_another(folder: Path) -> RunError:
     """What to say where another process has the folder."""
-    return RunError(f"{folder}: another process is writing this run; wait for it, or choose another -o")
+    return RunError(f"{folder}: another process is writing this run; wait for it, or choose another folder")

@@ -66,6 +66,8 @@ class Conventions:
     """What to do about a first answer of 404 or 405."""
     credentials: str = "a user and password, or a token"
     """What to give to a server that asks for credentials."""
+    of_question: Callable[[int, bytes], bool | None] | None = None
+    """By status and body, whether a refusal is about what was asked; None: the general rule says."""
     of_all_questions: re.Pattern[str] | None = None
     """Further words of a 401, 403 or 404 that a server that has answered nothing yet says of every question."""
 
@@ -122,16 +124,26 @@ class Exchange:
         if self._log_filter is not None:
             logging.getLogger("httpx").removeFilter(self._log_filter)
 
-    def ask(self, case: Case, body: object, read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
+    def ask(
+        self,
+        case: Case,
+        body: object,
+        read: Callable[[dict[str, Any]], Prediction],
+        *,
+        refused: Callable[[RequestRefused], Prediction | None] = lambda _: None,
+    ) -> Prediction:
         """Post ``body`` for a case and ``read`` the answer's JSON object.
 
-        Trouble of the question comes back as a Failure. Nothing that comes back holds a secret of
-        ours outside of the query. Raises SystemUnusable.
+        ``refused`` may read a refusal as an answer. Trouble of the question comes back as a Failure. Nothing that
+        comes back holds a secret of ours outside of the query. Raises SystemUnusable.
         """
         try:
             prediction = read(self.post(body).said)
         except QuestionFailed as error:
-            return failed(case, self.scrub(str(error)), reached=error.reached)
+            said = refused(error) if isinstance(error, RequestRefused) else None
+            if said is None:
+                return failed(case, self.scrub(str(error)), reached=error.reached)
+            prediction = said
         failure = prediction.failure
         return replace(
             prediction,
@@ -287,7 +299,8 @@ class Exchange:
             return TryAgain(f"the server answers {status}{quoted}", wait_s=wait_s, reached=status == _OWN_FAILURE)
         if not is_question:
             return refused
-        of_question = _is_of_question(response, content, said) and not self._is_of_all(said)
+        told = None if self._conventions.of_question is None else self._conventions.of_question(status, content)
+        of_question = _is_of_question(response, content, said) and not self._is_of_all(said) if told is None else told
         if status in (401, 403) and not of_question:
             return self._unusable(self._refused(status, quoted))
         # A server that has answered questions is at the right address: this is about the one question.

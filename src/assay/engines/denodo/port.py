@@ -1,0 +1,89 @@
+"""Denodo's database port, over which older releases of its evaluator execute: `--db-config`, or flags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from assay.errors import InputError
+from assay.model import Secret
+
+DEFAULT_PORT = 9996
+_FORM = 'write {"user": "…", "password": "…", "host": "…", "port": 9996, "databaseName": "…"}'
+_KINDS: Mapping[str, type] = {"user": str, "password": str, "host": str, "port": int, "databaseName": str}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabasePort:
+    """Where the PostgreSQL wire of a Denodo server is, and who may come in; each None where it is not given."""
+
+    user: str | None = None
+    password: Secret | None = None
+    host: str | None = None
+    port: int | None = None
+    database: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything names that port."""
+        return self.host is not None or self.database is not None
+
+    def overlaid(self, *, host: str | None, port: int | None, database: str | None) -> DatabasePort:
+        """With what flags say."""
+        return replace(self, host=host or self.host, port=port or self.port, database=database or self.database)
+
+    def database_url(self, *, user: str | None, password: Secret | None) -> str:
+        """``denodo+psycopg2://...``. Raises InputError where no database is named."""
+        if self.database is None:
+            raise InputError(
+                f"a database port is named, {self.host}:{self.port or DEFAULT_PORT}, and no database at it: give "
+                "--database, or name the Data Catalog (--catalog-url)"
+            )
+        secret = "" if password is None else f":{quote(password.reveal(), safe='')}"
+        who = "" if user is None else f"{quote(user, safe='')}{secret}@"
+        place = f"{self.host or 'localhost'}:{self.port or DEFAULT_PORT}"
+        return f"denodo+psycopg2://{who}{place}/{quote(self.database, safe='')}"
+
+
+def read_database_port(path: Path | None) -> DatabasePort:
+    """What a ``--db-config`` file says; nothing where there is none.
+
+    Raises InputError, with the file and the nearest name, for what holds no such settings.
+    """
+    if path is None:
+        return DatabasePort()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise InputError(f"{path}: the settings of the database port cannot be read: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        # Where, and not what: the text may hold a password.
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{path}{where}: this is no JSON: {_FORM}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: this is no JSON object: {_FORM}")
+    _check(path, found)
+    password = found.get("password")
+    return DatabasePort(
+        user=found.get("user"),
+        password=None if password is None else Secret(password),
+        host=found.get("host"),
+        port=found.get("port"),
+        database=found.get("databaseName"),
+    )
+
+
+def _check(path: Path, found: Mapping[str, Any]) -> None:
+    for name, value in found.items():
+        if name not in _KINDS:
+            near = get_close_matches(name, _KINDS, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise InputError(f"{path}: there is no setting {name!r}{hint}: there is {', '.join(_KINDS)}")
+        if value is not None and (not isinstance(value, _KINDS[name]) or isinstance(value, bool)):
+            raise InputError(f"{path}: {name} is no {'number' if name == 'port' else 'text'}: {_FORM}")

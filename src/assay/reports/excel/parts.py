@@ -1,0 +1,70 @@
+"""The three further workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the answers as they came.
+
+Each holds one sheet, a row per question, with columns of the Details under the same names.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from assay.model import Run
+from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
+from assay.reports.excel.details import write_details
+from assay.reports.excel.page import Page
+from assay.reports.excel.run import workbook_of
+from assay.reports.views.run_build import view_of
+
+_CASE = ("Question ID", "Repeat", "Difficulty", "VQL Generated", "Ground Truth VQL")
+
+
+class _PartReporter:
+    name: ClassVar[str]
+    suffix = ".xlsx"
+    sheet: ClassVar[str]
+    titles: ClassVar[tuple[str, ...]]
+
+    def render(self, run: Run) -> bytes:
+        """The whole workbook. Columns that a run has nothing for are left out."""
+        view = view_of(run, detailed=())
+        metrics = WorkbookMetrics.of(view)
+        return workbook_of(
+            run,
+            f"{view.title}: {self.sheet}",
+            lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, titles=self.titles),
+        )
+
+
+class F1Reporter(_PartReporter):
+    """What the rows say: how much of gold each answer holds."""
+
+    name = "xlsx-f1"
+    sheet = "F1"
+    titles = (
+        *_CASE,
+        "Results Match",
+        "Subsetting Percentage",
+        "Percent Overlap",
+        "Have Same Row Count",
+        "Have Same Column Count",
+        "Bird Standard F1",
+        "Reason",
+    )
+
+
+class VesReporter(_PartReporter):
+    """What the times say: how fast the right answers are."""
+
+    name = "xlsx-ves"
+    sheet = "VES"
+    titles = (*_CASE, "Results Match", "VES Score", "VES detail", "Flags", *TIMINGS)
+
+
+class AnswersReporter(_PartReporter):
+    """What the system answered, unjudged."""
+
+    name = "xlsx-answers"
+    sheet = "Answers"
+    titles = (
+        *("Question ID", "Repeat", "Question", "Ground Truth VQL", "Difficulty", "Context", "VQL Generated"),
+        *("Explanation", "Tables used", *TIMINGS, "Input tokens", "Output tokens", "Total tokens", "Failure"),
+    )

@@ -1,0 +1,75 @@
+"""Which row of a sheet names its columns, and which sheet: said by number, as Denodo's evaluator has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.cases import load_cases
+from assay.cases.tables.formats import CsvFormat, ExcelFormat
+from assay.errors import CaseFileError
+from assay.model import FieldNames
+
+TABLE = [("difficulty", "Solution", "Question"), ("easy", "SELECT 1", "One?"), ("hard", "SELECT 2", "Two?")]
+Rows = Sequence[Sequence[str]]
+
+
+def workbook(folder: Path, *sheets: Rows) -> Path:
+    from xlsxwriter import Workbook
+
+    path = folder / "in.xlsx"
+    with Workbook(path) as book:
+        for number, rows in enumerate(sheets):
+            page = book.add_worksheet(f"S{number}")
+            for at, row in enumerate(rows):
+                page.write_row(at, 0, row)
+    return path
+
+
+def questions(path: Path, **fields: object) -> list[tuple[str, str | None, tuple[str, ...]]]:
+    cases = load_cases(path, formats=[ExcelFormat(), CsvFormat()], fields=FieldNames(**fields))  # type: ignore[arg-type]
+    return [(case.question, case.difficulty, case.golds) for case in cases]
+
+
+FOUND = [("One?", "easy", ("SELECT 1",)), ("Two?", "hard", ("SELECT 2",))]
+
+
+@pytest.mark.parametrize("above", [0, 1, 2, 5])
+@pytest.mark.parametrize("filled", [True, False])
+def test_the_row_is_counted_from_0_whatever_stands_above(tmp_path: Path, above: int, filled: bool) -> None:
+    title = [("A title", "of", "the sheet") if filled else ()] * above
+    path = workbook(tmp_path, [*title, *TABLE])
+    assert questions(path, header_row=above) == FOUND
+
+
+def test_what_stands_above_is_no_question(tmp_path: Path) -> None:
+    path = workbook(tmp_path, [("Question", "Solution", "difficulty"), ("Old?", "SELECT 0", "easy"), *TABLE])
+    assert questions(path)[0] == ("Old?", "easy", ("SELECT 0",))
+    assert questions(path, header_row=2) == FOUND
+
+
+@pytest.mark.parametrize("row", [1, 9, 100_000])
+def test_a_row_without_content_is_said_by_its_number(tmp_path: Path, row: int) -> None:
+    path = workbook(tmp_path, [("Question", "Solution"), (), *TABLE])
+    with pytest.raises(CaseFileError, match=rf"row {row + 1}, .*--header {row}, counted from 0"):
+        questions(path, header_row=row)
+
+
+def test_a_sheet_may_be_said_by_its_place_empty_ones_counted(tmp_path: Path) -> None:
+    other = [("Question", "Solution"), ("Else?", "SELECT 9")]
+    path = workbook(tmp_path, [], other, TABLE)
+    assert questions(path, sheet="2") == FOUND
+    assert questions(path, sheet="S2") == FOUND
+    assert questions(path, sheet="1") == [("Else?", None, ("SELECT 9",))]
+    for absent in ("0", "3"):
+        with pytest.raises(CaseFileError, match=f'no sheet with content is called "{absent}"'):
+            questions(path, sheet=absent)
+
+
+def test_only_a_sheet_has_such_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("Question,Solution\nOne?,SELECT 1\n")
+    with pytest.raises(CaseFileError, match="is no workbook"):
+        questions(path, header_row=0)
