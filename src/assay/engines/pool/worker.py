@@ -103,6 +103,8 @@ class _Answers:
                 wire.send(self._outbox, *frames)
             except BrokenPipeError:
                 os._exit(0)  # the parent is gone, and with it whoever would read a traceback
+            except MemoryError:
+                os._exit(1)  # another worker does again what was not sent: nobody may wait for it
 
     def _send_soon(self) -> None:
         while self._some.wait():
