@@ -186,7 +186,7 @@ def test_numbers_by_turn_are_there_for_conversations() -> None:
 
 
 def test_the_bundled_example_scores_as_its_comments_say() -> None:
-    pytest.importorskip("sdmx", reason="sdmx1 is not installed (pip install 'assay[sdmx]')")
+    pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
     from assay import evaluate_selections
 
     run = evaluate_selections(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.load import load_structures
+from assay.sdmx.structures.missing import missing_parts
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -41,7 +41,7 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
         (b"id,question\n1,Why?\n", "no well-formed XML"),
         (b"<html><body>Please log in</body></html>", "root element is <html>"),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
-        (b'{"meta": {"schema": "sdmx-json"}, "data": {"codelists": []}}', "Save them as SDMX-ML"),
+        (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
         (EXAMPLE.read_bytes()[:9000], "no well-formed XML"),
     ],
     ids=["empty", "table", "page", "data message", "JSON", "truncated"],
@@ -55,23 +55,36 @@ def test_file_that_is_no_structure_is_named(
         message = failure(source)
         assert says in message
         assert str(path) in message
-    assert capsys.readouterr() == ("", ""), "sdmx1 prints what it cannot read: not here"
-
-
-def test_artefact_that_sdmx1_cannot_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "odd.xml"
-    path.write_text(EXAMPLE.read_text("utf-8").replace("<str:Concept id=", "<str:Odd/><str:Concept id="), "utf-8")
-    assert "ConceptScheme ASSAY:CS_EXAMPLE" in failure(path)
     assert capsys.readouterr() == ("", "")
-    assert logging.getLogger("sdmx").level == logging.NOTSET, "put back as it was"
 
 
-def test_json_of_something_else_beside_structures_is_left_alone(tmp_path: Path) -> None:
+def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "odd.xml"
+    text = EXAMPLE.read_text("utf-8")
+    path.write_text(text.replace('agencyID="ASSAY" id="CL_AREA" version', 'agencyID="ASSAY" name="CL_AREA" version', 1), "utf-8")
+    assert path.read_text("utf-8") != text
+    structures = load_structures([path])
+    (note,) = structures.notes
+    assert note.startswith(f'"{path}": the Codelist ASSAY:in line ')
+    assert note.endswith("cannot be read: it has no id")
+    outlook = structures.dataset("IMF.RES:WEO")
+    assert outlook is not None
+    assert [one.missing for one in outlook.dimensions] == ["code list ASSAY:CL_AREA(1.0)", None, None]
+    assert "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))" in (
+        missing_parts(structures.datasets)[0]
+    )
+
+
+def test_what_is_no_structure_beside_structures_is_left_alone_or_named(tmp_path: Path) -> None:
     (tmp_path / "structures.xml").write_bytes(EXAMPLE.read_bytes())
     (tmp_path / "cases.json").write_text('[{"id": 1}]')
-    assert len(load_structures([tmp_path]).datasets) == 2
+    structures = load_structures([tmp_path])
+    assert (len(structures.datasets), structures.notes) == (2, ())
     (tmp_path / "codes.json").write_text('{"meta": {"schema": "https://example.org/sdmx-json"}}')
-    assert "codes.json" in failure(tmp_path)
+    (tmp_path / "data.xml").write_text(f'<mes:GenericData xmlns:mes="{BASE}message"/>')
+    structures = load_structures([tmp_path])
+    assert len(structures.datasets) == 2
+    assert [one.partition('" is ')[0].rpartition("/")[2] for one in structures.notes] == ["codes.json", "data.xml"]
 
 
 def test_hostile_xml_harms_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ _VERSION = r"[0-9A-Za-z.+*~\-]+"
 _COLON_FORM = re.compile(rf"(?:(?P<agency>{_AGENCY}):)?(?P<id>{_WORD})(?:\((?P<version>{_VERSION})\))?")
 _COMMA_FORM = re.compile(rf"(?P<agency>{_AGENCY}),(?P<id>{_WORD})(?:,(?P<version>{_VERSION}))?")
 _URN = re.compile(r"urn:sdmx:[A-Za-z0-9.]+=(?P<rest>.+)", re.IGNORECASE)
+_REFERENCE = re.compile(r"urn:[^=]+=(?P<artefact>[^()]+(?:\([^)]*\))?)(?:\.(?P<item>.+))?", re.DOTALL | re.IGNORECASE)
 _ITEM_OF_URN = re.compile(rf"(?:{_AGENCY}):(?:{_WORD})\((?:{_VERSION})\)\.(?P<item>.+)")
 _ANY_VERSION = frozenset({"latest", "all", "*", "+", "~"})
 
@@ -66,6 +67,27 @@ def parse_artefact(text: str) -> ArtefactId:
         agency=None if agency in (None, "all") else agency,
         version=None if version is None or version.lower() in _ANY_VERSION else version,
     )
+
+
+def artefact_of(id: object, agency: object = None, version: object = None) -> ArtefactId:
+    """The name of an artefact from its parts; a version that stands for any is not said."""
+    said = str(version).strip() if version else ""
+    return ArtefactId(
+        id=str(id or "").strip(),
+        agency=str(agency).strip() or None if agency else None,
+        version=None if not said or said.lower() in _ANY_VERSION else said,
+    )
+
+
+def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
+    """What a URN names: an artefact, and the item of it, if one is meant. None where the text is no such URN."""
+    found = _REFERENCE.fullmatch(urn.strip())
+    if found is None:
+        return None
+    try:
+        return parse_artefact(found["artefact"]), found["item"]
+    except InputError:
+        return None
 
 
 def code_of(value: str) -> str:
