@@ -2,8 +2,8 @@
 
     python benchmarks/structure_readers.py FOLDER [--peers PYTHON]
 
-FOLDER holds messages (``.xml``, ``.json``, at any depth); PYTHON is an interpreter that has sdmx1 and pysdmx. A message
-is read by a reader that raises nothing. Compared are the codes of each list, the dimensions of each data structure
+FOLDER holds messages (``.xml``, ``.json``, at any depth); PYTHON is an interpreter that has sdmx1 and pysdmx. A
+message is read by a reader that raises nothing. Compared are the codes of each list, the dimensions of each data structure
 in their order, and the data structure of each dataflow. Prints one line a reader, then what differs and what was refused.
 """
 
@@ -86,7 +86,9 @@ def _differences(own: Read, other: Read) -> list[str]:
             elif own[kind][name] != values:
                 missing = [one for one in values if one not in own[kind][name]]
                 extra = [one for one in own[kind][name] if one not in values]
-                found.append(f"{kind}: {name} has {len(own[kind][name])}, not {len(values)}: -{missing[:5]} +{extra[:5]}")
+                found.append(
+                    f"{kind}: {name} has {len(own[kind][name])}, not {len(values)}: -{missing[:5]} +{extra[:5]}"
+                )
     return found
 
 
@@ -117,7 +119,7 @@ def _dumped(peer: str, file: Path) -> Read | str:
     logging.disable(logging.CRITICAL)
     try:
         return _with_sdmx1(file) if peer == "sdmx1" else _with_pysdmx(file)
-    except Exception as error:  # peers raise whatever they ran into
+    except Exception as error:  # noqa: BLE001 - peers raise whatever they ran into
         return f"{type(error).__name__}: {error}"
 
 
@@ -131,7 +133,11 @@ def _with_sdmx1(file: Path) -> Read:
     own = [one for one in message.structure.values() if not one.is_external_reference]
     lists = [*message.codelist.values(), *getattr(message, "valuelist", {}).values()]
     return {
-        "lists": {name(one): sorted(getattr(item, "id", item) for item in one.items) for one in lists if not one.is_external_reference},
+        "lists": {
+            name(one): sorted(getattr(item, "id", item) for item in one.items)
+            for one in lists
+            if not one.is_external_reference
+        },
         "structures": {name(one): [dimension.id for dimension in one.dimensions.components] for one in own},
         "flows": {
             name(one): [name(one.structure)] if one.structure is not None and one.structure.maintainer else []

@@ -61,7 +61,8 @@ def test_file_that_is_no_structure_is_named(
 def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     path = tmp_path / "odd.xml"
     text = EXAMPLE.read_text("utf-8")
-    path.write_text(text.replace('agencyID="ASSAY" id="CL_AREA" version', 'agencyID="ASSAY" name="CL_AREA" version', 1), "utf-8")
+    before, after = 'agencyID="ASSAY" id="CL_AREA" version', 'agencyID="ASSAY" name="CL_AREA" version'
+    path.write_text(text.replace(before, after, 1), "utf-8")
     assert path.read_text("utf-8") != text
     structures = load_structures([path])
     (note,) = structures.notes
@@ -70,8 +71,9 @@ def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     outlook = structures.dataset("IMF.RES:WEO")
     assert outlook is not None
     assert [one.missing for one in outlook.dimensions] == ["code list ASSAY:CL_AREA(1.0)", None, None]
-    assert "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))" in (
-        missing_parts(structures.datasets)[0]
+    assert (
+        "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))"
+        in (missing_parts(structures.datasets)[0])
     )
 
 

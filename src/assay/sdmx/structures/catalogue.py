@@ -52,7 +52,7 @@ class Dataflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValues:
-    """The values of one dimension in a region, and all codes below the ``cascading`` ones (which need not be values)."""
+    """The values of one dimension in a region and all codes below the ``cascading`` ones, which need not be values."""
 
     values: frozenset[str]
     cascading: frozenset[str] = frozenset()

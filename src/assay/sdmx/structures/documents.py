@@ -1,4 +1,4 @@
-"""Read a document of structures in whichever form it comes: SDMX-ML or SDMX-JSON, plain, gzipped or in a ZIP archive."""
+"""Read a document of structures in whichever form it comes: SDMX-ML or SDMX-JSON, plain, gzipped or zipped."""
 
 from __future__ import annotations
 

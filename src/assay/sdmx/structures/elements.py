@@ -60,7 +60,7 @@ def name_of(element: Any, language: str) -> str | None:
 
 
 def reference(element: Any) -> tuple[ArtefactId, str | None] | None:
-    """What an element refers to, and the item of it: by a Ref or a URN in it (2.1), or the URN that is its text (3.x)."""
+    """What an element refers to, and the item of it: by a Ref or URN in it (2.1), or the URN that is its text (3.x)."""
     for child in element:
         kind = local(child)
         if kind == "Ref":

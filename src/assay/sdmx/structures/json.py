@@ -29,10 +29,9 @@ from assay.sdmx.structures.elements import Unreadable
 from assay.sdmx.structures.identifiers import ArtefactId, artefact_of, referred
 from assay.sdmx.structures.naming import name_in
 from assay.sdmx.structures.refusals import NoStructures, refused_json
-from assay.sdmx.structures.relations import constraints, hierarchy, key_region
+from assay.sdmx.structures.relations import ROOT_EXCLUDED, constraints, hierarchy, key_region
 
 _Object = Mapping[str, Any]
-_ROOT_EXCLUDED = "excluderoot"
 
 
 def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
@@ -44,9 +43,11 @@ def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str)
         value = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NoStructures(f"{where} is no JSON: {error or 'it is nested too deep'}. Fetch or save it anew") from None
-    data = value.get("data") if isinstance(value, dict) else None
+    data = value.get("data", {}) if isinstance(value, dict) else None
     if not isinstance(data, dict) or "dataSets" in data or "metadataSets" in data or not _is_structure(value, data):
         raise refused_json(value, where)
+    if not data:
+        catalogue.notes.append(f"{where} is a structure message without any structures")
     for collection, add in _READERS.items():
         held = data.get(collection)
         if held is None:
@@ -70,7 +71,17 @@ def _is_structure(message: _Object, data: _Object) -> bool:
     return any(isinstance(held, list) and (key in _READERS or key.endswith(_OTHERS)) for key, held in data.items())
 
 
-_OTHERS = ("Schemes", "Constraints", "Agreements", "Maps", "Taxonomies", "Sets", "flows", "Structures", "categorisations")
+_OTHERS = (
+    "Schemes",
+    "Constraints",
+    "Agreements",
+    "Maps",
+    "Taxonomies",
+    "Sets",
+    "flows",
+    "Structures",
+    "categorisations",
+)
 
 
 def _add(
@@ -166,7 +177,9 @@ def _item(holder: _Object, key: str) -> ItemReference | None:
 def _add_code_list(catalogue: Catalogue, artefact: _Object, language: str) -> None:
     names: dict[str, str | None] = {}
     below: dict[str, list[str]] = {}
-    items = [one for key in ("codes", "valueItems", "geoFeatureSetCodes", "geoGridCodes") for one in _objects(artefact, key)]
+    items = [
+        one for key in ("codes", "valueItems", "geoFeatureSetCodes", "geoGridCodes") for one in _objects(artefact, key)
+    ]
     unnamed = 0
     while items:
         deeper: list[_Object] = []
@@ -196,7 +209,8 @@ def _extensions(artefact: _Object) -> Iterator[Extension]:
             continue
         key = next((one for one in ("inclusiveCodeSelection", "exclusiveCodeSelection") if extension.get(one)), None)
         chosen = None if key is None else _mapping(extension[key], f'"{key}"')
-        values, cascading = [], frozenset[str]()
+        values: list[str] = []
+        cascading: frozenset[str] = frozenset()
         if chosen is not None:
             values, cascading = _values(chosen, "memberValues")
             values += _values(chosen, "wildcardedMemberValues")[0]
@@ -220,9 +234,9 @@ def _values(holder: _Object, key: str) -> tuple[list[str], frozenset[str]]:
         if not isinstance(said, str):
             raise Unreadable(f'a value of "{key}" is {_kind(said)}, expected a text')
         cascade = one.get("cascadeValues") if isinstance(one, dict) else None
-        if cascade in (True, "true", _ROOT_EXCLUDED):
+        if cascade in (True, "true", ROOT_EXCLUDED):
             cascading.add(said.strip())
-        if cascade != _ROOT_EXCLUDED:
+        if cascade != ROOT_EXCLUDED:
             values.append(said.strip())
     return values, frozenset(cascading)
 
@@ -261,13 +275,13 @@ def _add_structure(catalogue: Catalogue, artefact: _Object, language: str) -> No
             continue
         own = _mapping(dimension.get("localRepresentation") or {}, '"localRepresentation"')
         enumerated = _reference(own, "enumeration")
-        measure = measure or dimension.get("type") == "MeasureDimension"
+        of_measures = measure or dimension.get("type") == "MeasureDimension"
         components.append(
             Component(
                 id=id_,
                 concept=concept,
-                code_list=None if measure else enumerated,
-                measures=enumerated if measure else None,
+                code_list=None if of_measures else enumerated,
+                measures=enumerated if of_measures else None,
                 uncoded=enumerated is None and bool(own),
             )
         )

@@ -28,8 +28,8 @@ def load_structures(
 ) -> Structures:
     """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and put them together.
 
-    A source is a file (SDMX-ML 2.1, 3.0 or 3.1, SDMX-JSON 1.0 or 2.x; plain, gzipped or in a ZIP archive), a folder (each
-    such file in it and below) or the address of an SDMX REST service (``http``, ``https``), of which the datasets in
+    A source is a file (SDMX-ML 2.1, 3.0 or 3.1, SDMX-JSON 1.0 or 2.x; plain, gzipped or zipped), a folder (each such
+    file in it and below) or the address of an SDMX REST service (``http``, ``https``), of which the datasets in
     ``datasets`` and ``optional`` are fetched; one that the service does not have is absent from the result. What
     several sources say is merged, the first one's word going first. Names are in ``language`` where there is one, else
     in English, else in any language.
@@ -175,7 +175,7 @@ class _Builder:
             wanted = component.code_list or (None if concept is None or component.uncoded else concept.code_list)
             codes = self._code_list(self._code_lists.find(wanted))
             if wanted is not None:
-                missing = None if codes is not None else f"code list {wanted}"
+                missing = f"code list {wanted}" if codes is None else self._lacking(codes.id)
         available: frozenset[str] | None = None
         for constraint in constraints:
             allowed = _allowed(constraint, component.id, codes)
@@ -227,6 +227,12 @@ class _Builder:
                     names[extension.prefix + code] = name
         return names | said.names
 
+    def _lacking(self, id_: ArtefactId) -> str | None:
+        """The lists that are not at hand of those that a list takes codes from."""
+        wanted = [one.code_list for one in self._catalogue.code_lists[id_].extensions]
+        absent = [str(one) for one in wanted if self._code_lists.find(one) is None]
+        return f"code list {', '.join(absent)}, from which {id_} takes codes" if absent else None
+
     def _is_whole(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> bool:
         """Whether a list, with all that it takes from others, is complete: what it lacks does not exist."""
         said = self._catalogue.code_lists[id_]
@@ -269,18 +275,20 @@ def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> 
     return allowed
 
 
-def _chosen(
-    extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]
-) -> frozenset[str] | None:
+def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]) -> frozenset[str] | None:
     """The codes that an extension names, ``%`` standing for any text; None: it names none, and means all."""
     if extension.values is None:
         return None
-    plain = {value for value in extension.values if "%" not in value}
-    patterns = [
-        re.compile(".*".join(map(re.escape, value.split("%"))), re.DOTALL) for value in extension.values if "%" in value
-    ]
-    chosen = {code for code in codes if code in plain or any(one.fullmatch(code) for one in patterns)}
+    chosen = _like(extension.values, codes)
     return frozenset(chosen | _all_below(extension.cascading, {parent: (below,) for parent, below in children.items()}))
+
+
+def _like(values: Iterable[str], codes: Iterable[str]) -> set[str]:
+    """The codes that are one of the values, in which ``%`` stands for any text."""
+    values = tuple(values)
+    plain = {value for value in values if "%" not in value}
+    patterns = [re.compile(".*".join(map(re.escape, value.split("%"))), re.DOTALL) for value in values if "%" in value]
+    return {code for code in codes if code in plain or any(one.fullmatch(code) for one in patterns)}
 
 
 def _all_below(roots: Iterable[str], children: Mapping[str, Iterable[Iterable[str]]]) -> set[str]:
@@ -296,7 +304,12 @@ def _all_below(roots: Iterable[str], children: Mapping[str, Iterable[Iterable[st
 
 
 def _members(member: KeyValues, codes: CodeList | None, everything: frozenset[str] | None) -> frozenset[str] | None:
-    values = member.values | (_all_below(member.cascading, codes.children) if codes is not None else set())
+    values = member.values
+    if any("%" in value for value in values):
+        if codes is None:
+            return None
+        values = frozenset(_like(values, codes.names))
+    values |= _all_below(member.cascading, codes.children) if codes is not None else set()
     if member.included:
         return values
     return None if everything is None else everything - values

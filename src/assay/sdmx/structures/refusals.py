@@ -28,6 +28,11 @@ class NoStructures(InputError):
         return (NoStructures, (str(self),))
 
 
+def is_too_old(root: Any) -> bool:
+    """Whether a document is of SDMX-ML before 2.1."""
+    return any(version in str(root.tag) for version in ("/v1_0/", "/v2_0/"))
+
+
 def refused_root(root: Any, where: str) -> NoStructures:
     """The trouble of an XML document without structures."""
     name, space = local(root), str(root.tag).rpartition("}")[0]
@@ -37,11 +42,10 @@ def refused_root(root: Any, where: str) -> NoStructures:
     fault = next(root.iter("{*}Fault"), None)
     if fault is not None:
         return _error(where, " ".join(" ".join(fault.itertext()).split()), set())
-    if any(version in space for version in ("/v1_0/", "/v2_0/")):
+    if is_too_old(root):
         edition = "1.0" if "/v1_0/" in space else "2.0"
         return NoStructures(f"{where} is SDMX-ML {edition}, which is not read: fetch it as 2.1 or later")
-    holds = " without structures in it" if name == "Structure" else ""
-    return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>{holds}. {_GIVE}")
+    return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>. {_GIVE}")
 
 
 def refused_json(value: object, where: str) -> NoStructures:
@@ -65,7 +69,8 @@ def refused_json(value: object, where: str) -> NoStructures:
 
 
 def _error(where: str, told: str, codes: set[str]) -> NoStructures:
+    said = told[:300] or "it says nothing"
     return NoStructures(
-        f"{where} is an error that a service answered with, and no structure message: {told[:300] or 'it says nothing'}",
+        f"{where} is an error that a service answered with, and no structure message: {said}",
         nothing_found=_NOTHING_FOUND in codes or "404" in codes,
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from assay.sdmx.structures.catalogue import Constraint, Extension, Hierarchy, ItemReference, KeyValues, Region
 from assay.sdmx.structures.elements import TRUE, children, flag, local, named, reference, text_of
 from assay.sdmx.structures.identifiers import ArtefactId
 
-_ROOT_EXCLUDED = "excluderoot"
+ROOT_EXCLUDED = "excluderoot"
+"""A value that means the codes below it, and not itself (SDMX 3.0)."""
 _ATTACHED = ("Dataflow", "DataStructure")
+_Node = TypeVar("_Node")
 
 
 def read_constraints(element: Any) -> list[Constraint]:
@@ -72,17 +74,24 @@ def _keys(element: Any) -> Iterator[dict[str, frozenset[str]]]:
 def _region(element: Any, included: str) -> Region:
     members = {}
     for member in children(element, "KeyValue"):
-        values = list(children(member, "Value"))
-        if values:  # without any it is a range of time
-            cascades = {
-                text_of(value): said for value in values if (said := value.get("cascadeValues")) not in (None, "false", "0")
-            }
+        values, cascading = _values(children(member, "Value"))
+        if values or cascading:  # without any it is a range of time
             members[member.get("id") or ""] = KeyValues(
-                values=frozenset(text for value in values if cascades.get(text := text_of(value)) != _ROOT_EXCLUDED),
-                cascading=frozenset(code for code, said in cascades.items() if said in TRUE or said == _ROOT_EXCLUDED),
-                included=flag(member, "include", default=True),
+                values=frozenset(values), cascading=cascading, included=flag(member, "include", default=True)
             )
     return Region(included=flag(element, included, default=True), members=members)
+
+
+def _values(elements: Iterable[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The values that elements say, and those of which the codes below are meant, with them or without."""
+    values, cascading = [], set()
+    for element in elements:
+        said = (element.get("cascadeValues") or "").strip()
+        if said in TRUE or said == ROOT_EXCLUDED:
+            cascading.add(text_of(element))
+        if said != ROOT_EXCLUDED:
+            values.append(text_of(element))
+    return tuple(values), frozenset(cascading)
 
 
 def read_extensions(element: Any) -> list[Extension]:
@@ -93,19 +102,13 @@ def read_extensions(element: Any) -> list[Extension]:
         if found is None:
             continue
         chosen = [part for part in extension if local(part) in ("InclusiveCodeSelection", "ExclusiveCodeSelection")]
-        members = [value for part in chosen for value in children(part, "MemberValue")]
+        values, cascading = _values(value for part in chosen for value in children(part, "MemberValue"))
         extensions.append(
             Extension(
                 code_list=found[0],
                 prefix=extension.get("prefix") or "",
-                values=tuple(text_of(value) for value in members if value.get("cascadeValues") != _ROOT_EXCLUDED)
-                if chosen
-                else None,
-                cascading=frozenset(
-                    text_of(value)
-                    for value in members
-                    if (value.get("cascadeValues") or "") in TRUE or value.get("cascadeValues") == _ROOT_EXCLUDED
-                ),
+                values=values if chosen else None,
+                cascading=cascading,
                 excluded=bool(chosen) and local(chosen[0]) == "ExclusiveCodeSelection",
             )
         )
@@ -119,15 +122,17 @@ def read_hierarchies(element: Any) -> list[Hierarchy]:
         found = reference(included)
         if found is not None:
             aliases[included.get("alias") or ""] = found[0]
-    trees = [element] if local(element) == "Hierarchy" else list(children(element, "Hierarchy"))
-    return [hierarchy(list(children(tree, "HierarchicalCode")), _below, lambda node: _code(node, aliases)) for tree in trees]
+    trees = [element] if local(element) == "Hierarchy" else children(element, "Hierarchy")
+    return [hierarchy(_below(tree), _below, lambda node: _code(node, aliases)) for tree in trees]
 
 
 def _below(node: Any) -> list[Any]:
     return list(children(node, "HierarchicalCode"))
 
 
-def hierarchy(roots: list[Any], below_of: Any, code_of: Any) -> Hierarchy:
+def hierarchy(
+    roots: Iterable[_Node], below_of: Callable[[_Node], list[_Node]], code_of: Callable[[_Node], ItemReference | None]
+) -> Hierarchy:
     """The tree over nodes of any kind: ``below_of`` gives the nodes under one, ``code_of`` its code or None."""
     found: dict[ItemReference, dict[ItemReference, None]] = {}
     pending = list(roots)

@@ -14,7 +14,7 @@ from assay.errors import MissingDependency
 from assay.sdmx.structures.catalogue import Catalogue, Codes, Component, Concept, Dataflow, DataStructure
 from assay.sdmx.structures.elements import Unreadable, children, flag, local, name_of, named, reference, text_of
 from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.refusals import NoStructures, refused_root
+from assay.sdmx.structures.refusals import NoStructures, is_too_old, refused_root
 from assay.sdmx.structures.relations import read_constraints, read_extensions, read_hierarchies
 
 _LISTS = frozenset({"Codelist", "GeographicCodelist", "GeoGridCodelist", "ValueList"})
@@ -39,8 +39,10 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
     """
     root = _parse(content, where)
     found = [one for one in root.iter("{*}Structures") if "sdmx" in str(one.tag)]
-    if not found or (len(found) == 1 and not len(found[0]) and local(root) not in ("Structure", "Envelope")):
-        raise refused_root(root, where)
+    if not any(len(one) for one in found):
+        if local(root) != "Structure" or "sdmx" not in str(root.tag) or is_too_old(root):
+            raise refused_root(root, where)
+        catalogue.notes.append(f"{where} is a structure message without any structures")
     for message in root.iter("{*}ErrorMessage"):
         _note(catalogue, where, "the message", f"it holds an error: {' '.join(message.itertext()).strip()[:200]}")
     for structures in found:
@@ -188,5 +190,3 @@ def _data_structure(element: Any, language: str) -> DataStructure:
     if not components and time is None:
         raise Unreadable("it has no dimensions")
     return DataStructure(name=name_of(element, language), dimensions=tuple(components), time_dimension=time)
-
-
