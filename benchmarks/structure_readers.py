@@ -2,9 +2,10 @@
 
     python benchmarks/structure_readers.py FOLDER [--peers PYTHON]
 
-FOLDER holds messages (``.xml``, ``.json``, at any depth); PYTHON is an interpreter that has sdmx1 and pysdmx. A
-message is read by a reader that raises nothing. Compared are the codes of each list, the dimensions of each data structure
-in their order, and the data structure of each dataflow. Prints one line a reader, then what differs and what was refused.
+FOLDER holds messages (``.xml``, ``.json``, at any depth); PYTHON is an interpreter that has sdmx1 and pysdmx.
+A message is read by a reader that raises nothing. Compared are the codes of each list, the dimensions of each data
+structure in their order, and the data structure of each dataflow. Prints one line a reader, then what differs and
+what was refused.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from unicodedata import normalize
 
 from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
+from assay.sdmx.naming import same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"
@@ -54,7 +54,7 @@ def sort_terms(
         return Sorted(false_negatives=dict(target.codes))
     if selected.everything:
         return _everything_against(target, known)
-    return _by_code(target.codes, selected.codes, compare_names=compare_names)
+    return _by_code(target.codes, selected.codes, listed=selected.listed, compare_names=compare_names)
 
 
 def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
@@ -100,14 +100,18 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
     return frozenset() if known is None else known.every_code
 
 
-def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
+def _by_code(
+    target: dict[str, str | None], selected: dict[str, str | None], *, listed: frozenset[str], compare_names: bool
+) -> Sorted:
+    """``listed``: codes selected without a name. The list's names say nothing of the answer: they are not compared."""
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in selected}
     differing = [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
     renamed = set()
     if compare_names:
-        renamed = {code for code in differing if code not in unnamed and not _same_name(right[code], selected[code])}
+        said = [code for code in differing if code not in listed and code not in unnamed]
+        renamed = {code for code in said if not same_name(right[code], selected[code])}
     if renamed:
         missing = {code: name for code, name in target.items() if code in missing or code in renamed}
         right = {code: name for code, name in right.items() if code not in renamed}
@@ -120,13 +124,6 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
         renamed=frozenset(renamed),
         names_compared=not unnamed and None not in right.values(),
     )
-
-
-def _same_name(one: str | None, other: str | None) -> bool:
-    """Whether two names are the same text; how often and with what they are spaced does not matter."""
-    if one is None or other is None:
-        return one is other
-    return " ".join(normalize("NFC", one).split()) == " ".join(normalize("NFC", other).split())
 
 
 def weigh_hierarchy(

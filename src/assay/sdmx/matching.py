@@ -25,6 +25,8 @@ class Chosen:
 
     codes: dict[str, str | None] = field(default_factory=dict)
     everything: bool = False
+    listed: frozenset[str] = frozenset()
+    """The codes that this side gives no name: theirs are the code list's."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +48,7 @@ class Side:
                 chosen = self.dimensions[one.dimension] = Chosen()
             chosen.everything = chosen.everything or one.everything
             known = structure.dimension(one.dimension) if structure is not None else None
-            _add_terms(chosen.codes, one.terms, known)
+            _add_terms(chosen, one.terms, known)
         if dataset.time is not None:
             self._add_time(dataset.time)
 
@@ -61,7 +63,8 @@ class Side:
 _ID, _NAME = attrgetter("id"), attrgetter("name")
 
 
-def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: DimensionStructure | None) -> None:
+def _add_terms(chosen: Chosen, terms: Sequence[Term], known: DimensionStructure | None) -> None:
+    codes = chosen.codes
     names = known.codes.names if known is not None and known.codes is not None else {}
     if ":" not in "".join(map(_ID, terms)):
         # No URN among them: hundreds of terms a case are taken in one go.
@@ -69,7 +72,9 @@ def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: Dimen
     else:
         codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
     if names and None in codes.values():
-        codes.update((code, names.get(code)) for code, name in list(codes.items()) if name is None)
+        unnamed = [code for code, name in codes.items() if name is None]
+        chosen.listed |= frozenset(unnamed)
+        codes.update((code, names.get(code)) for code in unnamed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

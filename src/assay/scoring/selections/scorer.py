@@ -24,6 +24,7 @@ from assay.model import (
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.gold import gold_failure, stale_names
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
@@ -51,10 +52,27 @@ class SelectionScorer:
         return Evidence(
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
-            verdict=_verdict(turns, failure),
+            verdict=self._noted(_verdict(turns, failure), case, answers, turns),
             scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
             turns=turns,
         )
+
+    def _noted(
+        self, verdict: Verdict, case: Case, answers: Sequence[TurnAnswer], turns: Sequence[TurnScore]
+    ) -> Verdict:
+        """The verdict with what is to be mended in the target, though the answer is judged all the same."""
+        if self.structures is None or verdict.outcome == "unscored" or self.settings.match_on == "id":
+            return verdict
+        stale = [
+            note
+            for turn, answer, judged in zip(case.turns, answers, turns, strict=True)
+            if judged.score is not None and answer.selection is not None
+            for note in stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
+        ]
+        if not stale:
+            return verdict
+        more = f", and so with {len(stale) - 1:,} more" if stale[1:] else ""
+        return replace(verdict, reason=f"{verdict.reason}; {stale[0]}{more}: the codes count")
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
@@ -111,11 +129,21 @@ def _turn_score(
 ) -> TurnScore:
     if not turn.targets:
         return TurnScore(number=number)
+    broken = [gold_failure(target, structures) for target in turn.targets]
+    sound = [place for place, failure in enumerate(broken) if failure is None]
+    wrong = next((failure for failure in broken if failure is not None), None)
+    if not sound:
+        return TurnScore(number=number, failure=wrong)
     if answer.failure is not None and answer.failure.blame != "system":
         return TurnScore(number=number, failure=answer.failure)
     # What the system failed to say, or to say readably, selects nothing.
     selection = answer.selection if answer.selection is not None else Selection()
-    score = score_selection(selection, turn.targets, structures=structures, settings=settings)
+    targets = [turn.targets[place] for place in sound]
+    score = score_selection(selection, targets, structures=structures, settings=settings)
+    score = replace(score, target_index=sound[score.target_index])
+    if wrong is not None and (answer.failure is not None or not score.exact):
+        # A target that nothing can meet might have been, put right, the one that the answer meets.
+        return TurnScore(number=number, failure=wrong)
     if answer.failure is not None:
         score = _earning_nothing(score)
     return TurnScore(number=number, score=score, failure=answer.failure)

@@ -117,12 +117,16 @@ class Structures:
             self._found[reference] = self._find(reference)
         return self._found[reference]
 
-    def _find(self, reference: str) -> DatasetStructure | None:
+    def versions(self, reference: str) -> tuple[DatasetStructure, ...]:
+        """All datasets that an id can mean, the newest version first; none where it cannot be read."""
         try:
             wanted = parse_artefact(reference)
         except InputError:
-            return None
-        return next((one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id)), None)
+            return ()
+        return tuple(one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id))
+
+    def _find(self, reference: str) -> DatasetStructure | None:
+        return next(iter(self.versions(reference)), None)
 
 
 def version_key(version: str | None) -> tuple[int, ...]:
