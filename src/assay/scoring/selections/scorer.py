@@ -23,7 +23,7 @@ from assay.model import (
     Verdict,
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
-from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
 from assay.sdmx.gold import gold_failure, stale_names
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
@@ -60,19 +60,18 @@ class SelectionScorer:
     def _noted(
         self, verdict: Verdict, case: Case, answers: Sequence[TurnAnswer], turns: Sequence[TurnScore]
     ) -> Verdict:
-        """The verdict with what is to be mended in the target, though the answer is judged all the same."""
-        if self.structures is None or verdict.outcome == "unscored" or self.settings.match_on == "id":
+        """The verdict with what was not read of the answers, and with what is to be mended in the targets."""
+        notes: list[str] = []
+        for turn, answer, judged in zip(case.turns, answers, turns, strict=True):
+            if judged.score is None or answer.selection is None:
+                continue
+            notes += answer_notes(answer.raw) if answer.raw is not None else ()
+            if self.settings.match_on != "id":
+                notes += stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
+        if not notes or verdict.outcome == "unscored":
             return verdict
-        stale = [
-            note
-            for turn, answer, judged in zip(case.turns, answers, turns, strict=True)
-            if judged.score is not None and answer.selection is not None
-            for note in stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
-        ]
-        if not stale:
-            return verdict
-        more = f", and so with {len(stale) - 1:,} more" if stale[1:] else ""
-        return replace(verdict, reason=f"{verdict.reason}; {stale[0]}{more}: the codes count")
+        more = f", and {len(notes) - _SHOWN:,} notes more" if len(notes) > _SHOWN else ""
+        return replace(verdict, reason=f"{verdict.reason} (note: {'; '.join(notes[:_SHOWN])}{more})")
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:

@@ -14,7 +14,7 @@ from assay.model.failure import Failure
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
 from assay.sdmx.answers.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
-from assay.sdmx.answers.rest import is_data_url, read_url
+from assay.sdmx.answers.rest import is_data_url, read_url, url_notes
 from assay.sdmx.answers.series import SERIES_KEYS, read_series
 from assay.sdmx.answers.statgpt import DATASET_NAMES, read_query
 from assay.sdmx.structures.known import DatasetStructure, Structures
@@ -69,6 +69,14 @@ def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str,
     read = read_answer(raw, lookup)
     named = [dataset.dataset for dataset in read.datasets] if isinstance(read, Selection) else lookup.missed
     return tuple(dict.fromkeys(named))
+
+
+def answer_notes(raw: str) -> tuple[str, ...]:
+    """What of an answer that was read had no effect though it may have been meant: unknown parameters of its URLs."""
+    if "/data/" not in raw and not raw.startswith("data/"):
+        return ()
+    links = [*_urls(raw.strip()), *(match[0].rstrip(".,;:!)") for match in _URL_IN_TEXT.finditer(raw))]
+    return tuple(note for link in dict.fromkeys(links) if is_data_url(link) for note in url_notes(link))
 
 
 class _Lookup(Structures):
