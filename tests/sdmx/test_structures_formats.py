@@ -99,7 +99,8 @@ def xml(edition: str) -> str:
         f"<s:DataStructures>{opening('DataStructure', 'DSD')}<s:DataStructureComponents><s:DimensionList>{dimensions}"
         "</s:DimensionList></s:DataStructureComponents></s:DataStructure></s:DataStructures>"
         f"<s:Dataflows>{opening('Dataflow', 'FLOW')}<s:Structure>"
-        f"{ref('datastructure.DataStructure', 'DSD')}</s:Structure></s:Dataflow></s:Dataflows>{hierarchy}<s:Constraints><s:{constraint} {named}><s:ConstraintAttachment>"
+        f"{ref('datastructure.DataStructure', 'DSD')}</s:Structure></s:Dataflow></s:Dataflows>{hierarchy}"
+        f"<s:Constraints><s:{constraint} {named}><s:ConstraintAttachment>"
         f"<s:Dataflow>{ref('datastructure.Dataflow', 'FLOW')}</s:Dataflow></s:ConstraintAttachment><s:CubeRegion>"
         f'<{key}:KeyValue id="AREA">{values}</{key}:KeyValue></s:CubeRegion></s:{constraint}></s:Constraints>'
         "</m:Structures></m:Structure>"
