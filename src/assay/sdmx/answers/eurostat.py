@@ -20,9 +20,9 @@ _NOT_TOLD = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What the query string says. ``codes`` are pairs of dimension and code; ``periods`` stand one by one."""
+    """What the query string says. ``conditions`` are pairs of a dimension and its codes, commas between them."""
 
-    codes: tuple[tuple[str, str], ...]
+    conditions: tuple[tuple[str, str], ...]
     periods: tuple[str, ...]
     since: str | None
     until: str | None
@@ -36,7 +36,8 @@ def is_statistics(url: str) -> bool:
 
 def read_parameters(given: Iterable[tuple[str, str]]) -> Parameters:
     """The parameters, percent-decoded, by what they mean."""
-    codes, periods, unread = [], [], []
+    periods, unread = [], []
+    codes: dict[str, dict[str, None]] = {}
     bounds: dict[str, str] = {}
     for name, value in given:
         if name in ("sinceTimePeriod", "untilTimePeriod"):
@@ -46,9 +47,9 @@ def read_parameters(given: Iterable[tuple[str, str]]) -> Parameters:
         elif name in _NOT_TOLD:
             unread.append(name)
         elif name not in _WITHOUT_EFFECT and value:
-            codes.append((name, value))
+            codes.setdefault(name, {})[value] = None
     return Parameters(
-        codes=tuple(dict.fromkeys(codes)),
+        conditions=tuple((name, ",".join(values)) for name, values in codes.items()),
         periods=tuple(dict.fromkeys(one for one in periods if one)),
         since=bounds.get("sinceTimePeriod") or None,
         until=bounds.get("untilTimePeriod") or None,

@@ -80,8 +80,8 @@ class DataUrl:
     end: str | None = None
     filters: tuple[tuple[str, str], ...] = field(default=())
     """Component and condition of each ``c[…]``, in the URL's order."""
-    plain: tuple[tuple[str, str], ...] = ()
-    """Dimension and code of each parameter that names a dimension, as Eurostat's other interface has them."""
+    loose: bool = False
+    """Whether the names of dataset and dimensions may be in either case, as Eurostat's other interface has them."""
     unread: tuple[str, ...] = ()
     """Parameters that are none of SDMX's, and were not read."""
 
@@ -102,9 +102,7 @@ def read_url(url: str, structures: Structures | None) -> Selection:
     select the smallest one that has them. Positions missing at a key's end are wildcards. Conditions on
     a dimension that also has values in the key leave what both have.
     """
-    parts = split_url(url)
-    if parts.plain or eurostat.is_statistics(url):
-        parts = _with_known_names(parts, structures)
+    parts = _with_known_names(split_url(url), structures)
     structure = structures.dataset(parts.dataset) if structures else None
     time_names = {_TIME, structure.time_dimension if structure and structure.time_dimension else _TIME}
     codes = _key_codes(parts, structures)
@@ -119,8 +117,6 @@ def read_url(url: str, structures: Structures | None) -> Selection:
             codes[component] = meet(
                 codes.get(component), _Condition(parts.dataset, component, structures).read(condition)
             )
-    for dimension, values in _by_dimension(parts.plain).items():
-        codes[dimension] = meet(codes.get(dimension), values)
     draft = SelectionDraft()
     dataset = draft.dataset(parts.dataset)
     for dimension, selected in codes.items():
@@ -129,21 +125,16 @@ def read_url(url: str, structures: Structures | None) -> Selection:
     return draft.finish()
 
 
-def _by_dimension(plain: tuple[tuple[str, str], ...]) -> dict[str, Codes]:
-    named: dict[str, dict[str, None]] = {}
-    for dimension, code in plain:
-        named.setdefault(dimension, {})[code] = None
-    return {dimension: tuple(values) for dimension, values in named.items()}
-
-
 def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
     """The same with the names that the structures have: Eurostat writes datasets and dimensions in either case."""
+    if not parts.loose:
+        return parts
     known = None if structures is None else structures.dataset(parts.dataset)
     if known is None:
         parts = replace(parts, dataset=parts.dataset.upper())
         known = None if structures is None else structures.dataset(parts.dataset)
     names = {} if known is None else {one.id.casefold(): one.id for one in known.dimensions}
-    return replace(parts, plain=tuple((names.get(name.casefold(), name), code) for name, code in parts.plain))
+    return replace(parts, filters=tuple((names.get(name.casefold(), name), said) for name, said in parts.filters))
 
 
 def _key_codes(parts: DataUrl, structures: Structures | None) -> dict[str, Codes]:
@@ -198,14 +189,13 @@ def split_url(url: str) -> DataUrl:
 
 def _statistics(dataset: str, given: list[tuple[str, str]]) -> DataUrl:
     query = eurostat.read_parameters(given)
-    periods = ((_TIME, ",".join(query.periods)),) if query.periods else ()
     return DataUrl(
         dataset=dataset,
         keys=("",),
         start=query.since,
         end=query.until,
-        filters=periods,
-        plain=query.codes,
+        filters=(*((_TIME, ",".join(query.periods)) for _ in query.periods[:1]), *query.conditions),
+        loose=True,
         unread=query.unread,
     )
 
