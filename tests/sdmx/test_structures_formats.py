@@ -384,6 +384,49 @@ def test_a_value_of_a_constraint_may_stand_for_many(tmp_path: Path) -> None:
     assert read(only.encode(), tmp_path).dimensions[0].available == {"EU", "SE"}
 
 
+def test_lists_that_take_from_one_another_end(tmp_path: Path) -> None:
+    """Each takes all codes of the next twice: in 40 steps there would be 2 to the 40."""
+
+    def taking(id_: int | str, prefix: str) -> str:
+        urn = f"{URN}codelist.Codelist=T:L{id_}(1.0)"
+        return f'<s:CodelistExtension prefix="{prefix}"><s:Codelist>{urn}</s:Codelist></s:CodelistExtension>'
+
+    def lists(count: int, *, twice: bool) -> str:
+        return "".join(
+            f'<s:Codelist agencyID="T" id="L{place}" version="1.0"><s:Code id="X"/>{taking(place + 1, "a")}'
+            f"{taking(place + 1, 'b') if twice else ''}</s:Codelist>"
+            for place in range(count)
+        )
+
+    def area(count: int, last: str, *, twice: bool) -> Any:
+        added = f"{lists(count, twice=twice)}{last}</s:Codelists>"
+        whole = xml("3_0").replace("</s:Codelists>", added).replace("T:CL(1+.0)", "T:L0(1.0)")
+        return read(whole.encode(), tmp_path).dimensions[0]
+
+    end = '<s:Codelist agencyID="T" id="L{}" version="1.0"><s:Code id="END"/></s:Codelist>'
+    few = area(3, end.format(3), twice=True)
+    assert sum(code.endswith("END") for code in few.codes.names) == 8
+    assert (few.codes.whole, few.missing) == (True, None)
+    many = area(40, end.format(40), twice=True)
+    assert many.codes.whole is False
+    assert area(3000, end.format(3000), twice=False).codes.whole is False
+    around = area(3, end.format(3).replace("</s:Codelist>", f"{taking(0, 'c')}</s:Codelist>"), twice=False)
+    assert tuple(around.codes.names) == ("aaaEND", "aaX", "aX", "X")
+
+
+@pytest.mark.parametrize("version", ["²", "9" * 5000, "1.٣", "", "1..0", "+", "1.0.0-draft", "*.*"])
+def test_odd_versions_harm_nothing(version: str, tmp_path: Path) -> None:
+    whole = xml("2_1").replace('version="1.0"', f'version="{version}"')
+    check_lists = load_structures([_written(tmp_path, whole)]).datasets
+    assert [one.id.id for one in check_lists] == ["FLOW"]
+
+
+def _written(folder: Path, text: str) -> Path:
+    path = folder / "given.xml"
+    path.write_text(text, "utf-8")
+    return path
+
+
 def test_a_measure_dimension_has_the_concepts_of_its_scheme(tmp_path: Path) -> None:
     whole = xml("2_1")
     start = whole.index('<s:Dimension id="UNIT">')

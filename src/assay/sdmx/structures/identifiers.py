@@ -16,6 +16,7 @@ _COMMA_FORM = re.compile(rf"(?P<agency>{_AGENCY}),(?P<id>{_WORD})(?:,(?P<version
 _URN = re.compile(r"urn:sdmx:[A-Za-z0-9.]+=(?P<rest>.+)", re.IGNORECASE)
 _REFERENCE = re.compile(r"urn:[^=]+=(?P<artefact>[^()]+(?:\([^)]*\))?)(?:\.(?P<item>.+))?", re.DOTALL | re.IGNORECASE)
 _ITEM_OF_URN = re.compile(rf"(?:{_AGENCY}):(?:{_WORD})\((?:{_VERSION})\)\.(?P<item>.+)")
+_MOST_DIGITS = 18
 _ANY_VERSION = frozenset({"latest", "all", "*", "+", "~"})
 
 
@@ -122,12 +123,19 @@ def _within(version: str, span: str) -> bool:
     return own[:free] == least[:free] and own >= least
 
 
+def version_part(part: str) -> int | None:
+    """A part of a version as a number; None where it is none."""
+    return int(part) if part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS else None
+
+
 def _numbers(version: str) -> tuple[int, ...] | None:
     """The parts of a version without trailing zeros; None where a part is no number."""
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts):
-        return None
-    numbers = [int(part) for part in parts]
+    numbers = []
+    for part in version.split("."):
+        number = version_part(part)
+        if number is None:
+            return None
+        numbers.append(number)
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

@@ -154,8 +154,8 @@ def _name(artefact: _Object, language: str) -> str | None:
     names = artefact.get("names")
     if isinstance(names, dict):
         said = [(key, text) for key, text in names.items() if isinstance(text, str)]
-        if said:
-            return name_in(said, language)
+        if (found := name_in(said, language)) is not None:
+            return found
     name = artefact.get("name")
     if isinstance(name, dict):  # drafts of 1.0
         return name_in([(key, text) for key, text in name.items() if isinstance(text, str)], language)

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
-from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, version_part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +131,8 @@ class Structures:
 
 def version_key(version: str | None) -> tuple[int, ...]:
     """A key that puts versions in order, those that are no numbers and absent ones first."""
-    parts = (version or "").split(".")
-    return tuple(int(part) if part.isdigit() else -1 for part in parts)
+    numbers = map(version_part, (version or "").split("."))
+    return tuple(-1 if number is None else number for number in numbers)
 
 
 def shown_source(source: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from assay.errors import InputError, UsageError
 from assay.sdmx.collecting import collector_paused
-from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Extension, Index, KeyValues
+from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Index, KeyValues
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
+from assay.sdmx.structures.extending import Extended, all_below, like
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
 from assay.sdmx.structures.refusals import NoStructures
@@ -101,8 +101,11 @@ _NAMES = (".xml", ".json", ".xml.gz", ".json.gz", ".zip")
 
 def _is_json_structure(path: Path) -> bool:
     """Whether a JSON file says that it is of SDMX: others (cases, predictions) may lie beside structures."""
-    with path.open("rb") as file:
-        return b"sdmx" in file.read(1 << 16).replace(b"\0", b"").lower()
+    try:
+        with path.open("rb") as file:
+            return b"sdmx" in file.read(1 << 16).replace(b"\0", b"").lower()
+    except OSError:
+        return True  # whoever reads it says why not
 
 
 def _content(path: Path) -> bytes:
@@ -123,6 +126,8 @@ class _Builder:
         self._schemes = Index(catalogue.concepts)
         self._structures = Index(catalogue.structures)
         self._built: dict[ArtefactId, CodeList] = {}
+        self._lacking: dict[ArtefactId, str | None] = {}
+        """What each list that was built takes codes from and is not at hand."""
         self._over: dict[ArtefactId, list[dict[str, list[str]]]] = {}
         self._users: dict[ArtefactId, list[ArtefactId]] = {}
         """The dataflows of each data structure."""
@@ -175,7 +180,7 @@ class _Builder:
             wanted = component.code_list or (None if concept is None or component.uncoded else concept.code_list)
             codes = self._code_list(self._code_lists.find(wanted))
             if wanted is not None:
-                missing = f"code list {wanted}" if codes is None else self._lacking(codes.id)
+                missing = f"code list {wanted}" if codes is None else self._lacking[codes.id]
         available: frozenset[str] | None = None
         for constraint in constraints:
             allowed = _allowed(constraint, component.id, codes)
@@ -200,47 +205,15 @@ class _Builder:
         if id_ is None:
             return None
         if id_ not in self._built:
-            said = self._catalogue.code_lists[id_]
-            names = self._all_names(id_, frozenset())
+            extended = Extended(id_, self._catalogue, self._code_lists)
             children: dict[str, tuple[tuple[str, ...], ...]] = {}
-            for hierarchy in (said.children, *self._over.get(id_, ())):
+            for hierarchy in (self._catalogue.code_lists[id_].children, *self._over.get(id_, ())):
                 for parent, below in hierarchy.items():
                     if tuple(below) not in children.get(parent, ()):
                         children[parent] = (*children.get(parent, ()), tuple(below))
-            self._built[id_] = CodeList(id=id_, names=names, children=children, whole=self._is_whole(id_, frozenset()))
+            self._built[id_] = CodeList(id=id_, names=extended.names, children=children, whole=extended.whole)
+            self._lacking[id_] = extended.lacking
         return self._built[id_]
-
-    def _all_names(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> dict[str, str | None]:
-        """The names of a list's codes, those first that it takes from others; never its own through one of them."""
-        said = self._catalogue.code_lists[id_]
-        if not said.extensions:
-            return said.names
-        names: dict[str, str | None] = {}
-        for extension in said.extensions:
-            other = self._code_lists.find(extension.code_list)
-            if other is None or other in within or other == id_:
-                continue
-            every = self._all_names(other, within | {id_})
-            chosen = _chosen(extension, every, self._catalogue.code_lists[other].children)
-            for code, name in every.items():
-                if chosen is None or extension.excluded != (code in chosen):
-                    names[extension.prefix + code] = name
-        return names | said.names
-
-    def _lacking(self, id_: ArtefactId) -> str | None:
-        """The lists that are not at hand of those that a list takes codes from."""
-        wanted = [one.code_list for one in self._catalogue.code_lists[id_].extensions]
-        absent = [str(one) for one in wanted if self._code_lists.find(one) is None]
-        return f"code list {', '.join(absent)}, from which {id_} takes codes" if absent else None
-
-    def _is_whole(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> bool:
-        """Whether a list, with all that it takes from others, is complete: what it lacks does not exist."""
-        said = self._catalogue.code_lists[id_]
-        others = [self._code_lists.find(extension.code_list) for extension in said.extensions]
-        return said.whole and all(
-            other is not None and (other == id_ or other in within or self._is_whole(other, within | {id_}))
-            for other in others
-        )
 
     def _spread_hierarchies(self) -> None:
         """Give each code list the part of each hierarchy that lies within it: parent and children of one list."""
@@ -275,41 +248,13 @@ def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> 
     return allowed
 
 
-def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]) -> frozenset[str] | None:
-    """The codes that an extension names, ``%`` standing for any text; None: it names none, and means all."""
-    if extension.values is None:
-        return None
-    chosen = _like(extension.values, codes)
-    return frozenset(chosen | _all_below(extension.cascading, {parent: (below,) for parent, below in children.items()}))
-
-
-def _like(values: Iterable[str], codes: Iterable[str]) -> set[str]:
-    """The codes that are one of the values, in which ``%`` stands for any text."""
-    values = tuple(values)
-    plain = {value for value in values if "%" not in value}
-    patterns = [re.compile(".*".join(map(re.escape, value.split("%"))), re.DOTALL) for value in values if "%" in value]
-    return {code for code in codes if code in plain or any(one.fullmatch(code) for one in patterns)}
-
-
-def _all_below(roots: Iterable[str], children: Mapping[str, Iterable[Iterable[str]]]) -> set[str]:
-    """The codes below any of the roots, at any depth, in any hierarchy."""
-    below: set[str] = set()
-    pending = list(roots)
-    while pending:
-        for several in children.get(pending.pop(), ()):
-            fresh = [code for code in several if code not in below]
-            below.update(fresh)
-            pending.extend(fresh)
-    return below
-
-
 def _members(member: KeyValues, codes: CodeList | None, everything: frozenset[str] | None) -> frozenset[str] | None:
     values = member.values
     if any("%" in value for value in values):
         if codes is None:
             return None
-        values = frozenset(_like(values, codes.names))
-    values |= _all_below(member.cascading, codes.children) if codes is not None else set()
+        values = frozenset(like(values, codes.names))
+    values |= all_below(member.cascading, codes.children) if codes is not None else set()
     if member.included:
         return values
     return None if everything is None else everything - values
