@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError
-from assay.sdmx.structures import documents
+from assay.sdmx.structures import documents, extending
 from assay.sdmx.structures.catalogue import Catalogue
 from assay.sdmx.structures.documents import add_document
 from assay.sdmx.structures.known import DatasetStructure
@@ -384,8 +384,9 @@ def test_a_value_of_a_constraint_may_stand_for_many(tmp_path: Path) -> None:
     assert read(only.encode(), tmp_path).dimensions[0].available == {"EU", "SE"}
 
 
-def test_lists_that_take_from_one_another_end(tmp_path: Path) -> None:
+def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes all codes of the next twice: in 40 steps there would be 2 to the 40."""
+    monkeypatch.setattr(extending, "_MOST_TAKEN", 20_000)
 
     def taking(id_: int | str, prefix: str) -> str:
         urn = f"{URN}codelist.Codelist=T:L{id_}(1.0)"

@@ -82,7 +82,7 @@ def _add_archive(catalogue: Catalogue, content: bytes, *, where: str, language: 
             refused.append(error)
     if not read:
         raise refused[0] if refused else NoStructures(f"{where} is a ZIP archive without .xml and .json files")
-    catalogue.notes.extend(map(str, refused))
+    catalogue.notes.extend(error.message for error in refused)
 
 
 def _members(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:

@@ -72,7 +72,7 @@ def _add_files(catalogue: Catalogue, path: Path, language: str) -> None:
     if refused and not read:
         more = f" (and so it is with {len(refused) - 1:,} more files of that folder)" if refused[1:] else ""
         raise InputError(f"{refused[0]}{more}") from refused[0]
-    catalogue.notes.extend(map(str, refused))
+    catalogue.notes.extend(error.message for error in refused)
 
 
 def _files(path: Path) -> Iterator[Path]:

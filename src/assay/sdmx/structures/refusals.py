@@ -19,13 +19,18 @@ _NOTHING_FOUND = "100"
 class NoStructures(InputError):
     """A document holds no structures, or cannot be read at all."""
 
-    def __init__(self, message: str, *, nothing_found: bool = False) -> None:
+    def __init__(self, message: str, advice: str = "", *, nothing_found: bool = False) -> None:
+        self.message = message
+        """What is wrong, without what to give instead: enough of one file among others."""
         self.nothing_found = nothing_found
         """Whether it is a service's answer that it has nothing of what was asked for."""
-        super().__init__(message)
+        super().__init__(f"{message}. {advice}" if advice else message, advice)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (NoStructures, (str(self),))
+        return (NoStructures, (self.message, self.args[1]), {"nothing_found": self.nothing_found})
 
 
 def is_too_old(root: Any) -> bool:
@@ -45,7 +50,7 @@ def refused_root(root: Any, where: str) -> NoStructures:
     if is_too_old(root):
         edition = "1.0" if "/v1_0/" in space else "2.0"
         return NoStructures(f"{where} is SDMX-ML {edition}, which is not read: fetch it as 2.1 or later")
-    return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>. {_GIVE}")
+    return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>", _GIVE)
 
 
 def refused_json(value: object, where: str) -> NoStructures:
@@ -64,8 +69,8 @@ def refused_json(value: object, where: str) -> NoStructures:
         elif "metadataSets" in inner:
             what = "an SDMX-JSON metadata message, no structure message"
         elif "Codelist" in inner or "DataStructure" in inner or "Dataflow" in inner:
-            what = "Fusion-JSON, which is not read: fetch it as SDMX-JSON or SDMX-ML. It is no SDMX structure message"
-    return NoStructures(f"{where} is {what}. {_GIVE}")
+            what = "Fusion-JSON, which is not read: fetch it as SDMX-JSON or SDMX-ML"
+    return NoStructures(f"{where} is {what}", _GIVE)
 
 
 def _error(where: str, told: str, codes: set[str]) -> NoStructures:
