@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
-from assay.sdmx.naming import same_name
+from assay.sdmx.naming import ListedName, plain_text, same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"
@@ -54,7 +54,7 @@ def sort_terms(
         return Sorted(false_negatives=dict(target.codes))
     if selected.everything:
         return _everything_against(target, known)
-    return _by_code(target.codes, selected.codes, listed=selected.listed, compare_names=compare_names)
+    return _by_code(target.codes, selected.codes, compare_names=compare_names)
 
 
 def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
@@ -100,17 +100,15 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
     return frozenset() if known is None else known.every_code
 
 
-def _by_code(
-    target: dict[str, str | None], selected: dict[str, str | None], *, listed: frozenset[str], compare_names: bool
-) -> Sorted:
-    """``listed``: codes selected without a name. The list's names say nothing of the answer: they are not compared."""
+def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
+    """The list's name of a code that was selected without one says nothing of the answer: it is not compared."""
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in selected}
     differing = [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
     renamed = set()
     if compare_names:
-        said = [code for code in differing if code not in listed and code not in unnamed]
+        said = [code for code in differing if code not in unnamed and not isinstance(selected[code], ListedName)]
         renamed = {code for code in said if not same_name(right[code], selected[code])}
     if renamed:
         missing = {code: name for code, name in target.items() if code in missing or code in renamed}
@@ -151,7 +149,7 @@ def weigh_hierarchy(
                         HierarchyEquivalence(
                             dataset=pair.label,
                             dimension=dimension,
-                            parent=Term(id=parent, name=parents[parent]),
+                            parent=Term(id=parent, name=plain_text(parents[parent])),
                             children=tuple(Term(id=one, name=codes.names.get(one)) for one in children),
                             selected="parent" if selected == "parent" else "children",
                             counted=count,
@@ -240,7 +238,7 @@ def _made(label: str, note: TermNote | None) -> dict[str, JudgedTerm]:  # noqa: 
 def _new(
     known: dict[str, JudgedTerm], code: str, name: str | None, label: str, note: TermNote | None = None
 ) -> JudgedTerm:
-    made = JudgedTerm(id=code, name=name, dataset=label, note=note)
+    made = JudgedTerm(id=code, name=plain_text(name), dataset=label, note=note)
     if len(known) < _MOST_KEPT:
         known[code] = made
     return made

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
+from assay.sdmx.naming import ListedName
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
@@ -25,8 +26,6 @@ class Chosen:
 
     codes: dict[str, str | None] = field(default_factory=dict)
     everything: bool = False
-    listed: frozenset[str] = frozenset()
-    """The codes that this side gives no name: theirs are the code list's."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +47,7 @@ class Side:
                 chosen = self.dimensions[one.dimension] = Chosen()
             chosen.everything = chosen.everything or one.everything
             known = structure.dimension(one.dimension) if structure is not None else None
-            _add_terms(chosen, one.terms, known)
+            _add_terms(chosen.codes, one.terms, known)
         if dataset.time is not None:
             self._add_time(dataset.time)
 
@@ -63,8 +62,7 @@ class Side:
 _ID, _NAME = attrgetter("id"), attrgetter("name")
 
 
-def _add_terms(chosen: Chosen, terms: Sequence[Term], known: DimensionStructure | None) -> None:
-    codes = chosen.codes
+def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: DimensionStructure | None) -> None:
     names = known.codes.names if known is not None and known.codes is not None else {}
     if ":" not in "".join(map(_ID, terms)):
         # No URN among them: hundreds of terms a case are taken in one go.
@@ -73,8 +71,7 @@ def _add_terms(chosen: Chosen, terms: Sequence[Term], known: DimensionStructure 
         codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
     if names and None in codes.values():
         unnamed = [code for code, name in codes.items() if name is None]
-        chosen.listed |= frozenset(unnamed)
-        codes.update((code, names.get(code)) for code in unnamed)
+        codes.update((code, ListedName(names[code])) for code in unnamed if names.get(code) is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ class SelectionScorer:
             _turn_score(number, turn, answer, self.structures, self.settings)
             for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
         )
+        turns = tuple(map(self._by_sound_gold, case.turns, turns))
         failure = next((answer.failure for answer in answers if answer.failure is not None), None)
         return Evidence(
             case=case,
@@ -56,6 +57,18 @@ class SelectionScorer:
             scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
             turns=turns,
         )
+
+    def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
+        """The score of one turn; gold's failure in its place where a target is wrong and no sound one was met exactly.
+
+        A target that nothing can meet might have been, put right, the one that the answer meets.
+        """
+        broken = [gold_failure(target, self.structures) for target in turn.targets]
+        wrong = next((failure for failure in broken if failure is not None), None)
+        if wrong is None:
+            return judged
+        met = judged.score is not None and judged.score.exact and broken[judged.score.target_index] is None
+        return judged if met else TurnScore(number=judged.number, failure=wrong)
 
     def _noted(
         self, verdict: Verdict, case: Case, answers: Sequence[TurnAnswer], turns: Sequence[TurnScore]
@@ -128,21 +141,11 @@ def _turn_score(
 ) -> TurnScore:
     if not turn.targets:
         return TurnScore(number=number)
-    broken = [gold_failure(target, structures) for target in turn.targets]
-    sound = [place for place, failure in enumerate(broken) if failure is None]
-    wrong = next((failure for failure in broken if failure is not None), None)
-    if not sound:
-        return TurnScore(number=number, failure=wrong)
     if answer.failure is not None and answer.failure.blame != "system":
         return TurnScore(number=number, failure=answer.failure)
     # What the system failed to say, or to say readably, selects nothing.
     selection = answer.selection if answer.selection is not None else Selection()
-    targets = [turn.targets[place] for place in sound]
-    score = score_selection(selection, targets, structures=structures, settings=settings)
-    score = replace(score, target_index=sound[score.target_index])
-    if wrong is not None and (answer.failure is not None or not score.exact):
-        # A target that nothing can meet might have been, put right, the one that the answer meets.
-        return TurnScore(number=number, failure=wrong)
+    score = score_selection(selection, turn.targets, structures=structures, settings=settings)
     if answer.failure is not None:
         score = _earning_nothing(score)
     return TurnScore(number=number, score=score, failure=answer.failure)
