@@ -125,18 +125,6 @@ def read_url(url: str, structures: Structures | None) -> Selection:
     return draft.finish()
 
 
-def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
-    """The same with the names that the structures have: Eurostat writes datasets and dimensions in either case."""
-    if not parts.loose:
-        return parts
-    known = None if structures is None else structures.dataset(parts.dataset)
-    if known is None:
-        parts = replace(parts, dataset=parts.dataset.upper())
-        known = None if structures is None else structures.dataset(parts.dataset)
-    names = {} if known is None else {one.id.casefold(): one.id for one in known.dimensions}
-    return replace(parts, filters=tuple((names.get(name.casefold(), name), said) for name, said in parts.filters))
-
-
 def _key_codes(parts: DataUrl, structures: Structures | None) -> dict[str, Codes]:
     if all(selects_everything(key) for key in parts.keys):
         known = structures.dataset(parts.dataset) if structures else None
@@ -198,6 +186,18 @@ def _statistics(dataset: str, given: list[tuple[str, str]]) -> DataUrl:
         loose=True,
         unread=query.unread,
     )
+
+
+def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
+    """The same with the names that the structures have: Eurostat writes datasets and dimensions in either case."""
+    if not parts.loose:
+        return parts
+    known = None if structures is None else structures.dataset(parts.dataset)
+    if known is None:
+        parts = replace(parts, dataset=parts.dataset.upper())
+        known = None if structures is None else structures.dataset(parts.dataset)
+    names = {} if known is None else {one.id.casefold(): one.id for one in known.dimensions}
+    return replace(parts, filters=tuple((names.get(name.casefold(), name), said) for name, said in parts.filters))
 
 
 def url_notes(url: str) -> tuple[str, ...]:
