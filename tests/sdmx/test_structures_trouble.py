@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -224,6 +226,26 @@ def test_what_a_service_leaves_out_is_fetched_too() -> None:
     assert dataset is not None
     assert dataset.dimensions[1].codes.names["NO"] == "Norway"
     assert sum("/codelist/" in one for one in asked) == 1, "the answer had the other lists, too"
+
+
+def test_a_service_may_answer_in_json_and_with_an_error_in_a_message() -> None:
+    flow = {"id": "FLOW", "agencyID": "T", "version": "1.0", "structure": "urn:sdmx:org.x.DataStructure=T:DSD(1.0)"}
+    concept = "urn:sdmx:org.x.Concept=T:CS(1.0).A"
+    listed = {"id": "A", "conceptIdentity": concept, "localRepresentation": {"format": {}}}
+    structure = {"id": "DSD", "agencyID": "T", "version": "1.0"}
+    structure["dataStructureComponents"] = {"dimensionList": {"dimensions": [listed]}}  # type: ignore[assignment]
+    nothing = '<Error xmlns="http://www.sdmx.org/x"><ErrorMessage code="100"><Text>none</Text></ErrorMessage></Error>'
+    answers: dict[str, bytes | int] = {
+        "/rest/dataflow/T/FLOW/latest": json.dumps({"data": {"dataflows": [flow]}}).encode(),
+        "/rest/datastructure/T/DSD/1.0": gzip.compress(json.dumps({"data": {"dataStructures": [structure]}}).encode()),
+        "/rest/dataflow/T/NONE/latest": nothing.encode(),
+    }
+    with service(answers, []) as url:
+        structures = load_structures([url], datasets=["T:FLOW", "T:NONE"])
+        with pytest.raises(InputError, match="has none of the 1 datasets"):
+            load_structures([url], datasets=["T:NONE"])
+    (dataset,) = structures.datasets
+    assert [one.id for one in dataset.dimensions] == ["A"]
 
 
 def test_service_in_trouble_is_one_clear_message() -> None:
