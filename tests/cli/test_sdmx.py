@@ -20,9 +20,9 @@ from assay.testing.chat import query_attachment
 ROOT = Path(__file__).resolve().parents[2]
 IMF = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data")) / "imf-sdmx"
 KEY = "deployment-key-4711"
-needs_sdmx1 = pytest.mark.skipif(
-    find_spec("sdmx") is None,
-    reason="sdmx1 is not installed (pip install 'assay[sdmx]')",
+needs_lxml = pytest.mark.skipif(
+    find_spec("lxml") is None,
+    reason="lxml is not installed (pip install 'assay[sdmx]')",
 )
 
 
@@ -36,7 +36,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@needs_sdmx1
+@needs_lxml
 def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, tmp_path: Path) -> None:
     files = {name: tmp_path / f"report.{name}" for name in ("xlsx", "html", "md", "junit")}
     options = [part for name, path in files.items() for part in (f"--{name}", path)]
@@ -61,7 +61,7 @@ def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, 
 
 
 def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
-    pytest.importorskip("sdmx", reason="sdmx1 is not installed (pip install 'assay[sdmx]')")
+    pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
     done = assay("demo", "--sdmx", "shown", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "macro recall" in done.stdout
@@ -185,7 +185,7 @@ def test_the_country_no_is_a_country(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["aggregates"]["correct"] == 1
 
 
-@needs_sdmx1
+@needs_lxml
 @pytest.mark.parametrize("content", ["<html><body>no structures</body></html>", "PK not xml at all", "<a>"])
 def test_a_file_that_is_no_structure_is_named(example: Path, tmp_path: Path, content: str) -> None:
     path = broken(tmp_path, content, "structures.xml")
@@ -195,7 +195,7 @@ def test_a_file_that_is_no_structure_is_named(example: Path, tmp_path: Path, con
     assert "Traceback" not in done.stderr
 
 
-@needs_sdmx1
+@needs_lxml
 def test_a_service_that_is_down_is_one_message(example: Path) -> None:
     inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl"]
     done = assay("sdmx", *inputs, "--structures", "http://127.0.0.1:9/rest")
@@ -203,7 +203,7 @@ def test_a_service_that_is_down_is_one_message(example: Path) -> None:
     assert "cannot be reached" in done.stderr
 
 
-@needs_sdmx1
+@needs_lxml
 def test_the_credentials_of_a_service_are_in_no_message_and_no_run(example: Path, tmp_path: Path) -> None:
     inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl"]
     done = assay("sdmx", *inputs, "--structures", "http://reader:geheim-4711@127.0.0.1:9/rest", "-o", tmp_path / "run")
@@ -218,7 +218,7 @@ def test_the_credentials_of_a_service_are_in_no_message_and_no_run(example: Path
     assert "geheim-4711" not in "".join(path.read_text(errors="replace") for path in (tmp_path / "kept").iterdir())
 
 
-@needs_sdmx1
+@needs_lxml
 @pytest.mark.skipif(not IMF.is_dir(), reason="the IMF's structures are not at hand (ASSAY_SHARED_DATA)")
 def test_real_structures_read_keys_name_codes_and_find_invented_ones(tmp_path: Path) -> None:
     target = {

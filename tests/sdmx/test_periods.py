@@ -64,6 +64,23 @@ def span(start: str | None = None, end: str | None = None) -> TimeRange:
         ("2015-W53", date(2015, 12, 28), date(2016, 1, 3)),
         ("2015-D032", date(2015, 2, 1), date(2015, 2, 1)),
         ("2016-D366", date(2016, 12, 31), date(2016, 12, 31)),
+        ("2015M01", date(2015, 1, 1), date(2015, 1, 31)),
+        ("2015M1", date(2015, 1, 1), date(2015, 1, 31)),
+        ("2015Q1", date(2015, 1, 1), date(2015, 3, 31)),
+        ("2015H2", date(2015, 7, 1), date(2015, 12, 31)),
+        ("2015-H2", date(2015, 7, 1), date(2015, 12, 31)),
+        ("2015W5", date(2015, 1, 26), date(2015, 2, 1)),
+        ("2015D032Z", date(2015, 2, 1), date(2015, 2, 1)),
+        ("2015-01-01/P1Y", date(2015, 1, 1), date(2015, 12, 31)),
+        ("2015-01-31/P1M", date(2015, 1, 31), date(2015, 2, 27)),
+        ("2016-02-29/P1Y", date(2016, 2, 29), date(2017, 2, 27)),
+        ("2015-01-01/P1Y2M10DT2H30M", date(2015, 1, 1), date(2016, 3, 11)),
+        ("2015-01-01T12:00:00/PT12H", date(2015, 1, 1), date(2015, 1, 1)),
+        ("2015-01-01T12:00:00/PT13H", date(2015, 1, 1), date(2015, 1, 2)),
+        ("2015-01-01T00:00:00+02:00/P2W", date(2015, 1, 1), date(2015, 1, 14)),
+        ("9999-01-01/P1Y", date(9999, 1, 1), date(9999, 12, 31)),
+        ("2015-01/2015-06", date(2015, 1, 1), date(2015, 6, 30)),
+        ("2015Q1/2015Q2", date(2015, 1, 1), date(2015, 6, 30)),
     ],
 )
 def test_a_period_is_read_as_its_days(text: str, first: date, last: date) -> None:
@@ -77,7 +94,9 @@ def test_a_period_is_read_as_its_days(text: str, first: date, last: date) -> Non
     [
         *["", "15", "0000", "-2015", "2015 ", "٢٠١٥", "soon", "last year", "2015-13", "2015-02-30"],
         *["2015-Q5", "2015-Q0", "2015-W54", "2016-W53", "2015-D366", "2015-D000", "2015-A2", "2015-M3", "2015-M13"],
-        *["2015Q1", "2015-03-01T25:00:00"],
+        *["2015Q5", "2015Q01", "2015X1", "2015M13", "2015q1", "2015-03-01T25:00:00"],
+        *["2015-01-01/P", "2015-01-01/PT", "2015-01-01/P0D", "2015/P1Y", "2015-01-01/P99999Y", "2016/2015", "/P1Y"],
+        *["2015-01-01/P1Y/P1Y", "2015-01-01/-P1Y", "2015-02-30/P1Y", "2015-01-01/P9999999D"],
     ],
 )
 def test_what_is_no_period_is_not_read(text: str) -> None:
@@ -102,6 +121,24 @@ def test_what_is_no_period_is_not_read(text: str) -> None:
 def test_the_neighbour_has_the_same_frequency(text: str, following: str) -> None:
     assert next_period(text) == following
     assert previous_period(following) == text
+
+
+def test_the_neighbour_of_a_range_is_the_day_beside_it() -> None:
+    assert (previous_period("2015-01-01/P1Y"), next_period("2015-01-01/P1Y")) == ("2014-12-31", "2016-01-01")
+    assert next_period("2015Q4") == "2016-Q1", "as SDMX writes it"
+
+
+@given(st.dates(date(1990, 1, 1), date(2030, 12, 31)), st.integers(1, 800))
+def test_a_range_of_days_has_so_many_days_and_months_go_to_the_same_day(start: date, days: int) -> None:
+    whole = parse_period(f"{start}/P{days}D")
+    assert whole is not None
+    assert whole.after - whole.first == days
+    year = parse_period(f"{start}/P1Y")
+    months = parse_period(f"{start}/P12M")
+    assert year is not None
+    assert months is not None
+    assert (year.first, year.after) == (months.first, months.after)
+    assert compare_time((span(f"{start}/P{days}D", f"{start}/P{days}D"),), (span(str(start)),))[0] == "overlap"
 
 
 @pytest.mark.parametrize(("step", "text"), [(next_period, "9999"), (previous_period, "0001-Q1"), (next_period, "soon")])

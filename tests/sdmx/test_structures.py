@@ -284,8 +284,9 @@ def test_cases_and_answers_of_the_example_belong_together() -> None:
     assert {len(case["conversation"]) - len(answers[case["id"]].get("turns", [1])) for case in cases} == {0}
 
 
-def test_without_sdmx1_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sdmx", None)
+def test_without_lxml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lxml", None)
+    monkeypatch.setitem(sys.modules, "lxml.etree", None)
     with pytest.raises(MissingDependency, match=r"assay\[sdmx\]"):
         load_structures([EXAMPLE])
 

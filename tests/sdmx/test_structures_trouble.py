@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import gzip
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.load import load_structures
+from assay.sdmx.structures.missing import missing_parts
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -41,7 +43,7 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
         (b"id,question\n1,Why?\n", "no well-formed XML"),
         (b"<html><body>Please log in</body></html>", "root element is <html>"),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
-        (b'{"meta": {"schema": "sdmx-json"}, "data": {"codelists": []}}', "Save them as SDMX-ML"),
+        (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
         (EXAMPLE.read_bytes()[:9000], "no well-formed XML"),
     ],
     ids=["empty", "table", "page", "data message", "JSON", "truncated"],
@@ -55,23 +57,38 @@ def test_file_that_is_no_structure_is_named(
         message = failure(source)
         assert says in message
         assert str(path) in message
-    assert capsys.readouterr() == ("", ""), "sdmx1 prints what it cannot read: not here"
-
-
-def test_artefact_that_sdmx1_cannot_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "odd.xml"
-    path.write_text(EXAMPLE.read_text("utf-8").replace("<str:Concept id=", "<str:Odd/><str:Concept id="), "utf-8")
-    assert "ConceptScheme ASSAY:CS_EXAMPLE" in failure(path)
     assert capsys.readouterr() == ("", "")
-    assert logging.getLogger("sdmx").level == logging.NOTSET, "put back as it was"
 
 
-def test_json_of_something_else_beside_structures_is_left_alone(tmp_path: Path) -> None:
+def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "odd.xml"
+    text = EXAMPLE.read_text("utf-8")
+    before, after = 'agencyID="ASSAY" id="CL_AREA" version', 'agencyID="ASSAY" name="CL_AREA" version'
+    path.write_text(text.replace(before, after, 1), "utf-8")
+    assert path.read_text("utf-8") != text
+    structures = load_structures([path])
+    (note,) = structures.notes
+    assert note.startswith(f'"{path}": the Codelist ASSAY:in line ')
+    assert note.endswith("cannot be read: it has no id")
+    outlook = structures.dataset("IMF.RES:WEO")
+    assert outlook is not None
+    assert [one.missing for one in outlook.dimensions] == ["code list ASSAY:CL_AREA(1.0)", None, None]
+    assert (
+        "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))"
+        in (missing_parts(structures.datasets)[0])
+    )
+
+
+def test_what_is_no_structure_beside_structures_is_left_alone_or_named(tmp_path: Path) -> None:
     (tmp_path / "structures.xml").write_bytes(EXAMPLE.read_bytes())
     (tmp_path / "cases.json").write_text('[{"id": 1}]')
-    assert len(load_structures([tmp_path]).datasets) == 2
+    structures = load_structures([tmp_path])
+    assert (len(structures.datasets), structures.notes) == (2, ())
     (tmp_path / "codes.json").write_text('{"meta": {"schema": "https://example.org/sdmx-json"}}')
-    assert "codes.json" in failure(tmp_path)
+    (tmp_path / "data.xml").write_text(f'<mes:GenericData xmlns:mes="{BASE}message"/>')
+    structures = load_structures([tmp_path])
+    assert len(structures.datasets) == 2
+    assert [one.partition('" is ')[0].rpartition("/")[2] for one in structures.notes] == ["codes.json", "data.xml"]
 
 
 def test_hostile_xml_harms_nothing(tmp_path: Path) -> None:
@@ -209,6 +226,26 @@ def test_what_a_service_leaves_out_is_fetched_too() -> None:
     assert dataset is not None
     assert dataset.dimensions[1].codes.names["NO"] == "Norway"
     assert sum("/codelist/" in one for one in asked) == 1, "the answer had the other lists, too"
+
+
+def test_a_service_may_answer_in_json_and_with_an_error_in_a_message() -> None:
+    flow = {"id": "FLOW", "agencyID": "T", "version": "1.0", "structure": "urn:sdmx:org.x.DataStructure=T:DSD(1.0)"}
+    concept = "urn:sdmx:org.x.Concept=T:CS(1.0).A"
+    listed = {"id": "A", "conceptIdentity": concept, "localRepresentation": {"format": {}}}
+    structure = {"id": "DSD", "agencyID": "T", "version": "1.0"}
+    structure["dataStructureComponents"] = {"dimensionList": {"dimensions": [listed]}}  # type: ignore[assignment]
+    nothing = '<Error xmlns="http://www.sdmx.org/x"><ErrorMessage code="100"><Text>none</Text></ErrorMessage></Error>'
+    answers: dict[str, bytes | int] = {
+        "/rest/dataflow/T/FLOW/latest": json.dumps({"data": {"dataflows": [flow]}}).encode(),
+        "/rest/datastructure/T/DSD/1.0": gzip.compress(json.dumps({"data": {"dataStructures": [structure]}}).encode()),
+        "/rest/dataflow/T/NONE/latest": nothing.encode(),
+    }
+    with service(answers, []) as url:
+        structures = load_structures([url], datasets=["T:FLOW", "T:NONE"])
+        with pytest.raises(InputError, match="has none of the 1 datasets"):
+            load_structures([url], datasets=["T:NONE"])
+    (dataset,) = structures.datasets
+    assert [one.id for one in dataset.dimensions] == ["A"]
 
 
 def test_service_in_trouble_is_one_clear_message() -> None:

@@ -35,8 +35,9 @@ from assay.scoring.selections.metrics import SELECTION_METRICS
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures.known import Structures, shown_source
+from assay.sdmx.structures.known import DatasetStructure, Structures, shown_source
 from assay.sdmx.structures.load import load_structures
+from assay.sdmx.structures.missing import missing_parts
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
@@ -273,7 +274,20 @@ def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
     if known is None:
         return provenance
     name = ", ".join(known.sources) or "structures in memory"
-    return replace(provenance, inputs=(*provenance.inputs, Fingerprint(name=name, digest=_digest(known))))
+    return replace(
+        provenance,
+        inputs=(*provenance.inputs, Fingerprint(name=name, digest=_digest(known))),
+        notes=(*known.notes, *missing_parts(_wanted(known, inputs.cases))),
+    )
+
+
+def _wanted(known: Structures, cases: Sequence[Case]) -> list[DatasetStructure]:
+    """What is known of the datasets that a target names: what is missing of others matters to nobody."""
+    names = dict.fromkeys(
+        dataset.dataset for case in cases for turn in case.turns for one in turn.targets for dataset in one.datasets
+    )
+    found = {dataset.id: dataset for name in names if (dataset := known.dataset(name)) is not None}
+    return list(found.values())
 
 
 def _digest(known: Structures | None) -> str:
@@ -284,8 +298,9 @@ def _digest(known: Structures | None) -> str:
     for dataset in known.datasets:
         digest.update(f"{dataset.id}|{dataset.name}|{dataset.time_dimension}\n".encode())
         for dimension in dataset.dimensions:
-            digest.update(f"{dimension.id}|{sorted(dimension.available or ())}\n".encode())
+            digest.update(f"{dimension.id}|{sorted(dimension.available or ())}|{dimension.missing}\n".encode())
             if dimension.codes is not None:
+                digest.update(f"{dimension.codes.whole}\n".encode())
                 for code, code_name in dimension.codes.names.items():
                     digest.update(f"{code}|{code_name}|{dimension.codes.children.get(code)}\n".encode())
     return digest.hexdigest()

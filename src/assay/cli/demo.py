@@ -72,10 +72,10 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     from assay.cli.sdmx import run_selections
     from assay.demo import sdmx_path
     from assay.errors import InputError
-    from assay.sdmx.structures.documents import require_sdmx1
+    from assay.sdmx.structures.xml import require_lxml
 
     # Before anything is written: without it nothing would come of it.
-    require_sdmx1()
+    require_lxml()
     sources = [sdmx_path("cases.yaml"), sdmx_path("predictions.jsonl"), sdmx_path("structures.xml")]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -156,6 +156,7 @@ def run_selections(
     from assay.api.selections import evaluate_selections
     from assay.cli.output import finish, keeping, printed_report
     from assay.cli.progress import progress
+    from assay.reports.text.plain import visible
 
     printed_report(reports, as_json=as_json)
     if match_on not in ("id_and_name", "id"):
@@ -188,6 +189,8 @@ def run_selections(
     finally:
         if not isinstance(answers, Path):
             answers.close()
+    for note in done.provenance.notes:
+        typer.echo(f"note: {visible(note)}", err=True)
     finish(
         done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice="--xlsx FILE writes the workbook"
     )

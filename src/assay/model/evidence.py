@@ -327,6 +327,8 @@ class Provenance:
     """Ids of predictions that fit no case."""
     joining: Joining | None = None
     """How answers came to their questions; None where a live system was asked."""
+    notes: tuple[str, ...] = ()
+    """What of the inputs could not be read, or is missing in them, and what therefore cannot be told: sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ FailureKind = Literal[
     "ask_failed",
     "unreadable_answer",
     "unknown_structure",
+    "wrong_target",
 ]
 
 

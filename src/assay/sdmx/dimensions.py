@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from unicodedata import normalize
 
 from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
+from assay.sdmx.naming import ListedName, plain_text, same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"
@@ -101,13 +101,15 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
 
 
 def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
+    """The list's name of a code that was selected without one says nothing of the answer: it is not compared."""
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in selected}
     differing = [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
     renamed = set()
     if compare_names:
-        renamed = {code for code in differing if code not in unnamed and not _same_name(right[code], selected[code])}
+        said = [code for code in differing if code not in unnamed and not isinstance(selected[code], ListedName)]
+        renamed = {code for code in said if not same_name(right[code], selected[code])}
     if renamed:
         missing = {code: name for code, name in target.items() if code in missing or code in renamed}
         right = {code: name for code, name in right.items() if code not in renamed}
@@ -120,13 +122,6 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
         renamed=frozenset(renamed),
         names_compared=not unnamed and None not in right.values(),
     )
-
-
-def _same_name(one: str | None, other: str | None) -> bool:
-    """Whether two names are the same text; how often and with what they are spaced does not matter."""
-    if one is None or other is None:
-        return one is other
-    return " ".join(normalize("NFC", one).split()) == " ".join(normalize("NFC", other).split())
 
 
 def weigh_hierarchy(
@@ -154,7 +149,7 @@ def weigh_hierarchy(
                         HierarchyEquivalence(
                             dataset=pair.label,
                             dimension=dimension,
-                            parent=Term(id=parent, name=parents[parent]),
+                            parent=Term(id=parent, name=plain_text(parents[parent])),
                             children=tuple(Term(id=one, name=codes.names.get(one)) for one in children),
                             selected="parent" if selected == "parent" else "children",
                             counted=count,
@@ -243,7 +238,7 @@ def _made(label: str, note: TermNote | None) -> dict[str, JudgedTerm]:  # noqa: 
 def _new(
     known: dict[str, JudgedTerm], code: str, name: str | None, label: str, note: TermNote | None = None
 ) -> JudgedTerm:
-    made = JudgedTerm(id=code, name=name, dataset=label, note=note)
+    made = JudgedTerm(id=code, name=plain_text(name), dataset=label, note=note)
     if len(known) < _MOST_KEPT:
         known[code] = made
     return made

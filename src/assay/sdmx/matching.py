@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
+from assay.sdmx.naming import ListedName
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
@@ -69,7 +70,8 @@ def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: Dimen
     else:
         codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
     if names and None in codes.values():
-        codes.update((code, names.get(code)) for code, name in list(codes.items()) if name is None)
+        unnamed = [code for code, name in codes.items() if name is None]
+        codes.update((code, ListedName(names[code])) for code in unnamed if names.get(code) is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,13 @@
 
 Gregorian periods are ``2015``, ``2015-03``, ``2015-03-01`` and a dateTime (of which the day counts);
 reporting periods ``2015-A1``, ``-S1``, ``-T1``, ``-Q1``, ``-M03``, ``-W05`` and ``-D032``, their reporting
-year taken to start on 1 January (weeks are those of ISO 8601). A time zone is read and has no effect.
+year taken to start on 1 January (weeks are those of ISO 8601). A range is a day (or dateTime) and how long from
+there, ``2015-01-01/P1Y``. A time zone is read and has no effect.
 Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
+
+Publishers and systems write more, which is read, too: reporting periods without the hyphen and with fewer digits
+(``2015Q1``, ``2015M01``, ``2015M1``), ``H`` for half-years, a range from one period to another (``2015-01/2015-06``,
+both included).
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 
 from assay.model.selection import TimeRange, TimeState
@@ -20,7 +25,11 @@ from assay.sdmx.trouble import SelectionError
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _CLOCK = r"T(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
 _GREGORIAN = re.compile(rf"([0-9]{{4}})(?:-([0-9]{{2}})(?:-([0-9]{{2}})({_CLOCK})?)?)?{_ZONE}")
-_REPORTING = re.compile(rf"([0-9]{{4}})-([ASTQMWD])([0-9]{{1,3}}){_ZONE}")
+_REPORTING = re.compile(rf"([0-9]{{4}})(-?)([ASHTQMWD])([0-9]{{1,3}}){_ZONE}")
+_DURATION = re.compile(
+    r"P(?=[0-9T])(?:([0-9]{1,5})Y)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})W)?(?:([0-9]{1,7})D)?"
+    r"(?:T(?=[0-9])(?:([0-9]{1,8})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(?:\.[0-9]+)?S)?)?"
+)
 _MONTHS = {"A": 12, "S": 6, "T": 4, "Q": 3, "M": 1}
 _DIGITS = {"A": 1, "S": 1, "T": 1, "Q": 1, "M": 2, "W": 2, "D": 3}
 _LAST_YEAR = date.max.year
@@ -38,7 +47,7 @@ class Period:
     """A period as days: from ``first`` up to, and without, ``after`` (both as `datetime.date.toordinal`)."""
 
     frequency: str
-    """``year``, ``month`` or ``day`` where it is Gregorian, else the letter of the reporting period."""
+    """``year``, ``month`` or ``day`` where it is Gregorian, ``range``, else the letter of the reporting period."""
     first: int
     after: int
 
@@ -51,8 +60,8 @@ def parse_period(text: str) -> Period | None:
 @lru_cache(maxsize=65536)
 def _parsed(text: str) -> Period | None:
     try:
-        return _gregorian(text) or _reporting(text)
-    except ValueError:  # a month 13, a day 30 of February, a week 53 in a year that has 52
+        return _gregorian(text) or _reporting(text) or _range(text)
+    except (ValueError, OverflowError):  # a month 13, a day 30 of February, a week 53 in a year that has 52
         return None
 
 
@@ -71,9 +80,12 @@ def _gregorian(text: str) -> Period | None:
 
 def _reporting(text: str) -> Period | None:
     found = _REPORTING.fullmatch(text)
-    if found is None or len(found[3]) != _DIGITS[found[2]]:
+    if found is None:
         return None
-    year, frequency, number = int(found[1]), found[2], int(found[3])
+    frequency, digits = found[3].replace("H", "S"), len(found[4])
+    if digits > _DIGITS[frequency] or (found[2] and digits < _DIGITS[frequency]):
+        return None
+    year, number = int(found[1]), int(found[4])
     if frequency == "W":
         first = date.fromisocalendar(year, number, 1).toordinal()
         return Period(frequency=frequency, first=first, after=first + 7)
@@ -83,6 +95,42 @@ def _reporting(text: str) -> Period | None:
         return Period(frequency=frequency, first=first, after=first + 1) if in_year else None
     months = _MONTHS[frequency]
     return _months(frequency, year, (number - 1) * months + 1, months)
+
+
+def _range(text: str) -> Period | None:
+    """A start and a duration, or a start and an end. None where it is neither, or has no day."""
+    begin, slash, rest = text.partition("/")
+    start = (_gregorian(begin) or _reporting(begin)) if slash else None
+    if start is None:
+        return None
+    duration = _DURATION.fullmatch(rest)
+    if duration is None:
+        end = _gregorian(rest) or _reporting(rest)
+        if end is None or end.after <= start.first:
+            return None
+        return Period(frequency="range", first=start.first, after=end.after)
+    if start.frequency != "day":
+        return None
+    after = _after_duration(begin, start.first, [int(part or 0) for part in duration.groups()])
+    within = start.first < after <= date.max.toordinal() + 1
+    return Period(frequency="range", first=start.first, after=after) if within else None
+
+
+def _after_duration(begin: str, first: int, parts: list[int]) -> int:
+    """The day after the last one that a duration touches from a start on, which may have a time of day."""
+    years, months, weeks, days, hours, minutes, seconds = parts
+    start = date.fromordinal(first)
+    month = start.month - 1 + months
+    year, month = start.year + years + month // 12, month % 12 + 1
+    if (year, month, start.day) == (_LAST_YEAR + 1, 1, 1) and not any(parts[2:]):
+        return date.max.toordinal() + 1
+    # Of a month without that day its last one, as durations are added
+    last = 31 if month == 12 else (date(year, month + 1, 1) - timedelta(days=1)).day
+    moved = date(year, month, min(start.day, last)).toordinal() + 7 * weeks + days
+    clock = re.search(r"T([0-9]{2}):([0-9]{2}):([0-9]{2})", begin)
+    passed = sum(int(part) * size for part, size in zip(clock.groups(), (3600, 60, 1), strict=True)) if clock else 0
+    passed += hours * 3600 + minutes * 60 + seconds
+    return moved + -(-passed // 86_400)
 
 
 def _months(frequency: str, year: int, month: int, length: int) -> Period:
@@ -123,7 +171,7 @@ def _period_at(frequency: str, ordinal: int, beside: str) -> str:
         return year
     if frequency == "month":
         return f"{year}-{day.month:02}"
-    if frequency == "day":
+    if frequency in ("day", "range"):
         return day.isoformat()
     if frequency == "W":
         iso = day.isocalendar()

@@ -203,7 +203,7 @@ class _Judging:
                 return "unknown_dataset"
             if unknown_dimension:
                 return "unknown_dimension"
-            if known is not None and known.codes is not None and code not in known.codes.names:
+            if known is not None and known.codes is not None and known.codes.whole and code not in known.codes.names:
                 return "unknown_code"
             if code in elsewhere and code in terms.false_positives:
                 return "other_dataset"

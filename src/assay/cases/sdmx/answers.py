@@ -18,9 +18,19 @@ from assay.ports import LoadedPredictions
 
 ANSWER_KEYS = ("answer", "prediction", "selection", "query", "url")
 _WRAPPERS = ("cases", "predictions", "results", "answers")
-_SHAPES = (("indicator_selection",), ("urn", "filters", "metadata"))
-"""Keys of answers that may stand in the record itself: the targets' shape, and StatGPT's query."""
-_OWN = ("turns", "conversation", *ANSWER_KEYS, *(keys[0] for keys in _SHAPES))
+_SHAPES = (
+    ("indicator_selection",),
+    ("urn", "filters", "metadata"),
+    ("datasetUrn", "filters", "requestedPeriod", "metadata"),
+    ("structuredContent", "_meta", "content", "isError"),
+    ("_meta", "content", "isError"),
+    ("queries",),
+    ("choices",),
+    ("custom_content", "role", "content"),
+    ("role", "content"),
+)
+"""Keys of answers that may stand in the record itself: the targets' shape, StatGPT's query, results and messages."""
+_OWN = ("turns", "conversation", "messages", *ANSWER_KEYS, *(keys[0] for keys in _SHAPES))
 _IDS = frozenset(normal(name) for tier in ALIASES["id"] for name in tier)
 
 
@@ -109,6 +119,10 @@ class PredictionReader:
         return written.strip()
 
     def _turns(self, held: Mapping[str, object], *, of_key: bool, origin: str) -> tuple[TurnAnswer, ...]:
+        for key in ("conversation", "messages"):
+            logged = _logged(held.get(key))
+            if logged is not None:
+                return tuple(_answer(message, origin, (key, place)) for place, message in logged)
         if "conversation" in held:
             return tuple(_conversation(held["conversation"], origin))
         if "turns" in held:
@@ -140,6 +154,18 @@ class PredictionReader:
             f"has no answer: there is {listed([str(key) for key in held]) or 'nothing'}. Write it under "
             f'"{named[0]}", several under "turns", or in the shape of a target (indicator_selection)'
         )
+
+
+def _logged(messages: object) -> list[tuple[int, dict[str, object]]] | None:
+    """The assistant's messages of a conversation as it was held, with their places; None where it is none.
+
+    In the very shape of the cases the questions have targets: then these are the answers.
+    """
+    if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
+        return None
+    if any("target" in one or "targets" in one for one in messages):
+        return None
+    return [(place, one) for place, one in enumerate(messages) if one.get("role") == "assistant"] or None
 
 
 def _conversation(messages: object, origin: str) -> Iterator[TurnAnswer]:

@@ -80,6 +80,7 @@ SELECTION_FAILURES: Mapping[str, str] = {
     "error": "the answer cannot be judged",
     "unreadable_answer": "the answer cannot be read as a data query",
     "unknown_structure": "the structure of a dataset is not known",
+    "wrong_target": "the target names a dimension or code that its dataset does not have",
 }
 """As `FAILURES`, where selections were judged."""
 

@@ -23,7 +23,8 @@ from assay.model import (
     Verdict,
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
-from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
+from assay.sdmx.gold import gold_failure, stale_names
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
@@ -47,14 +48,43 @@ class SelectionScorer:
             _turn_score(number, turn, answer, self.structures, self.settings)
             for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
         )
+        turns = tuple(map(self._by_sound_gold, case.turns, turns))
         failure = next((answer.failure for answer in answers if answer.failure is not None), None)
         return Evidence(
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
-            verdict=_verdict(turns, failure),
+            verdict=self._noted(_verdict(turns, failure), case, answers, turns),
             scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
             turns=turns,
         )
+
+    def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
+        """The score of one turn; gold's failure in its place where a target is wrong and no sound one was met exactly.
+
+        A target that nothing can meet might have been, put right, the one that the answer meets.
+        """
+        broken = [gold_failure(target, self.structures) for target in turn.targets]
+        wrong = next((failure for failure in broken if failure is not None), None)
+        if wrong is None:
+            return judged
+        met = judged.score is not None and judged.score.exact and broken[judged.score.target_index] is None
+        return judged if met else TurnScore(number=judged.number, failure=wrong)
+
+    def _noted(
+        self, verdict: Verdict, case: Case, answers: Sequence[TurnAnswer], turns: Sequence[TurnScore]
+    ) -> Verdict:
+        """The verdict with what was not read of the answers, and with what is to be mended in the targets."""
+        notes: list[str] = []
+        for turn, answer, judged in zip(case.turns, answers, turns, strict=True):
+            if judged.score is None or answer.selection is None:
+                continue
+            notes += answer_notes(answer.raw) if answer.raw is not None else ()
+            if self.settings.match_on != "id":
+                notes += stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
+        if not notes or verdict.outcome == "unscored":
+            return verdict
+        more = f", and {len(notes) - _SHOWN:,} notes more" if len(notes) > _SHOWN else ""
+        return replace(verdict, reason=f"{verdict.reason} (note: {'; '.join(notes[:_SHOWN])}{more})")
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:

@@ -36,6 +36,11 @@ def structure_for(dataset: str, structures: Structures | None, *, why: str) -> D
             f"{why}: the data structure definition of {dataset!r} is needed, and the structures that were given{where} "
             "have no such dataset: give --structures that do"
         )
+    if not found.has_dimensions:
+        raise unknown_structure(
+            f"{why}: the structures that were given have {dataset!r}, but not its data structure definition, which "
+            "lists its dimensions: give --structures that do"
+        )
     return found
 
 

@@ -13,8 +13,9 @@ import msgspec
 from assay.model.failure import Failure
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
+from assay.sdmx.answers.messages import find_query, is_message, is_result, means_a_query, message_of, queries_of
 from assay.sdmx.answers.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
-from assay.sdmx.answers.rest import is_data_url, read_url
+from assay.sdmx.answers.rest import is_data_url, read_url, url_notes
 from assay.sdmx.answers.series import SERIES_KEYS, read_series
 from assay.sdmx.answers.statgpt import DATASET_NAMES, read_query
 from assay.sdmx.structures.known import DatasetStructure, Structures
@@ -26,6 +27,7 @@ _EXPECTED = (
 )
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'`|]+", re.IGNORECASE)
+_LINK = re.compile(r"(?:https?:/)?/\S+", re.IGNORECASE)
 _KEY_IN_URL = re.compile(r"/data/[^/?]+[/?].")
 """In prose, a link to ``…/data/page`` need not be a query."""
 _JSON_START = re.compile(r"[{\[]")
@@ -71,6 +73,16 @@ def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str,
     return tuple(dict.fromkeys(named))
 
 
+def answer_notes(raw: str) -> tuple[str, ...]:
+    """What of an answer that was read had no effect though it may be meant: words, unknown parameters of URLs."""
+    if not any(mark in raw for mark in ("{", "[", "/data/")) and raw.strip():
+        return (f"the answer is in words alone, which select nothing: {excerpt(raw)}",)
+    if "/data/" not in raw and not raw.startswith("data/"):
+        return ()
+    links = [*_urls(raw.strip()), *(match[0].rstrip(".,;:!)") for match in _URL_IN_TEXT.finditer(raw))]
+    return tuple(note for link in dict.fromkeys(links) if is_data_url(link) for note in url_notes(link))
+
+
 class _Lookup(Structures):
     """Structures that note what they are asked for and do not have."""
 
@@ -94,14 +106,20 @@ def _read(raw: str, structures: Structures | None) -> Selection:
     if urls:
         return _joined(read_url(url, structures) for url in urls)
     try:
-        return _read_value(_parse(text), structures)
+        value = _parse(text)
+        if isinstance(value, dict | list):
+            return _read_value(value, structures)
+        # A number or a truth value is a word; a text in quotes is what is between them.
+        return _read(value, structures) if isinstance(value, str) and text[0] == '"' and value.strip() else Selection()
     except _NotJson as error:
         found = _embedded(text, structures)
         if found is not None:
             return found
-        if text[0] in "{[":
+        if text[0] in "{[" or means_a_query(text):
             raise _broken(text, str(error)) from error
-    raise SelectionError(f"the answer {excerpt(text)} cannot be read as a selection: {_EXPECTED}")
+    if _LINK.fullmatch(text):
+        raise SelectionError(f"the answer {excerpt(text)} cannot be read as a selection: {_EXPECTED}")
+    return Selection()  # words alone select nothing
 
 
 def _urls(text: str) -> list[str]:
@@ -147,10 +165,11 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_floa
 def _read_value(value: object, structures: Structures | None) -> Selection:
     if isinstance(value, dict):
         return _read_object(value, structures)
-    if isinstance(value, str):
-        return _read_text(value, structures)
     if not isinstance(value, list):
         raise SelectionError(f"the answer holds {described(value)}: {_EXPECTED}")
+    said = [one for one in value if isinstance(one, dict) and one.get("role") == "assistant" and is_message(one)]
+    if said:  # a whole conversation: its last answer is the one to the question
+        return _read_object(said[-1], structures)
     draft = SelectionDraft()
     for place, one in enumerate(value):
         try:
@@ -179,7 +198,36 @@ def _read_text(text: str, structures: Structures | None) -> Selection:
     return _read_object(inner, structures)
 
 
+def _read_message(value: dict[str, object], structures: Structures | None) -> Selection:
+    """A message of a chat as it was logged. Its files are where they were: none is fetched."""
+    content, custom = message_of(value)
+    found = find_query(content, custom, lambda _: None)
+    if isinstance(found, Failure):
+        raise SelectionError(found.message)
+    return Selection() if found is None else _read(found, structures)
+
+
+def _read_result(value: dict[str, object], structures: Structures | None) -> Selection:
+    """The result of a tool's call. A query that was never executed is still what was selected."""
+    queries = queries_of(value)
+    if isinstance(queries, str):
+        return _read(queries, structures) if queries.strip() else Selection()
+    draft = SelectionDraft()
+    for place, query in enumerate(queries):
+        try:
+            if not isinstance(query, dict):
+                raise SelectionError(f"holds {described(query)}: a query is expected")
+            draft.add(read_query(query, structures))
+        except SelectionError as error:
+            raise error.below("queries", place) from error
+    return draft.finish()
+
+
 def _read_object(value: dict[str, object], structures: Structures | None) -> Selection:
+    if is_result(value):
+        return _read_result(value, structures)
+    if is_message(value):
+        return _read_message(value, structures)
     if "filters" in value or any(name in value for name in DATASET_NAMES[:3]):
         return read_query(value, structures)
     if "series_keys" in value:

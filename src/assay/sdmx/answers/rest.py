@@ -4,16 +4,18 @@
     3.0:  …/data/CONTEXT/AGENCY/ID/VERSION/KEY?c[DIM]=…
 
 Both are read by one grammar: a query string of either may follow a path of either. ``updatedAfter``,
-``lastNObservations`` and what else shapes the answer without naming a code or a period have no effect.
+``lastNObservations`` and what else shapes the answer without naming a code or a period have no effect. Eurostat's
+``…/statistics/1.0/data/FLOW?geo=DE&geo=FR&time=2015`` names dimensions as parameters (`assay.sdmx.answers.eurostat`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from assay.model.selection import Selection, TimeRange
+from assay.sdmx.answers import eurostat
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.keys import (
     Codes,
@@ -37,6 +39,35 @@ _COMPONENT = re.compile(r"c\[([^\]]*)\]")
 _COMPARISON = re.compile(r"(eq|ne|lt|le|gt|ge|co|nc|sw|ew):(.*)", re.DOTALL)
 _ORDERED = frozenset({"lt", "le", "gt", "ge"})
 _TIME = "TIME_PERIOD"
+_WITHOUT_EFFECT = frozenset(
+    {
+        "updatedAfter",
+        "firstNObservations",
+        "lastNObservations",
+        "dimensionAtObservation",
+        "detail",
+        "includeHistory",
+        "attributes",
+        "measures",
+        "includeMetadata",
+        "reportingYearStartDay",
+        "asOf",
+        "limit",
+        "offset",
+        "sort",
+        "format",
+        "lang",
+        "locale",
+        "compress",
+        "compressed",
+        "returnData",
+        "references",
+        "saveAs",
+        "labels",
+    }
+)
+"""What shapes the answer of a service, and names neither a code nor a period."""
+_PARAMETERS = ("startPeriod", "endPeriod", *sorted(_WITHOUT_EFFECT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +80,10 @@ class DataUrl:
     end: str | None = None
     filters: tuple[tuple[str, str], ...] = field(default=())
     """Component and condition of each ``c[…]``, in the URL's order."""
+    loose: bool = False
+    """Whether the names of dataset and dimensions may be in either case, as Eurostat's other interface has them."""
+    unread: tuple[str, ...] = ()
+    """Parameters that are none of SDMX's, and were not read."""
 
 
 def is_data_url(text: str) -> bool:
@@ -67,7 +102,7 @@ def read_url(url: str, structures: Structures | None) -> Selection:
     select the smallest one that has them. Positions missing at a key's end are wildcards. Conditions on
     a dimension that also has values in the key leave what both have.
     """
-    parts = split_url(url)
+    parts = _with_known_names(split_url(url), structures)
     structure = structures.dataset(parts.dataset) if structures else None
     time_names = {_TIME, structure.time_dimension if structure and structure.time_dimension else _TIME}
     codes = _key_codes(parts, structures)
@@ -118,10 +153,13 @@ def split_url(url: str) -> DataUrl:
         dataset, key = segments[0], segments[1] if len(segments) > 1 else ""
     start = end = None
     filters: list[tuple[str, str]] = []
-    for pair in query.split("&"):
-        name, _, text = pair.partition("=")
-        # A "+" joins here: it must not become a space, as forms have it.
-        name, value = unquote(name).strip(), unquote(text).strip()
+    unread: list[str] = []
+    pairs = [pair.partition("=") for pair in query.split("&") if pair.strip()]
+    # A "+" joins here: it must not become a space, as forms have it.
+    given = [(unquote(name).strip(), unquote(text).strip()) for name, _, text in pairs]
+    if eurostat.is_statistics(path):
+        return _statistics(dataset, given)
+    for name, value in given:
         component = _COMPONENT.fullmatch(name)
         if component is not None:
             filters.append((component[1].strip(), value))
@@ -129,8 +167,48 @@ def split_url(url: str) -> DataUrl:
             start = value or None
         elif name == "endPeriod":
             end = value or None
+        elif name not in _WITHOUT_EFFECT:
+            unread.append(name)
     keys = tuple(dict.fromkeys(one.strip() for one in key.split(",")))
-    return DataUrl(dataset=dataset, keys=keys, start=start, end=end, filters=tuple(filters))
+    return DataUrl(
+        dataset=dataset, keys=keys, start=start, end=end, filters=tuple(filters), unread=tuple(dict.fromkeys(unread))
+    )
+
+
+def _statistics(dataset: str, given: list[tuple[str, str]]) -> DataUrl:
+    query = eurostat.read_parameters(given)
+    return DataUrl(
+        dataset=dataset,
+        keys=("",),
+        start=query.since,
+        end=query.until,
+        filters=(*((_TIME, ",".join(query.periods)) for _ in query.periods[:1]), *query.conditions),
+        loose=True,
+        unread=query.unread,
+    )
+
+
+def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
+    """The same with the names that the structures have: Eurostat writes datasets and dimensions in either case."""
+    if not parts.loose:
+        return parts
+    known = None if structures is None else structures.dataset(parts.dataset)
+    if known is None:
+        parts = replace(parts, dataset=parts.dataset.upper())
+        known = None if structures is None else structures.dataset(parts.dataset)
+    names = {} if known is None else {one.id.casefold(): one.id for one in known.dimensions}
+    return replace(parts, filters=tuple((names.get(name.casefold(), name), said) for name, said in parts.filters))
+
+
+def url_notes(url: str) -> tuple[str, ...]:
+    """What of a data URL was not read, a sentence each. Nothing where it cannot be read at all."""
+    try:
+        unread = split_url(url).unread
+    except SelectionError:
+        return ()
+    return tuple(
+        f"the URL's parameter {excerpt(name, most=40)} was not read{suggestion(name, _PARAMETERS)}" for name in unread
+    )
 
 
 def _version_3(segments: list[str], path: str) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """StatGPT's data query: ``{"urn": …, "filters": [{"component_code": …, "operator": …, "values": […]}]}``.
 
-Names come in snake or camel case; in the older form ``values`` is one comma-joined string.
+Names come in snake or camel case; in the older form ``values`` is one comma-joined string. As a tool answers it, the
+query names its dataset ``datasetUrn`` and its dimensions ``dimensionId``, each value is an object with ``id`` and
+``name``, and the period is no filter but ``requestedPeriod``.
 """
 
 from __future__ import annotations
@@ -8,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.model.selection import Selection, TimeRange
+from assay.model.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
-from assay.sdmx.answers.keys import Codes, union
 from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of
 from assay.sdmx.structures.known import Structures
 from assay.sdmx.trouble import SelectionError, described, suggestion
 
 DATASET_NAMES = ("urn", "dataset_urn", "datasetUrn", "dataset_id", "datasetId")
-_COMPONENT_NAMES = ("component_code", "componentCode", "component_id", "componentId")
+_COMPONENT_NAMES = (
+    *("component_code", "componentCode", "component_id", "componentId"),
+    *("dimension_id", "dimensionId"),
+)
+_PERIOD_NAMES = ("requestedPeriod", "requested_period")
 _OPERATORS = ("in", "eq", "between", "ge", "le", "gt", "lt")
 _TIME = "TIME_PERIOD"
 
@@ -34,49 +39,77 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
     known = structures.dataset(dataset) if structures else None
     time_names = {_TIME, known.time_dimension if known and known.time_dimension else _TIME}
     spans = _TimeFilters()
-    codes: list[dict[str, Codes]] = []
     filters = value.get("filters")
     if not isinstance(filters, list | None):
         raise SelectionError(f"holds {described(filters)}: a list of filters is expected", path=("filters",))
     for place, given in enumerate(filters or ()):
         try:
-            component, operator, values = _filter(given)
+            component, operator, terms = _filter(given)
             if component in time_names:
-                spans.add(operator, values)
+                spans.add(operator, [term.id for term in terms])
             else:
-                codes.append({component: _coded(component, operator, values)})
+                one.add(component, _coded(component, operator, terms))
         except SelectionError as error:
             raise error.below("filters", place) from error
-    for component, selected in union(codes).items():
-        one.add_codes(component, selected)
+    spans.add_period(_period(value))
     one.add_time(spans.finish())
     return draft.finish()
 
 
-def _filter(given: object) -> tuple[str, str, list[str]]:
+def _period(value: Mapping[Any, object]) -> TimeRange | None:
+    """The period that was asked for, where it stands apart from the filters; None: none was, or all of time."""
+    for name in _PERIOD_NAMES:
+        held = value.get(name)
+        if held is None:
+            continue
+        if not isinstance(held, dict):
+            raise SelectionError(
+                f"holds {described(held)}: an object with startPeriod and endPeriod is expected", path=(name,)
+            )
+        start, end = (held.get(key, held.get(other)) for key, other in _BOUNDS)
+        for key, bound in zip(("startPeriod", "endPeriod"), (start, end), strict=True):
+            if not isinstance(bound, str | None):
+                raise SelectionError(f"holds {described(bound)}: a period is expected", path=(name, key))
+        if start or end:
+            return TimeRange(start=_stripped(start), end=_stripped(end))
+    return None
+
+
+_BOUNDS = (("startPeriod", "start_period"), ("endPeriod", "end_period"))
+
+
+def _stripped(text: object) -> str | None:
+    return text.strip() or None if isinstance(text, str) else None
+
+
+def _filter(given: object) -> tuple[str, str, list[Term]]:
     if not isinstance(given, dict):
         raise SelectionError(f'holds {described(given)}: an object with "component_code" and "values" is expected')
     component = _first(given, _COMPONENT_NAMES, 'the name of its dimension, "component_code",')
-    operator = given.get("operator", "in")
+    operator = given.get("operator") or "in"
     if not isinstance(operator, str) or operator.strip().lower() not in _OPERATORS:
         hint = suggestion(operator, _OPERATORS) if isinstance(operator, str) else ""
         raise SelectionError(
             f"holds {described(operator)}{hint}: one of {', '.join(_OPERATORS)} is expected", path=("operator",)
         )
-    return component, operator.strip().lower(), _texts(given.get("values"))
+    return component, operator.strip().lower(), _terms(given.get("values"))
 
 
-def _texts(values: object) -> list[str]:
+def _terms(values: object) -> list[Term]:
     if values is None:
         return []
     if isinstance(values, str):  # the older form
-        return [part.strip() for part in values.split(",") if part.strip()]
+        return [Term(id=part.strip()) for part in values.split(",") if part.strip()]
     if not isinstance(values, list):
         raise SelectionError(f"holds {described(values)}: a list of codes is expected", path=("values",))
+    terms = []
     for place, value in enumerate(values):
-        if not isinstance(value, str) or not value.strip():
-            raise SelectionError(f"holds {described(value)}: a code is expected", path=("values", place))
-    return [value.strip() for value in values]
+        code = value.get("id") if isinstance(value, dict) else value
+        name = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(code, str) or not code.strip():
+            raise SelectionError(f"holds {described(code)}: a code is expected", path=("values", place))
+        terms.append(Term(id=code.strip(), name=(name.strip() or None) if isinstance(name, str) else None))
+    return terms
 
 
 def _first(value: Mapping[Any, object], names: tuple[str, ...], what: str) -> str:
@@ -89,13 +122,13 @@ def _first(value: Mapping[Any, object], names: tuple[str, ...], what: str) -> st
     raise SelectionError(f"{what} is missing")
 
 
-def _coded(component: str, operator: str, values: list[str]) -> Codes:
+def _coded(component: str, operator: str, terms: list[Term]) -> list[Term]:
     if operator not in ("in", "eq"):
         raise SelectionError(
             f"the operator {operator!r} needs values in an order, as those of {_TIME} are; "
             f"the codes of {component!r} have none: write them out with the operator 'in'"
         )
-    return None if WILDCARD in values else tuple(values)
+    return terms
 
 
 class _TimeFilters:
@@ -123,6 +156,12 @@ class _TimeFilters:
             self._ranges.append(TimeRange(start=values[0], end=values[1]))
         else:
             self._bounds.append(bounded(operator, values[0]))
+
+    def add_period(self, period: TimeRange | None) -> None:
+        """The period that was asked for beside the filters."""
+        if period is not None:
+            self._said = True
+            self._bounds.append(period)
 
     def finish(self) -> tuple[TimeRange, ...] | None:
         """The ranges; None where no filter was on time, ``()`` where they leave all of it."""

@@ -27,6 +27,10 @@ class Component:
     id: str
     concept: ItemReference | None
     code_list: ArtefactId | None
+    measures: ArtefactId | None = None
+    """The concept scheme whose concepts are its codes: that of a measure dimension (2.1)."""
+    uncoded: bool = False
+    """Whether its local representation is of free values, whatever codes its concept has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class Dataflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValues:
-    """The values of one dimension in a region; ``cascading`` ones mean the codes below them, too."""
+    """The values of one dimension in a region and all codes below the ``cascading`` ones, which need not be values."""
 
     values: frozenset[str]
     cascading: frozenset[str] = frozenset()
@@ -90,6 +94,8 @@ class Extension:
     code_list: ArtefactId
     prefix: str = ""
     values: tuple[str, ...] | None = None
+    cascading: frozenset[str] = frozenset()
+    """Those of which the codes below are taken, or left out, too."""
     excluded: bool = False
 
 
@@ -100,9 +106,16 @@ class Codes:
     names: dict[str, str | None] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
     extensions: list[Extension] = field(default_factory=list)
+    whole: bool = False
+    """Whether a part said of itself that it is the whole list."""
 
-    def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]]) -> None:
+    def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]], *, whole: bool) -> None:
         """Merge one part: codes keep the place, and the name, that they had first."""
+        self.whole = self.whole or whole
+        if not self.names:
+            self.names.update(names)
+            self.children.update({parent: list(below) for parent, below in children.items()})
+            return
         for code, name in names.items():
             if self.names.get(code) is None:
                 self.names[code] = name
@@ -122,6 +135,10 @@ class Catalogue:
     dataflows: dict[ArtefactId, Dataflow] = field(default_factory=dict)
     constraints: list[Constraint] = field(default_factory=list)
     hierarchies: dict[ArtefactId, list[Hierarchy]] = field(default_factory=dict)
+    stubs: dict[ArtefactId, None] = field(default_factory=dict)
+    """What a document only refers to (``isExternalReference``): it must not stand for the artefact itself."""
+    notes: list[str] = field(default_factory=list)
+    """What could not be read, a sentence each: where it is, and why not."""
 
 
 class Index:

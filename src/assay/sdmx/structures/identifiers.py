@@ -14,7 +14,9 @@ _VERSION = r"[0-9A-Za-z.+*~\-]+"
 _COLON_FORM = re.compile(rf"(?:(?P<agency>{_AGENCY}):)?(?P<id>{_WORD})(?:\((?P<version>{_VERSION})\))?")
 _COMMA_FORM = re.compile(rf"(?P<agency>{_AGENCY}),(?P<id>{_WORD})(?:,(?P<version>{_VERSION}))?")
 _URN = re.compile(r"urn:sdmx:[A-Za-z0-9.]+=(?P<rest>.+)", re.IGNORECASE)
+_REFERENCE = re.compile(r"urn:[^=]+=(?P<artefact>[^()]+(?:\([^)]*\))?)(?:\.(?P<item>.+))?", re.DOTALL | re.IGNORECASE)
 _ITEM_OF_URN = re.compile(rf"(?:{_AGENCY}):(?:{_WORD})\((?:{_VERSION})\)\.(?P<item>.+)")
+_MOST_DIGITS = 18
 _ANY_VERSION = frozenset({"latest", "all", "*", "+", "~"})
 
 
@@ -68,6 +70,27 @@ def parse_artefact(text: str) -> ArtefactId:
     )
 
 
+def artefact_of(id: object, agency: object = None, version: object = None) -> ArtefactId:
+    """The name of an artefact from its parts; a version that stands for any is not said."""
+    said = str(version).strip() if version else ""
+    return ArtefactId(
+        id=str(id or "").strip(),
+        agency=str(agency).strip() or None if agency else None,
+        version=None if not said or said.lower() in _ANY_VERSION else said,
+    )
+
+
+def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
+    """What a URN names: an artefact, and the item of it, if one is meant. None where the text is no such URN."""
+    found = _REFERENCE.fullmatch(urn.strip())
+    if found is None:
+        return None
+    try:
+        return parse_artefact(found["artefact"]), found["item"]
+    except InputError:
+        return None
+
+
 def code_of(value: str) -> str:
     """The code that a value names: ``MEX`` itself, or the last part of a code's URN (``…=IMF:CL_AREA(1.0).MEX``)."""
     urn = _URN.fullmatch(value)
@@ -100,12 +123,19 @@ def _within(version: str, span: str) -> bool:
     return own[:free] == least[:free] and own >= least
 
 
+def version_part(part: str) -> int | None:
+    """A part of a version as a number; None where it is none."""
+    return int(part) if part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS else None
+
+
 def _numbers(version: str) -> tuple[int, ...] | None:
     """The parts of a version without trailing zeros; None where a part is no number."""
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts):
-        return None
-    numbers = [int(part) for part in parts]
+    numbers = []
+    for part in version.split("."):
+        number = version_part(part)
+        if number is None:
+            return None
+        numbers.append(number)
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

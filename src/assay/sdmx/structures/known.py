@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
-from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, version_part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class CodeList:
     """Name by code, in the list's order; None where a code has none."""
     children: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """Per parent code its children, once for each hierarchy that has it: the list's own, and those over it."""
+    whole: bool = True
+    """Whether it is all of the list: False where only parts of it are at hand, so that other codes may exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class DimensionStructure:
     codes: CodeList | None = None
     available: frozenset[str] | None = None
     """The codes that have data, by the dataset's constraint. None: no constraint speaks of it."""
+    missing: str | None = None
+    """What would say which codes it has and is not at hand, such as ``code list IMF:CL_AREA(1.0)``."""
     _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What the properties worked out: they are asked at each selection, and a list may have 100,000 codes."""
 
@@ -72,6 +76,11 @@ class DatasetStructure:
     time_dimension: str | None = None
     """The id of the time dimension, ``TIME_PERIOD`` as a rule; None where it has none."""
 
+    @property
+    def has_dimensions(self) -> bool:
+        """Whether its data structure is at hand."""
+        return bool(self.dimensions) or self.time_dimension is not None
+
     def dimension(self, id: str) -> DimensionStructure | None:
         """The dimension of that id, None where there is none."""
         return next((one for one in self.dimensions if one.id == id), None)
@@ -80,9 +89,13 @@ class DatasetStructure:
 class Structures:
     """All datasets that are known, by name."""
 
-    def __init__(self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> None:
         self.sources = tuple(map(shown_source, sources))
         """Where they came from, as the user named it, without credentials."""
+        self.notes = notes
+        """What of the sources could not be read, a sentence each. See also `assay.sdmx.structures.missing`."""
         self._by_id: dict[str, list[DatasetStructure]] = {}
         for dataset in datasets:
             self._by_id.setdefault(dataset.id.id, []).append(dataset)
@@ -104,18 +117,22 @@ class Structures:
             self._found[reference] = self._find(reference)
         return self._found[reference]
 
-    def _find(self, reference: str) -> DatasetStructure | None:
+    def versions(self, reference: str) -> tuple[DatasetStructure, ...]:
+        """All datasets that an id can mean, the newest version first; none where it cannot be read."""
         try:
             wanted = parse_artefact(reference)
         except InputError:
-            return None
-        return next((one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id)), None)
+            return ()
+        return tuple(one for one in self._by_id.get(wanted.id, ()) if wanted.matches(one.id))
+
+    def _find(self, reference: str) -> DatasetStructure | None:
+        return next(iter(self.versions(reference)), None)
 
 
 def version_key(version: str | None) -> tuple[int, ...]:
     """A key that puts versions in order, those that are no numbers and absent ones first."""
-    parts = (version or "").split(".")
-    return tuple(int(part) if part.isdigit() else -1 for part in parts)
+    numbers = map(version_part, (version or "").split("."))
+    return tuple(-1 if number is None else number for number in numbers)
 
 
 def shown_source(source: str) -> str:

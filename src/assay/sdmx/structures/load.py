@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from assay.errors import InputError, UsageError
+from assay.sdmx.collecting import collector_paused
 from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Index, KeyValues
-from assay.sdmx.structures.documents import add_document, quietly, require_sdmx1
+from assay.sdmx.structures.documents import MOST_BYTES, add_document
+from assay.sdmx.structures.extending import Extended, all_below, like
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.refusals import NoStructures
 
 __all__ = ["load_structures"]
 
@@ -26,33 +28,51 @@ def load_structures(
 ) -> Structures:
     """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and put them together.
 
-    A source is a file of SDMX-ML 2.1 or 3.0, a folder (each ``.xml`` file in it and below) or the address of an SDMX
-    REST service (``http``, ``https``), of which the datasets in ``datasets`` and ``optional`` are fetched; one that the
-    service does not have is absent from the result. What several sources say is merged, the first one's word going
-    first. Names are in ``language`` where there is one, else in English, else in any language.
+    A source is a file (SDMX-ML 2.1, 3.0 or 3.1, SDMX-JSON 1.0 or 2.x; plain, gzipped or zipped), a folder (each such
+    file in it and below) or the address of an SDMX REST service (``http``, ``https``), of which the datasets in
+    ``datasets`` and ``optional`` are fetched; one that the service does not have is absent from the result. What
+    several sources say is merged, the first one's word going first. Names are in ``language`` where there is one, else
+    in English, else in any language.
 
     A data structure that no dataflow uses is a dataset under its own id. A code list, a concept or a data structure
-    that no source has leaves its dimension without codes, or its dataset without dimensions.
+    that no source has leaves its dimension without codes (``missing``), or its dataset without dimensions. What could
+    not be read is named in the result's ``notes``.
 
-    Raises MissingDependency without sdmx1, InputError for a source that is absent, empty, unreachable or no SDMX
-    structure message (in a folder, too) or a service that has none of ``datasets`` (all of ``optional`` may be absent:
-    an assistant may have invented them), and UsageError where a service is given without either.
+    Raises MissingDependency for XML without lxml, InputError for a source that is absent, empty, unreachable or without
+    any structures, or a service that has none of ``datasets`` (all of ``optional`` may be absent: an assistant may have
+    invented them), and UsageError where a service is given without either.
     """
     if isinstance(sources, str | os.PathLike):
         raise UsageError(f"sources is a list of files, folders and addresses; this is one: {os.fspath(sources)!r}")
-    require_sdmx1()
     catalogue = Catalogue()
-    with quietly():
+    with collector_paused():
         for source in sources:
             name = os.fspath(source)
             if name.lower().startswith(("http://", "https://")):
                 from assay.sdmx.structures.service import add_service
 
                 add_service(catalogue, name, datasets, optional, language=language)
-                continue
-            for path in _files(Path(source)):
-                add_document(catalogue, _content(path), where=f'"{path}"', language=language)
-    return Structures(_Builder(catalogue).datasets(), sources=tuple(os.fspath(source) for source in sources))
+            else:
+                _add_files(catalogue, Path(source), language)
+        known = tuple(_Builder(catalogue).datasets())
+    notes = tuple(dict.fromkeys(catalogue.notes))
+    return Structures(known, sources=tuple(os.fspath(source) for source in sources), notes=notes)
+
+
+def _add_files(catalogue: Catalogue, path: Path, language: str) -> None:
+    """Add a file, or the files of a folder: one of them that holds no structures is noted, unless none does."""
+    refused: list[NoStructures] = []
+    read = 0
+    for file in _files(path):
+        try:
+            add_document(catalogue, _content(file), where=f'"{file}"', language=language)
+            read += 1
+        except NoStructures as error:
+            refused.append(error)
+    if refused and not read:
+        more = f" (and so it is with {len(refused) - 1:,} more files of that folder)" if refused[1:] else ""
+        raise InputError(f"{refused[0]}{more}") from refused[0]
+    catalogue.notes.extend(error.message for error in refused)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -67,29 +87,34 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    found = sorted(one for one in path.rglob("*") if one.suffix.lower() in (".xml", ".json") and one.is_file())
-    files = [one for one in found if one.suffix.lower() == ".xml" or _is_json_structure(one)]
+    found = sorted(one for one in path.rglob("*") if one.name.lower().endswith(_NAMES) and one.is_file())
+    files = [one for one in found if not one.name.lower().endswith(".json") or _is_json_structure(one)]
     if not files:
-        raise InputError(f'the folder "{path}" has no SDMX structures: not one .xml file is in it or below it')
+        raise InputError(
+            f'the folder "{path}" has no SDMX structures: not one .xml file, nor .json of SDMX, is in it or below it'
+        )
     yield from files
+
+
+_NAMES = (".xml", ".json", ".xml.gz", ".json.gz", ".zip")
 
 
 def _is_json_structure(path: Path) -> bool:
     """Whether a JSON file says that it is of SDMX: others (cases, predictions) may lie beside structures."""
-    with path.open("rb") as file:
-        return b"sdmx" in file.read(4096).lower()
+    try:
+        with path.open("rb") as file:
+            return b"sdmx" in file.read(1 << 16).replace(b"\0", b"").lower()
+    except OSError:
+        return True  # whoever reads it says why not
 
 
 def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        if path.stat().st_size > MOST_BYTES:
+            raise NoStructures(f'"{path}" holds more than {MOST_BYTES >> 20:,} MiB: give smaller files')
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f'"{path}" cannot be read: {error.strerror or error}') from error
-    if content.lstrip()[:1] in (b"{", b"["):
-        raise InputError(
-            f'"{path}" is JSON: sdmx1 reads data, but no structures, from SDMX-JSON. Save them as SDMX-ML (2.1 or 3.0)'
-        )
-    return content
 
 
 class _Builder:
@@ -101,6 +126,8 @@ class _Builder:
         self._schemes = Index(catalogue.concepts)
         self._structures = Index(catalogue.structures)
         self._built: dict[ArtefactId, CodeList] = {}
+        self._lacking: dict[ArtefactId, str | None] = {}
+        """What each list that was built takes codes from and is not at hand."""
         self._over: dict[ArtefactId, list[dict[str, list[str]]]] = {}
         self._users: dict[ArtefactId, list[ArtefactId]] = {}
         """The dataflows of each data structure."""
@@ -140,50 +167,53 @@ class _Builder:
         return not meant or dataflow in meant
 
     def _dimension(self, component: Component, constraints: Iterable[Constraint]) -> DimensionStructure:
-        concept = None
+        concept, missing = None, None
         if component.concept is not None:
             scheme = self._schemes.find(component.concept[0])
             concept = None if scheme is None else self._catalogue.concepts[scheme].get(component.concept[1])
-        wanted = component.code_list or (None if concept is None else concept.code_list)
-        codes = self._code_list(self._code_lists.find(wanted))
+            if concept is None and not component.uncoded:
+                missing = f"concept scheme {component.concept[0]}"
+        if component.measures is not None:
+            codes = self._measures(self._schemes.find(component.measures))
+            missing = None if codes is not None else f"concept scheme {component.measures}"
+        else:
+            wanted = component.code_list or (None if concept is None or component.uncoded else concept.code_list)
+            codes = self._code_list(self._code_lists.find(wanted))
+            if wanted is not None:
+                missing = f"code list {wanted}" if codes is None else self._lacking[codes.id]
         available: frozenset[str] | None = None
         for constraint in constraints:
             allowed = _allowed(constraint, component.id, codes)
             if allowed is not None:
                 available = allowed if available is None else available & allowed
         return DimensionStructure(
-            id=component.id, name=None if concept is None else concept.name, codes=codes, available=available
+            id=component.id,
+            name=None if concept is None else concept.name,
+            codes=codes,
+            available=available,
+            missing=missing,
         )
+
+    def _measures(self, scheme: ArtefactId | None) -> CodeList | None:
+        """The concepts of a scheme as codes: a measure dimension takes its values from them."""
+        if scheme is None:
+            return None
+        concepts = self._catalogue.concepts[scheme]
+        return CodeList(id=scheme, names={id_: concept.name for id_, concept in concepts.items()})
 
     def _code_list(self, id_: ArtefactId | None) -> CodeList | None:
         if id_ is None:
             return None
         if id_ not in self._built:
-            said = self._catalogue.code_lists[id_]
-            names = self._all_names(id_, frozenset())
+            extended = Extended(id_, self._catalogue, self._code_lists)
             children: dict[str, tuple[tuple[str, ...], ...]] = {}
-            for hierarchy in (said.children, *self._over.get(id_, ())):
+            for hierarchy in (self._catalogue.code_lists[id_].children, *self._over.get(id_, ())):
                 for parent, below in hierarchy.items():
                     if tuple(below) not in children.get(parent, ()):
                         children[parent] = (*children.get(parent, ()), tuple(below))
-            self._built[id_] = CodeList(id=id_, names=names, children=children)
+            self._built[id_] = CodeList(id=id_, names=extended.names, children=children, whole=extended.whole)
+            self._lacking[id_] = extended.lacking
         return self._built[id_]
-
-    def _all_names(self, id_: ArtefactId, within: frozenset[ArtefactId]) -> dict[str, str | None]:
-        """The names of a list's codes, those first that it takes from others; never its own through one of them."""
-        said = self._catalogue.code_lists[id_]
-        if not said.extensions:
-            return said.names
-        names: dict[str, str | None] = {}
-        for extension in said.extensions:
-            other = self._code_lists.find(extension.code_list)
-            if other is None or other in within or other == id_:
-                continue
-            for code, name in self._all_names(other, within | {id_}).items():
-                values = extension.values
-                if values is None or extension.excluded != any(_is_like(code, value) for value in values):
-                    names[extension.prefix + code] = name
-        return names | said.names
 
     def _spread_hierarchies(self) -> None:
         """Give each code list the part of each hierarchy that lies within it: parent and children of one list."""
@@ -218,19 +248,13 @@ def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> 
     return allowed
 
 
-def _is_like(code: str, pattern: str) -> bool:
-    """Whether a code is the value, in which ``%`` stands for any text."""
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("%"))), code) is not None
-
-
 def _members(member: KeyValues, codes: CodeList | None, everything: frozenset[str] | None) -> frozenset[str] | None:
-    values, below = set(member.values), set(member.cascading)
-    pending = list(below)
-    while pending and codes is not None:
-        for children in codes.children.get(pending.pop(), ()):
-            pending.extend(code for code in children if code not in below)
-            below.update(children)
-    values |= below
+    values = member.values
+    if any("%" in value for value in values):
+        if codes is None:
+            return None
+        values = frozenset(like(values, codes.names))
+    values |= all_below(member.cascading, codes.children) if codes is not None else set()
     if member.included:
-        return frozenset(values)
+        return values
     return None if everything is None else everything - values

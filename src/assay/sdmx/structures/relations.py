@@ -1,159 +1,164 @@
-"""Read constraints and hierarchies of SDMX-ML from its elements.
-
-sdmx1 reads them, too, but not all that they say: a key value's ``include`` and ``cascadeValues`` are
-dropped, a region without its (optional) ``include`` is an error, and nested codes change parents where
-one id occurs at two places of a hierarchy.
-"""
+"""Read the constraints and hierarchies of SDMX-ML, and what one code list takes from others."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
-from assay.errors import InputError
 from assay.sdmx.structures.catalogue import Constraint, Extension, Hierarchy, ItemReference, KeyValues, Region
-from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.elements import TRUE, children, flag, local, named, reference, text_of
+from assay.sdmx.structures.identifiers import ArtefactId
 
-_URN = re.compile(r"urn:[^=]+=(?P<artefact>[^()]+(?:\([^)]*\))?)(?:\.(?P<item>.+))?", re.DOTALL)
-
-
-def local(element: Any) -> str:
-    """An element's name without its namespace."""
-    return str(element.tag).rpartition("}")[2]
-
-
-def named(element: Any) -> ArtefactId:
-    """The maintainable artefact that an element is."""
-    return ArtefactId(
-        id=element.get("id") or "", agency=element.get("agencyID") or None, version=element.get("version") or None
-    )
+ROOT_EXCLUDED = "excluderoot"
+"""A value that means the codes below it, and not itself (SDMX 3.0)."""
+_ATTACHED = ("Dataflow", "DataStructure")
+_Node = TypeVar("_Node")
 
 
-def read_constraint(element: Any) -> Constraint | None:
-    """A constraint with its cube regions; None where it is attached to no dataflow and no data structure, or has none.
+def read_constraints(element: Any) -> list[Constraint]:
+    """What a constraint says, as regions; nothing where it is attached to no dataflow and no data structure.
 
-    Sets of whole keys are not read: they seldom say anything of a single code.
+    Its cube regions are one constraint, its sets of whole keys another: data must lie in both.
     """
-    attached: dict[str, list[ArtefactId]] = {"Dataflow": [], "DataStructure": []}
-    for attachment in _children(element, "ConstraintAttachment"):
+    attached: dict[str, list[ArtefactId]] = {name: [] for name in _ATTACHED}
+    for attachment in children(element, "ConstraintAttachment"):
         for target in attachment:
-            reference = _reference(target) if local(target) in attached else None
-            if reference is not None:
-                attached[local(target)].append(reference[0])
-    regions = tuple(_region(region) for region in _children(element, "CubeRegion"))
-    if not regions or not any(attached.values()):
-        return None
-    return Constraint(
-        id=named(element),
-        dataflows=tuple(attached["Dataflow"]),
-        structures=tuple(attached["DataStructure"]),
-        regions=regions,
+            found = reference(target) if local(target) in attached else None
+            if found is not None:
+                attached[local(target)].append(found[0])
+    cubes = tuple(_region(region, "include") for region in children(element, "CubeRegion"))
+    keys = tuple(key_region(_keys(one), included=_included(one)) for one in children(element, "DataKeySet"))
+    id_ = named(element) if element.get("id") else ArtefactId(id="")
+    return constraints(id_, attached["Dataflow"], attached["DataStructure"], cubes, keys)
+
+
+def constraints(
+    id: ArtefactId, dataflows: Iterable[ArtefactId], structures: Iterable[ArtefactId], *several: tuple[Region, ...]
+) -> list[Constraint]:
+    """One constraint for each set of regions that has any."""
+    flows, of_structures = tuple(dataflows), tuple(structures)
+    if not flows and not of_structures:
+        return []
+    return [Constraint(id=id, dataflows=flows, structures=of_structures, regions=one) for one in several if one]
+
+
+def key_region(keys: Iterable[Mapping[str, frozenset[str]]], *, included: bool) -> Region:
+    """A set of whole keys as the smallest region that has them: the values of the dimensions that all keys name.
+
+    Excluded keys exclude a code only where they name nothing else.
+    """
+    values: dict[str, set[str]] = {}
+    shared: set[str] | None = None
+    for key in keys:
+        shared = set(key) if shared is None else shared & key.keys()
+        for dimension, codes in key.items():
+            values.setdefault(dimension, set()).update(codes)
+    kept = values if not included else (shared or ())
+    return Region(
+        included=included, members={dimension: KeyValues(values=frozenset(values[dimension])) for dimension in kept}
     )
 
 
-def _region(element: Any) -> Region:
+def _included(element: Any) -> bool:
+    return flag(element, "isIncluded", default=True)
+
+
+def _keys(element: Any) -> Iterator[dict[str, frozenset[str]]]:
+    for key in children(element, "Key"):
+        yield {
+            member.get("id") or "": frozenset(text_of(value) for value in children(member, "Value"))
+            for member in children(key, "KeyValue")
+        }
+
+
+def _region(element: Any, included: str) -> Region:
     members = {}
-    for member in _children(element, "KeyValue"):
-        values = list(_children(member, "Value"))
-        if values:  # without any it is a range of time
+    for member in children(element, "KeyValue"):
+        values, cascading = _values(children(member, "Value"))
+        if values or cascading:  # without any it is a range of time
             members[member.get("id") or ""] = KeyValues(
-                values=frozenset(_text(value) for value in values),
-                cascading=frozenset(_text(value) for value in values if value.get("cascadeValues") in ("true", "1")),
-                included=member.get("include") not in ("false", "0"),
+                values=frozenset(values), cascading=cascading, included=flag(member, "include", default=True)
             )
-    return Region(included=element.get("include") not in ("false", "0"), members=members)
+    return Region(included=flag(element, included, default=True), members=members)
+
+
+def _values(elements: Iterable[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The values that elements say, and those of which the codes below are meant, with them or without."""
+    values, cascading = [], set()
+    for element in elements:
+        said = (element.get("cascadeValues") or "").strip()
+        if said in TRUE or said == ROOT_EXCLUDED:
+            cascading.add(text_of(element))
+        if said != ROOT_EXCLUDED:
+            values.append(text_of(element))
+    return tuple(values), frozenset(cascading)
 
 
 def read_extensions(element: Any) -> list[Extension]:
     """What a code list takes from others."""
     extensions = []
-    for extension in _children(element, "CodelistExtension"):
-        reference = next((_reference(part) for part in _children(extension, "Codelist")), None)
-        if reference is None:
+    for extension in children(element, "CodelistExtension"):
+        found = next((reference(part) for part in children(extension, "Codelist")), None)
+        if found is None:
             continue
         chosen = [part for part in extension if local(part) in ("InclusiveCodeSelection", "ExclusiveCodeSelection")]
-        values = tuple(_text(value) for part in chosen for value in _children(part, "MemberValue"))
+        values, cascading = _values(value for part in chosen for value in children(part, "MemberValue"))
         extensions.append(
             Extension(
-                code_list=reference[0],
+                code_list=found[0],
                 prefix=extension.get("prefix") or "",
                 values=values if chosen else None,
+                cascading=cascading,
                 excluded=bool(chosen) and local(chosen[0]) == "ExclusiveCodeSelection",
             )
         )
     return extensions
 
 
-def read_hierarchies(element: Any) -> tuple[ArtefactId, list[Hierarchy]]:
-    """The hierarchies of a hierarchical code list (2.1), or one hierarchy (3.0)."""
+def read_hierarchies(element: Any) -> list[Hierarchy]:
+    """The hierarchies of a hierarchical code list (2.1), or one hierarchy (3.x)."""
     aliases: dict[str, ArtefactId] = {}
-    for included in _children(element, "IncludedCodelist"):
-        reference = _reference(included)
-        if reference is not None:
-            aliases[included.get("alias") or ""] = reference[0]
-    trees = [element] if local(element) == "Hierarchy" else list(_children(element, "Hierarchy"))
-    return named(element), [_hierarchy(tree, aliases) for tree in trees]
+    for included in children(element, "IncludedCodelist"):
+        found = reference(included)
+        if found is not None:
+            aliases[included.get("alias") or ""] = found[0]
+    trees = [element] if local(element) == "Hierarchy" else children(element, "Hierarchy")
+    return [hierarchy(_below(tree), _below, lambda node: _code(node, aliases)) for tree in trees]
 
 
-def _hierarchy(tree: Any, aliases: Mapping[str, ArtefactId]) -> Hierarchy:
-    children: dict[ItemReference, dict[ItemReference, None]] = {}
-    pending = list(_children(tree, "HierarchicalCode"))
+def _below(node: Any) -> list[Any]:
+    return list(children(node, "HierarchicalCode"))
+
+
+def hierarchy(
+    roots: Iterable[_Node], below_of: Callable[[_Node], list[_Node]], code_of: Callable[[_Node], ItemReference | None]
+) -> Hierarchy:
+    """The tree over nodes of any kind: ``below_of`` gives the nodes under one, ``code_of`` its code or None."""
+    found: dict[ItemReference, dict[ItemReference, None]] = {}
+    pending = list(roots)
     while pending:
         node = pending.pop()
-        below = list(_children(node, "HierarchicalCode"))
+        below = below_of(node)
         pending.extend(below)
-        parent = _code(node, aliases)
+        parent = code_of(node)
         if parent is None:
             continue
         for child in below:
-            code = _code(child, aliases)
+            code = code_of(child)
             if code is not None:
-                children.setdefault(parent, {})[code] = None
-    return Hierarchy(children={parent: tuple(below) for parent, below in children.items()})
+                found.setdefault(parent, {})[code] = None
+    return Hierarchy(children={parent: tuple(below) for parent, below in found.items()})
 
 
 def _code(node: Any, aliases: Mapping[str, ArtefactId]) -> ItemReference | None:
     """The code that stands at one place of a hierarchy; None where it names none that can be read."""
-    alias = next(_children(node, "CodelistAliasRef"), None)
+    alias = next(children(node, "CodelistAliasRef"), None)
     for part in node:
         if local(part) == "Code":
-            reference = _reference(part)
-            return None if reference is None or reference[1] is None else (reference[0], reference[1])
+            found = reference(part)
+            return None if found is None or found[1] is None else (found[0], found[1])
         if local(part) == "CodeID" and alias is not None:
-            code = next((child.get("id") for child in part if child.get("id")), None) or _text(part)
-            code_list = aliases.get(_text(alias))
+            code = next((child.get("id") for child in part if child.get("id")), None) or text_of(part)
+            code_list = aliases.get(text_of(alias))
             return None if code_list is None or not code else (code_list, code)
     return None
-
-
-def _reference(element: Any) -> tuple[ArtefactId, str | None] | None:
-    """What an element refers to, by a Ref or a URN within it (2.1) or by the URN that is its text (3.0)."""
-    for child in element:
-        if local(child) == "Ref":
-            get = child.get
-            if get("maintainableParentID"):
-                scheme, version = get("maintainableParentID"), get("maintainableParentVersion")
-                return ArtefactId(id=scheme, agency=get("agencyID") or None, version=version or None), get("id")
-            return ArtefactId(id=get("id") or "", agency=get("agencyID") or None, version=get("version") or None), None
-        if local(child) == "URN":
-            return _by_urn(_text(child))
-    return _by_urn(_text(element))
-
-
-def _by_urn(urn: str) -> tuple[ArtefactId, str | None] | None:
-    found = _URN.fullmatch(urn)
-    if found is None:
-        return None
-    try:
-        return parse_artefact(found["artefact"]), found["item"]
-    except InputError:
-        return None
-
-
-def _children(element: Any, name: str) -> Iterator[Any]:
-    return (child for child in element if local(child) == name)
-
-
-def _text(element: Any) -> str:
-    return (element.text or "").strip()

@@ -1,28 +1,50 @@
-"""Fetch the structures of datasets from an SDMX REST service, with sdmx1's own client."""
+"""Fetch the structures of datasets from an SDMX REST service."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import httpx
 
 from assay.errors import InputError, UsageError
 from assay.sdmx.structures.catalogue import Catalogue, Index
-from assay.sdmx.structures.documents import add_document
+from assay.sdmx.structures.documents import MOST_BYTES, add_document
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import shown_source
+from assay.sdmx.structures.refusals import NoStructures
 
-TIMEOUT_S = (10.0, 60.0)
-"""For connecting, and for each wait for more of an answer."""
+TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+"""In seconds, for connecting and for each wait for more of an answer."""
 TOTAL_S = 300.0
 """After that no further request is made."""
+_ABSENT = frozenset({404, 501})
+"""What services answer that have no such artefact, or no such kind of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edition:
+    """How one edition of the REST interface asks for an artefact."""
+
+    path: str
+    any_agency: str
+    newest: str
+    media: str
+
+
+_EDITIONS = (
+    _Edition(path="", any_agency="all", newest="latest", media="2.1"),
+    _Edition(path="/structure", any_agency="*", newest="~", media="3.0.0"),
+)
 
 
 def add_service(
     catalogue: Catalogue, url: str, datasets: Sequence[str], optional: Sequence[str] = (), *, language: str
 ) -> None:
-    """Add each of ``datasets`` and ``optional`` with all that it refers to. Call it within `quietly`.
+    """Add each of ``datasets`` and ``optional`` with all that it refers to.
 
     A dataset that the service does not have, or whose id cannot be read, is left out. Raises InputError where the
     service cannot be reached, fails, or has none of ``datasets`` (its address is then most likely wrong), and
@@ -90,111 +112,82 @@ class _Service:
     """One service, which speaks the REST interface of SDMX 2.1, or else that of 3.0: the first answer tells."""
 
     def __init__(self, url: str, *, language: str) -> None:
-        from sdmx.format import Version
-        from sdmx.session import Session
-        from sdmx.source import Source
-
-        import sdmx
-
-        class Capture(Source):
-            """Keeps an answer as it came, and gives sdmx1 an empty message for it: it is read as files are."""
-
-            content = b""
-
-            def handle_response(self, response: Any, content: Any) -> tuple[Any, Any]:
-                import io
-
-                self.content = content.read()
-                response.headers["content-type"] = "application/vnd.sdmx.structure+xml; version=2.1"
-                return response, io.BytesIO(_NOTHING)
-
-        url = url.rstrip("/")
-        self.name = shown_source(url)
+        self._url = url.rstrip("/")
+        self.name = shown_source(self._url)
         self._language = language
         self._until = time.monotonic() + TOTAL_S
-        self._sources = {
-            version: Capture(id="ASSAY", url=url, name=self.name, versions={Version[version]})
-            for version in ("2.1", "3.0.0")
-        }
-        self._clients = {version: sdmx.Client(session=Session()) for version in self._sources}
-        for version, client in self._clients.items():
-            client.source = self._sources[version]  # given at making, it would have to be registered for all
-            client._send_kwargs = {}  # sdmx1 shares it among all clients: keep the time limit from the user's own
+        self._editions = list(_EDITIONS)
+        self._client = httpx.Client(follow_redirects=True, timeout=TIMEOUT)
 
     def close(self) -> None:
         """Let go of the connections."""
-        for client in self._clients.values():
-            client.session.close()
+        self._client.close()
 
     def add(self, catalogue: Catalogue, kind: str, id_: ArtefactId, *, references: str) -> bool:
         """Fetch one artefact and what it refers to. False: the service does not have it. Raises InputError."""
-        for version in list(self._clients):
-            content = self._fetch(version, kind, id_, references)
+        for edition in list(self._editions):
+            content = self._fetch(edition, kind, id_, references)
             if content is None:
                 continue
-            for other in [one for one in self._clients if one != version]:
-                self._clients.pop(other).session.close()
-            add_document(
-                catalogue, content, where=f'the answer of {self.name} to {kind} "{id_}"', language=self._language
-            )
+            try:
+                where = f'the answer of {self.name} to {kind} "{id_}"'
+                add_document(catalogue, content, where=where, language=self._language)
+            except NoStructures as error:
+                if error.nothing_found:
+                    continue
+                raise
+            self._editions = [edition]
             return True
         return False
 
-    def _fetch(self, version: str, kind: str, id_: ArtefactId, references: str) -> bytes | None:
-        import requests
-
+    def _fetch(self, edition: _Edition, kind: str, id_: ArtefactId, references: str) -> bytes | None:
         if time.monotonic() > self._until:
             raise InputError(
                 f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
                 f'"{id_}": save them to files and give those'
             )
-        media = "application/vnd.sdmx.structure+xml; version=" + version
-        newest = "latest" if version == "2.1" else "~"
+        parts = (kind, id_.agency or edition.any_agency, id_.id, id_.version or edition.newest)
+        url = "/".join((self._url + edition.path, *(quote(part, safe="*~+.,@$") for part in parts)))
+        media = f"application/vnd.sdmx.structure+xml; version={edition.media}"
+        headers = {
+            "Accept": f"{media}, application/xml;q=0.5, application/vnd.sdmx.structure+json;q=0.4, */*;q=0.1",
+            "Accept-Language": self._language,
+        }
         try:
-            self._clients[version].get(
-                resource_type=kind,
-                resource_id=id_.id,
-                agency_id=id_.agency or ("all" if version == "2.1" else "*"),
-                version=id_.version or newest,
-                params={"references": references},
-                headers={"Accept": f"{media}, application/xml;q=0.5", "Accept-Language": self._language},
-                timeout=TIMEOUT_S,
-                force=True,
-            )
-        except requests.HTTPError as error:
-            status = getattr(error.response, "status_code", None)
-            if status == 404:
-                return None
-            reason = getattr(error.response, "reason", None)
-            raise InputError(
-                f'the service {self.name} answered {status} ({reason}) to {kind} "{id_}": check its '
-                "address, or try again later"
-            ) from error
-        except NotImplementedError:  # sdmx1's word for 501
-            return None
-        except requests.RequestException as error:
+            with self._client.stream("GET", url, params={"references": references}, headers=headers) as response:
+                if response.status_code in _ABSENT:
+                    return None
+                if not response.is_success:
+                    raise InputError(
+                        f"the service {self.name} answered {response.status_code} ({response.reason_phrase}) to {kind} "
+                        f'"{id_}": check its address, or try again later'
+                    )
+                return self._body(response, kind, id_)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise InputError(
                 f"the service {self.name} cannot be reached ({_reason(error)}): check the address, or save the "
                 "structures to files and give those"
             ) from error
-        content: bytes = self._sources[version].content
-        return content
+
+    def _body(self, response: httpx.Response, kind: str, id_: ArtefactId) -> bytes:
+        parts, size = [], 0
+        for part in response.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                raise InputError(
+                    f'the service {self.name} answered more than {MOST_BYTES >> 20:,} MiB to {kind} "{id_}": '
+                    "save what is needed of it to files and give those"
+                )
+            if time.monotonic() > self._until:
+                raise InputError(
+                    f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
+                    f'"{id_}": save them to files and give those'
+                )
+        return b"".join(parts)
 
 
 def _reason(error: Exception) -> str:
-    """What is at the root of requests' nested error, in its own words."""
-    import requests
-
-    if isinstance(error, requests.Timeout):
+    if isinstance(error, httpx.TimeoutException):
         return "it did not answer in time"
-    inner: BaseException = error
-    while inner.args and isinstance(inner.args[0], BaseException):
-        inner = inner.args[0]
-    inner = getattr(inner, "reason", None) or inner
-    return str(inner).rpartition(": ")[2] if isinstance(inner, BaseException) else str(inner)
-
-
-_NOTHING = (
-    b'<mes:Structure xmlns:mes="http://www.sdmx.org/resources/sdmxml/schemas/v2_1/message">'
-    b"<mes:Structures/></mes:Structure>"
-)
+    return str(error) or type(error).__name__

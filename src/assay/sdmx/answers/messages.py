@@ -1,0 +1,256 @@
+"""Find the data query in what an assistant sent: a chat message with attachments, or a tool's result.
+
+The same for a live chat and for a logged one. A message of DIAL carries its query in an attachment; a tool's result
+(Model Context Protocol) in ``structuredContent``, which is written for the model that calls, or under ``_meta``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from assay.model import Failure
+from assay.sdmx.answers.statgpt import DATASET_NAMES
+from assay.sdmx.trouble import SelectionError, described, excerpt
+
+Fetch = Callable[[str], bytes | None]
+"""The file that an attachment's URL names; None where it is not to be fetched."""
+
+_FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_DATA_URL = re.compile(r"https?://[^\s<>\"'`)]+/data/[^\s<>\"'`)]+", re.IGNORECASE)
+_MEANT = re.compile(
+    r"""[{,]\s*["'](?:urn|dataset_?urn|filters|queries|indicator_selection|series_keys)["']\s*:""", re.I
+)
+_MOST_STARTS = 200  # places in one text at which JSON is looked for
+_DECODER = json.JSONDecoder()
+_APP = "/mcp-app"
+_RESULT_KEYS = ("structuredContent", "queries")
+_ASKING_BACK = ("missingDimensions", "candidateDatasets")
+"""What a result without queries holds: the assistant asks which of these are meant."""
+_MESSAGE_KEYS = ("custom_content", "choices")
+
+
+def means_a_query(text: str) -> bool:
+    """Whether a text has a piece that is written as queries are, be it JSON or not."""
+    return _MEANT.search(text) is not None
+
+
+def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fetch) -> str | Failure | None:
+    """The query as JSON text or an SDMX data URL, a JSON list where there are several; None where nothing was selected.
+
+    Looked for, in this order, in attachments of type ``application/json``, in code fences of
+    markdown attachments, and in the message's own words. A text that means to be a query and is no
+    JSON is given as it stands: whoever reads it says what is wrong. A Failure says that an attachment cannot be
+    read, or is a file that another server has. What ``fetch`` raises is passed on.
+    """
+    attachments = _attachments(custom_content)
+    left: list[str] = []
+    broken: list[str] = []
+    texts = [text for one in attachments if _is(one, "json") for text in _json_queries(one, fetch, left, broken)]
+    if not texts:
+        markdown = (data for one in attachments if _is(one, "markdown") and isinstance(data := one.get("data"), str))
+        texts = [text for data in markdown for text in _fenced_queries(data)]
+    if not texts:
+        texts = _fenced_queries(content) or list(_bare_queries(content)) or _urls(content)
+    if texts:
+        return texts[0] if len(texts) == 1 else "[" + ",\n".join(map(_as_json, texts)) + "]"
+    if broken:
+        return _unreadable(broken[0])
+    if left:
+        elsewhere = f"its query may be in the attachment {left[0].partition('?')[0]!r}, which another server has"
+        return _unreadable(f"{elsewhere}: it was not fetched, as credentials are not to go there")
+    return content if means_a_query(content) else None
+
+
+def _attachments(custom_content: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    found = (custom_content or {}).get("attachments")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _is(attachment: Mapping[str, Any], kind: str) -> bool:
+    """Whether the attachment is JSON or markdown, which is what one without a type is."""
+    said = attachment.get("type") or "text/markdown"
+    mime = str(said).partition(";")[0].strip().lower()
+    return mime == "application/json" if kind == "json" else mime in ("text/markdown", "text/x-markdown")
+
+
+def _json_queries(attachment: Mapping[str, Any], fetch: Fetch, left: list[str], broken: list[str]) -> list[str]:
+    data, url = attachment.get("data"), attachment.get("url")
+    if data is None and isinstance(url, str) and url.strip():
+        fetched = fetch(url)
+        if fetched is None:
+            left.append(url)
+            return []
+        data = fetched.decode("utf-8-sig", "replace")
+    if not isinstance(data, str):
+        return [json.dumps(item, ensure_ascii=False) for item in _looking_like_queries(data)]
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError) as error:
+        if '"filters"' not in data:
+            title = attachment.get("title")
+            named = f"the attachment {excerpt(title, most=40)}" if isinstance(title, str) and title else "an attachment"
+            broken.append(f"{named} is said to be JSON and is none ({error}): {excerpt(data)}")
+            return []
+    return _queries_in(data)
+
+
+def _queries_in(text: str) -> list[str]:
+    """The queries of a text that is JSON as a whole; the text itself where it only means to be one."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text.strip()] if '"filters"' in text and any(f'"{name}"' in text for name in DATASET_NAMES) else []
+    found = _looking_like_queries(value)
+    return [text.strip()] if found and found[0] is value else [json.dumps(one, ensure_ascii=False) for one in found]
+
+
+def _looking_like_queries(value: Any) -> list[Any]:
+    """The queries that a value is: one, a tool's result that holds some, or a list of them."""
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, dict) and (_is_query(item) or _holds_queries(item))]
+
+
+def _is_query(value: Mapping[str, Any]) -> bool:
+    return "filters" in value and any(name in value for name in DATASET_NAMES)
+
+
+def _fenced_queries(text: str) -> list[str]:
+    return [query for fenced in _FENCE.findall(text) for query in _queries_in(fenced) or _urls(fenced)]
+
+
+def _bare_queries(text: str) -> Iterator[str]:
+    """The queries that stand in the words themselves."""
+    if '"filters"' not in text:
+        return
+    place = 0
+    for _ in range(_MOST_STARTS):
+        place = text.find("{", place)
+        if place < 0:
+            return
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            place += 1
+            continue
+        if _looking_like_queries(value):
+            yield text[place:end]
+        place = end
+
+
+def _urls(text: str) -> list[str]:
+    """The SDMX data URLs in a text, each once, without the punctuation of the sentence around them."""
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        for match in _DATA_URL.finditer(line):
+            url = match[0].rstrip(",;:!?")
+            # A key may end in a dot, an empty position; one that ends a sentence is none.
+            if url.endswith(".") and ("?" in url or line[: match.start()].strip()):
+                url = url[:-1]
+            found[url] = None
+    return list(found)
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text) if text.startswith("http") else text
+
+
+def _unreadable(message: str) -> Failure:
+    return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+
+
+# Messages and results as they are logged
+
+
+def is_message(value: Mapping[str, Any]) -> bool:
+    """Whether a value is a message of a chat, or the whole answer of its service."""
+    return any(key in value for key in _MESSAGE_KEYS) or ("role" in value and "content" in value)
+
+
+def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    """The words of a message and what DIAL adds to it. Raises SelectionError where there is no message."""
+    choices = value.get("choices")
+    if choices is not None:
+        first = choices[0] if isinstance(choices, list) and choices else None
+        message = first.get("message") if isinstance(first, dict) else None
+        if not isinstance(message, dict):
+            raise SelectionError(
+                f"holds {described(choices)}: a list of choices with a message is expected", path=("choices",)
+            )
+        value = message
+    content = value.get("content")
+    if isinstance(content, list):  # in parts
+        content = "\n".join(_texts(content))
+    custom = value.get("custom_content")
+    if not isinstance(content, str | None):
+        raise SelectionError(f"holds {described(content)}: text is expected", path=("content",))
+    if not isinstance(custom, dict | None):
+        raise SelectionError(
+            f"holds {described(custom)}: an object with attachments is expected", path=("custom_content",)
+        )
+    return content or "", custom
+
+
+def is_result(value: Mapping[str, Any]) -> bool:
+    """Whether a value is the result of a tool's call, its structured content alone, or the response around it."""
+    if _holds_queries(value) or any(key in value for key in _ASKING_BACK):
+        return True
+    if isinstance(value.get("content"), list) and "role" not in value:
+        return True
+    return "jsonrpc" in value and ("result" in value or "error" in value)
+
+
+def _holds_queries(value: Mapping[str, Any]) -> bool:
+    return any(key in value for key in _RESULT_KEYS) or _app(value) is not None
+
+
+def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
+    """The queries of a tool's result, none where it selected nothing; its words where it has nothing else.
+
+    Raises SelectionError where the call failed.
+    """
+    if "jsonrpc" in value and "queries" not in value:
+        inner = value.get("result")
+        if not isinstance(inner, dict):
+            raise SelectionError(f"the tool's call ended in an error: {_told(value.get('error'))}")
+        return queries_of(inner)
+    content = value.get("content")
+    if value.get("isError") is True:
+        raise SelectionError(f"the tool answered with an error: {excerpt(' '.join(_texts(content)), most=200)}")
+    structured = value.get("structuredContent")
+    if isinstance(structured, dict) and isinstance(structured.get("queries"), list):
+        return _listed(structured)
+    app = _app(value)
+    if app is not None and isinstance(app.get("queries"), list):
+        return _listed(app)
+    if "queries" in value:
+        return _listed(value)
+    if isinstance(structured, dict) or any(key in value for key in _ASKING_BACK):
+        return []  # a status without queries: the assistant asks back, or found nothing
+    return "\n".join(_texts(content))
+
+
+def _listed(holder: Mapping[str, Any]) -> list[Any]:
+    queries = holder.get("queries")
+    if not isinstance(queries, list | None):
+        raise SelectionError(f"holds {described(queries)}: a list of queries is expected", path=("queries",))
+    return queries or []
+
+
+def _app(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    meta = value.get("_meta")
+    if not isinstance(meta, dict):
+        return None
+    return next((held for key, held in meta.items() if str(key).endswith(_APP) and isinstance(held, dict)), None)
+
+
+def _texts(content: object) -> list[str]:
+    parts = content if isinstance(content, list) else []
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _told(error: object) -> str:
+    said = error.get("message") if isinstance(error, dict) else None
+    return excerpt(said, most=200) if isinstance(said, str) else "it does not say which"

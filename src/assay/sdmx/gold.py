@@ -1,0 +1,112 @@
+"""Check a target before it is judged by: whether its dimensions and codes exist, and its names are the lists'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.model import DatasetSelection, DimensionSelection, Failure, Selection
+from assay.sdmx.matching import TIME_DIMENSION
+from assay.sdmx.naming import plain_name, same_name
+from assay.sdmx.structures.identifiers import code_of
+from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
+from assay.sdmx.trouble import excerpt, suggestion
+
+_MOST_COMPARED = 5_000
+"""Codes of the longest list in which the nearest one is looked for: it costs a look at each."""
+
+
+def gold_failure(target: Selection, structures: Structures | None) -> Failure | None:
+    """What is wrong with a target as such: it names a dimension or a code that its dataset does not have.
+
+    Only what is known for sure counts: of a dataset whose data structure is not at hand, a dimension whose code list
+    is not, or is so in parts only, nothing can be said. Where the target leaves the version open, one version that
+    has the code is enough.
+    """
+    if structures is None:
+        return None
+    for dataset in target.datasets:
+        known = [one for one in structures.versions(dataset.dataset) if one.has_dimensions]
+        troubles = [_trouble(dataset, one) for one in known]
+        if troubles and all(troubles):
+            return Failure(
+                stage="load", kind="wrong_target", blame="gold", message=f"the target is wrong: {troubles[0]}"
+            )
+    return None
+
+
+def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:
+    """Names in the target that are not those of the code lists, of codes that the answer selects without a name.
+
+    Such a term is right, as its code is: a sentence each says what the target might be mended to.
+    """
+    if structures is None:
+        return ()
+    unnamed = {
+        (dimension.dimension, code_of(term.id))
+        for dataset in selected.datasets
+        for dimension in dataset.dimensions
+        for term in dimension.terms
+        if term.name is None
+    }
+    return tuple(dict.fromkeys(_stale(target, unnamed, structures))) if unnamed else ()
+
+
+def _stale(target: Selection, unnamed: set[tuple[str, str]], structures: Structures) -> Iterator[str]:
+    for dataset in target.datasets:
+        known = structures.dataset(dataset.dataset)
+        for dimension in dataset.dimensions if known is not None else ():
+            there = known.dimension(dimension.dimension) if known is not None else None
+            names = {} if there is None or there.codes is None else there.codes.names
+            for term in dimension.terms:
+                listed = names.get(term.id)
+                if listed is None or term.name is None or (dimension.dimension, term.id) not in unnamed:
+                    continue
+                if not same_name(listed, term.name):
+                    yield (
+                        f"the target calls {term.id} of {dimension.dimension} {excerpt(term.name)}, its code list "
+                        f"{excerpt(listed)}"
+                    )
+
+
+def _trouble(dataset: DatasetSelection, known: DatasetStructure) -> str | None:
+    """The first thing of a dataset's target that the dataset does not have."""
+    for dimension in dataset.dimensions:
+        if dimension.dimension in (known.time_dimension, TIME_DIMENSION):
+            continue
+        there = known.dimension(dimension.dimension)
+        if there is None:
+            names = [one.id for one in known.dimensions]
+            return (
+                f"{known.id} has no dimension {excerpt(dimension.dimension)}{suggestion(dimension.dimension, names)} "
+                f"(it has {', '.join(names)})"
+            )
+        if there.codes is not None and there.codes.whole:
+            unknown = _unknown(dimension, there.codes)
+            if unknown:
+                return f"{_said(unknown)} not in the code list {there.codes.id} of {known.id}, dimension {there.id}" + (
+                    _nearest(unknown[0], dimension, there.codes)
+                )
+    return None
+
+
+def _unknown(dimension: DimensionSelection, codes: CodeList) -> list[str]:
+    names = codes.names
+    return [term.id for term in dimension.terms if term.id not in names and code_of(term.id) not in names]
+
+
+def _said(codes: Sequence[str]) -> str:
+    if len(codes) == 1:
+        return f"the code {excerpt(codes[0])} is"
+    more = f" and {len(codes) - 3:,} more" if len(codes) > 3 else ""
+    return f"the codes {', '.join(map(excerpt, codes[:3]))}{more} are"
+
+
+def _nearest(code: str, dimension: DimensionSelection, codes: CodeList) -> str:
+    """``; did you mean …?`` with the code that has the target's name, else the one that is written most alike."""
+    name = next((term.name for term in dimension.terms if term.id == code), None)
+    if name is not None:
+        wanted = plain_name(name).casefold()
+        for other, listed in codes.names.items():
+            if listed is not None and plain_name(listed).casefold() == wanted:
+                return f'; did you mean "{other}", which is named so?'
+    return suggestion(code, codes.names) if len(codes.names) <= _MOST_COMPARED else ""

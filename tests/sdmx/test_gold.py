@@ -1,0 +1,139 @@
+"""A target is checked before anything is judged by it: what its dataset does not have is the case's mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+import assay
+from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, Turn
+from assay.sdmx.gold import gold_failure
+from assay.sdmx.structures.identifiers import parse_artefact
+from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+
+AREAS = {"MEX": "Mexico", "NO": "Norway", "SE": "Sweden"}
+
+
+def structures(*, whole: bool = True, version: str = "1.0", names: dict[str, str] = AREAS) -> DatasetStructure:
+    codes = CodeList(id=parse_artefact("T:CL_AREA(1.0)"), names=names, whole=whole)
+    return DatasetStructure(
+        id=parse_artefact(f"T:FLOW({version})"),
+        dimensions=(DimensionStructure(id="AREA", codes=codes), DimensionStructure(id="FREE")),
+        time_dimension="TIME_PERIOD",
+    )
+
+
+def wanted(dimension: str, *terms: str | Term, dataset: str = "T:FLOW") -> Selection:
+    chosen = tuple(term if isinstance(term, Term) else Term(id=term) for term in terms)
+    dimensions = (DimensionSelection(dimension=dimension, terms=chosen),)
+    return Selection(datasets=(DatasetSelection(dataset=dataset, dimensions=dimensions),))
+
+
+def judged(answer: Selection | str, *targets: Selection, known: Structures | None, match_on: str = "id_and_name"):
+    case = Case(id="one", question="?", turns=(Turn(question="?", targets=targets),))
+    text = answer if isinstance(answer, str) else _written(answer)
+    (evidence,) = assay.evaluate_selections([case], {"one": text}, structures=known, match_on=match_on).evidence
+    return evidence
+
+
+def _written(selection: Selection) -> dict[str, object]:
+    return {
+        "indicator_selection": [
+            {
+                "dataset_id": dataset.dataset,
+                "dimensions": [
+                    {
+                        "dimension_name": one.dimension,
+                        "values": [{"id": term.id, **({"name": term.name} if term.name else {})} for term in one.terms],
+                    }
+                    for one in dataset.dimensions
+                ],
+            }
+            for dataset in selection.datasets
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (wanted("AREA", "MEXICO"), "the code 'MEXICO' is not in the code list T:CL_AREA(1.0) of T:FLOW(1.0)"),
+        (wanted("AREA", "NOR", "NO"), 'did you mean "NO"?'),
+        (wanted("AREA", Term(id="484", name=" mexico ")), 'did you mean "MEX", which is named so?'),
+        (wanted("AREA", "A", "B", "C", "D"), "the codes 'A', 'B', 'C' and 1 more are not in"),
+        (wanted("Area", "MEX"), "T:FLOW(1.0) has no dimension 'Area'; did you mean \"AREA\"? (it has AREA, FREE)"),
+        (wanted("COUNTRY", "MEX"), "T:FLOW(1.0) has no dimension 'COUNTRY'"),
+    ],
+)
+def test_what_the_dataset_does_not_have_leaves_the_case_unscored(target: Selection, says: str) -> None:
+    evidence = judged(wanted("AREA", "MEX"), target, known=Structures([structures()]))
+    assert evidence.outcome == "unscored"
+    failure = evidence.verdict.failure
+    assert (failure.blame, failure.kind) == ("gold", "wrong_target")
+    assert failure.message.startswith("the target is wrong: ")
+    assert says in failure.message
+
+
+@pytest.mark.parametrize(
+    ("target", "known"),
+    [
+        (wanted("AREA", "MEXICO"), None),
+        (wanted("AREA", "MEXICO", dataset="T:OTHER"), [structures()]),
+        (wanted("AREA", "MEXICO"), [structures(whole=False)]),
+        (wanted("AREA", "MEXICO"), [DatasetStructure(id=parse_artefact("T:FLOW(1.0)"))]),
+        (wanted("FREE", "anything"), [structures()]),
+        (wanted("TIME_PERIOD", "2015"), [structures()]),
+        (wanted("AREA", "OLD"), [structures(version="2.0"), structures(names={"OLD": "Old"})]),
+        (wanted("AREA", "urn:sdmx:org.sdmx.infomodel.codelist.Code=T:CL_AREA(1.0).MEX"), [structures()]),
+    ],
+    ids=[
+        "no structures",
+        "unknown dataset",
+        "part of a list",
+        "no data structure",
+        "uncoded",
+        "time",
+        "version",
+        "urn",
+    ],
+)
+def test_what_cannot_be_known_is_not_held_against_a_target(
+    target: Selection, known: list[DatasetStructure] | None
+) -> None:
+    assert gold_failure(target, None if known is None else Structures(known)) is None
+
+
+def test_of_several_targets_one_that_is_sound_and_met_is_enough() -> None:
+    known = Structures([structures()])
+    broken, sound = wanted("AREA", "MEXICO"), wanted("AREA", "NO")
+    met = judged(wanted("AREA", "NO"), broken, sound, known=known)
+    assert met.outcome == "correct"
+    assert met.turns[0].score.target_index == 1
+    assert judged(wanted("AREA", "SE"), broken, sound, known=known).outcome == "unscored"
+    assert judged("no query at all", sound, known=known).outcome == "incorrect"
+    assert judged("no query at all", broken, known=known).outcome == "unscored"
+
+
+def test_a_stale_name_is_noted_where_the_answer_says_none_and_is_a_miss_where_it_says_another() -> None:
+    known = Structures([structures()])
+    target = wanted("AREA", Term(id="MEX", name="Mexiko"), Term(id="NO", name="Norway"))
+    bare = judged(wanted("AREA", "MEX", "NO"), target, known=known)
+    assert bare.outcome == "correct"
+    assert bare.verdict.reason == (
+        "the selection is the target's, term by term "
+        "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')"
+    )
+    named = wanted("AREA", Term(id="MEX", name="Mexico"), Term(id="NO", name="Norway"))
+    assert judged(named, target, known=known).outcome == "incorrect"
+    assert "note" not in judged(wanted("AREA", "MEX", "NO"), target, known=known, match_on="id").verdict.reason
+    fresh = wanted("AREA", Term(id="MEX", name="Mexico "), "NO")
+    assert "note" not in judged(wanted("AREA", "MEX", "NO"), fresh, known=known).verdict.reason
+
+
+def test_parameters_that_were_not_read_are_noted_in_the_verdict() -> None:
+    target = Selection(datasets=(DatasetSelection(dataset="FLOW"),))
+    evidence = judged("https://x/data/FLOW?startperiod=2015&detail=full&geo=DE", target, known=None)
+    assert evidence.outcome == "correct"
+    assert evidence.verdict.reason.endswith(
+        "(note: the URL's parameter 'startperiod' was not read; did you mean \"startPeriod\"?; "
+        "the URL's parameter 'geo' was not read)"
+    )
