@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -47,6 +47,23 @@ def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
     known = getattr(item, "_fixtureinfo", None)
     named = known.name2fixturedefs if known is not None else {}
     return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Iterator[Any]:
+    """What a test printed or logged may hold half a character, with which one process could not tell another of it."""
+    return spelt((yield))
+
+
+def spelt(told: Any) -> Any:
+    """The same with each half of a character written out: the parallel run would end at it."""
+    if isinstance(told, str):
+        return told.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(told, dict):
+        return {spelt(name): spelt(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return type(told)(map(spelt, told))
+    return told
 
 
 @pytest.hookimpl(optionalhook=True)
