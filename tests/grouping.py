@@ -49,6 +49,14 @@ def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
     return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One more than there are cores for the slow tests: many of them wait for a limit, a server or a process."""
+    if config.option.markexpr != "slow" or not hasattr(os, "sched_getaffinity"):
+        return None
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Iterator[Any]:
     """What a test printed or logged may hold half a character, with which one process could not tell another of it."""

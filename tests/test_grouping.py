@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def test_half_a_character_does_not_end_a_parallel_run(wrapped: Any) -> None:
 
 
 def test_a_parallel_run_tells_of_half_a_character(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(grouping.__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(Path(grouping.__file__).parent), prepend=os.pathsep)
     pytester.makepyfile(
         """
         import logging
