@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -47,6 +47,31 @@ def _fixtures(item: pytest.Item) -> dict[str, Sequence[Any]]:
     known = getattr(item, "_fixtureinfo", None)
     named = known.name2fixturedefs if known is not None else {}
     return {name: found for name, found in named.items() if found[-1].baseid.startswith("tests")}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One more than there are cores for the slow tests: many of them wait for a limit, a server or a process."""
+    if config.option.markexpr != "slow" or not hasattr(os, "sched_getaffinity"):
+        return None
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Iterator[Any]:
+    """What a test printed or logged may hold half a character, with which one process could not tell another of it."""
+    return spelt((yield))
+
+
+def spelt(told: Any) -> Any:
+    """The same with each half of a character written out: the parallel run would end at it."""
+    if isinstance(told, str):
+        return told.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(told, dict):
+        return {spelt(name): spelt(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return type(told)(map(spelt, told))
+    return told
 
 
 @pytest.hookimpl(optionalhook=True)

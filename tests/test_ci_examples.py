@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from ruamel.yaml import YAML
 
+import commands
 from assay import demo, load_run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,10 +53,9 @@ def step(name: str) -> dict[str, Any]:
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for PATH with ``assay``, of this very interpreter, and a ``gh`` that notes what it is asked."""
     folder = tmp_path_factory.mktemp("bin")
-    (folder / "assay").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n')
     (folder / "gh").write_text('#!/bin/sh\necho "$@" >> "$GH_ASKED"\n[ "$1" = run ] && echo 4711\nexit 0\n')
-    for tool in folder.iterdir():
-        tool.chmod(0o755)
+    (folder / "gh").chmod(0o755)
+    commands.program(folder)
     return folder
 
 

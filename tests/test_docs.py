@@ -15,13 +15,14 @@ bundled sample. A comment on the line before a block changes that:
 
 from __future__ import annotations
 
+import atexit
 import doctest
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -75,9 +76,18 @@ def _examples(document: Path) -> Iterator[Example]:
         )
 
 
+@cache
+def _tools() -> Path:
+    """A folder for PATH with ``assay``."""
+    folder = tempfile.mkdtemp(prefix="assay-tools-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    commands.program(Path(folder))
+    return Path(folder)
+
+
 def _environment() -> dict[str, str]:
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
-    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    tools = os.pathsep.join([str(_tools()), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
     plain["PYTEST_ADDOPTS"] = "-p no:randomly"  # what a document shows stands in the order of its files
     return {**os.environ, **plain, "PYTHONPATH": path, "PATH": tools}
@@ -85,7 +95,6 @@ def _environment() -> dict[str, str]:
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run one command line; ``assay`` is this very interpreter's, whatever the machine has installed."""
-    command = re.sub(r"^assay\b", lambda _: f"{shlex.quote(sys.executable)} -m assay", command)
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import EntryPoint, distribution
+from pathlib import Path
 from pkgutil import iter_modules
 
 import grimp
@@ -143,3 +144,25 @@ def test_every_group_has_plugins_and_no_name_twice() -> None:
     names = [(entry.group, entry.name) for entry in _entry_points()]
     assert len(names) == len(set(names))
     assert {group for group, _ in names} >= set(GROUPS)
+
+
+def _opening(text: str, end: int) -> str:
+    """How the group begins that ends there."""
+    depth, place = 1, end
+    while depth:
+        place -= 1
+        if text[place] in "()" and text[place - 1] != "\\":
+            depth += 1 if text[place] == ")" else -1
+    return text[place : place + 3]
+
+
+def test_what_is_repeated_for_good_is_atomic_itself() -> None:
+    """Before 3.11.5 Python goes on from where such a repeat failed, not from where it had succeeded last."""
+    repeats = 0
+    for path in Path(assay.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for found in re.finditer(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+", text):
+            repeats += 1
+            line = text.count("\n", 0, found.start()) + 1
+            assert _opening(text, found.start()) == "(?>", f"{path}:{line}: write (?>…){found[0][1:]}"
+    assert repeats

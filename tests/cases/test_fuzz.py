@@ -28,13 +28,21 @@ SQL = st.one_of(
 QUERY = SQL.filter(lambda text: text.strip() and not re.search(r"^[ \t]*-{3,}[ \t]*$", text, re.MULTILINE))
 
 
-WORKBOOK = pytest.param(".xlsx", marks=pytest.mark.slow)  # each is read in a process of its own
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".yaml", WORKBOOK])
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".yaml"])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(queries=st.lists(QUERY, min_size=1, max_size=5))
 def test_sql_text_survives_every_format(suffix, queries, formats, writers):
+    _survives(suffix, queries, formats, writers)
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(queries=st.lists(QUERY, min_size=1, max_size=60))
+def test_sql_text_survives_a_workbook(queries, formats, writers):
+    """Each is read in a process of its own: as many texts in fewer files."""
+    _survives(".xlsx", queries, formats, writers)
+
+
+def _survives(suffix, queries, formats, writers):
     rows = [
         {"id": f"c{number}", "question": query, "gold": query, "pred": query} for number, query in enumerate(queries)
     ]
@@ -47,38 +55,25 @@ def test_sql_text_survives_every_format(suffix, queries, formats, writers):
     assert [prediction.query for prediction in loaded.predictions] == queries
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".yaml", ".sql", WORKBOOK, ".parquet"])
+PARTS = ["question", "gold", "pred", "id", ",", ":", '"', "{", "}", "[", "]", "- ", "\n", "1", "null", "\t", "&a", "*a"]
+CONTENT = st.one_of(st.binary(max_size=80), st.lists(st.sampled_from(PARTS)).map(lambda parts: "".join(parts).encode()))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".yaml", ".sql", ".parquet"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    content=st.one_of(
-        st.binary(max_size=80),
-        st.lists(
-            st.sampled_from(
-                [
-                    "question",
-                    "gold",
-                    "pred",
-                    "id",
-                    ",",
-                    ":",
-                    '"',
-                    "{",
-                    "}",
-                    "[",
-                    "]",
-                    "- ",
-                    "\n",
-                    "1",
-                    "null",
-                    "\t",
-                    "&a",
-                    "*a",
-                ]
-            )
-        ).map(lambda parts: "".join(parts).encode()),
-    )
-)
+@given(content=CONTENT)
 def test_any_bytes_load_or_raise_an_error_with_the_files_name(suffix, content, formats):
+    _loads_or_says(suffix, content, formats)
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=CONTENT)
+def test_any_bytes_of_a_workbook_load_or_raise_an_error_with_the_files_name(content, formats):
+    """Next to none is an archive, so that few say all: what is wrong within one has tests of its own."""
+    _loads_or_says(".xlsx", content, formats)
+
+
+def _loads_or_says(suffix, content, formats):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"set{suffix}"
         path.write_bytes(content)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -50,24 +48,16 @@ def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def started(arguments: Sequence[object], *, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def started(arguments: Sequence[object], *, env: Mapping[str, str] | None = None) -> Any:
     """Begin the command, in a process group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "assay", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env=environment(env),
-        start_new_session=True,
-    )
+    return commands.start([str(one) for one in arguments], env=environment(env))
 
 
-def end_group(process: subprocess.Popen[str], number: signal.Signals) -> tuple[str, str]:
+def end_group(process: Any, number: signal.Signals) -> tuple[str, str]:
     """Send a signal to the process and all of its children, as a terminal does; give what it printed."""
     os.killpg(process.pid, number)
-    return process.communicate(timeout=300)
+    out, errors = process.communicate(timeout=300)
+    return str(out), str(errors)
 
 
 def sheet(path: Path, name: str) -> list[dict[str, Any]]:

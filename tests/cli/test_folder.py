@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from live_verbs import NOBODY, LiveVerb, live_verb
-from processes import assay, environment, lines, started, until
+from processes import assay, lines, started, until
 
 from assay import load_run
 from assay.testing import Fault
@@ -40,33 +40,12 @@ def answers(run: Path) -> int:
     return lines(run / "answers.jsonl")
 
 
-_AT_THE_SIGNAL = """
-import pathlib, sys, time
-import assay.api, assay.api.selections, assay.cli.app, assay.registry
-here, number, *arguments = sys.argv[1:]
-pathlib.Path(here, f"ready{number}").touch()
-while not pathlib.Path(here, "go").exists():
-    time.sleep(0.002)
-sys.exit(assay.cli.app.run_command_line(arguments))
-"""
-
-
-def at_the_signal(verb: LiveVerb, here: Path, arguments: list[object], number: int) -> subprocess.Popen[str]:
-    """A process that begins with the command, all imported, once the file ``go`` is there."""
-    command = [sys.executable, "-c", _AT_THE_SIGNAL, str(here), str(number), *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(verb.env)
-    )
-
-
 def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: LiveVerb, tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert assay(*verb.command(run), env=verb.env).returncode == 0
     before, count = verb.asked(), answers(run)
     verb.server.faults.add(Fault(kind="slow", times=1, seconds=3))
-    both = [at_the_signal(verb, tmp_path, verb.command(run, "--overwrite"), number) for number in range(2)]
-    until(lambda: all((tmp_path / f"ready{number}").exists() for number in range(2)), what="both are ready")
-    (tmp_path / "go").touch()
+    both = [started(verb.command(run, "--overwrite"), env=verb.env) for _ in range(2)]  # a fork apart, all imported
     said = [process.communicate(timeout=300)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     [refusal] = [text for process, text in zip(both, said, strict=True) if process.returncode]
@@ -78,19 +57,17 @@ def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: Liv
     assert not [name for name in content(run) if name.startswith(".")]
 
 
-@pytest.mark.parametrize("option", ["--overwrite", "--rescore", None])
-def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(
-    verb: LiveVerb, tmp_path: Path, option: str | None
-) -> None:
+def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(verb: LiveVerb, tmp_path: Path) -> None:
     run = tmp_path / "run"
     verb.slow(after=2, seconds=0.1)
     first = started(verb.command(run), env=verb.env)
     until(lambda: answers(run) >= 1, what="an answer")
     first.send_signal(signal.SIGSTOP)
-    second = assay(*verb.command(run, *([option] if option else [])), env=verb.env)
+    for more in ((), ("--overwrite",), ("--rescore",)):
+        second = assay(*verb.command(run, *more), env=verb.env)
+        assert (second.returncode, second.stdout) == (2, ""), more
+        assert "another process is writing this run" in second.stderr
     first.send_signal(signal.SIGCONT)
-    assert (second.returncode, second.stdout) == (2, "")
-    assert "another process is writing this run" in second.stderr
     _, said = first.communicate(timeout=300)
     assert first.returncode == 0, said
     assert set(verb.asked().values()) == {1}
@@ -226,7 +203,11 @@ def test_a_read_only_disk_under_a_finished_run(read_only: Any, tmp_path: Path) -
         assert content(run) == before
 
 
-@pytest.mark.parametrize("harm", ["cut", "added", "overwritten"])
+@pytest.mark.parametrize(
+    ("verb", "harm"),  # what looks after the file is the same for each verb
+    [("run", "cut"), ("run", "added"), ("run", "overwritten"), ("denodo", "cut"), ("sdmx", "added")],
+    indirect=["verb"],
+)
 def test_answers_that_something_else_changes_meanwhile_end_the_run_with_that_reason(
     verb: LiveVerb, tmp_path: Path, harm: str
 ) -> None:

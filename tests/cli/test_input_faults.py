@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
+
+import commands
 
 pytestmark = pytest.mark.slow
 
@@ -202,15 +202,13 @@ def test_what_is_printed_and_the_exit_status(
     before = {path.name for path in tmp_path.iterdir()}
     option = re.search(r"with `(--.+)`", given)
     command = [
-        *(sys.executable, "-m", "assay", "run", fault.cases, "--db", "sqlite:///dbs/{db_id}.sqlite", "-o", "run"),
+        *("run", fault.cases, "--db", "sqlite:///dbs/{db_id}.sqlite", "-o", "run"),
         *(["-p", fault.predictions] if fault.predictions else []),
         *fault.options,
         *(option[1].split() if option else []),
     ]
     plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "300", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=plain, timeout=120, check=False
-    )
+    done = commands.run(command, cwd=tmp_path, env=plain)
     assert done.returncode == status, done.stderr
     said = done.stdout if status == 0 else done.stderr
     assert re.search(re.escape(printed).replace("…", ".*"), said), said

@@ -9,22 +9,28 @@ from assay.cli.app import run_command_line
 HIDDEN = ("\x1b]0;x\x07", "\x1b[31m", "\x9b1m", "\u202e", "\u2066", "\u200b", "\x08", "\u2028", "\ufeff")
 
 
+PLACES = [
+    ["{}"],
+    ["--{}"],
+    ["run{}"],
+    ["run", "--{}"],
+    ["run", "a", "b{}"],
+    ["run", "a", "--limit", "{}"],
+    ["run", "a", "--columns", "{}"],
+    ["report", "{}"],
+    ["report", "a", "--min", "{}=1"],
+    ["runs", "{}"],
+    ["sdmx", "{}", "-p", "{}"],
+]
+
+
+# All of them at every place, and each alone at one.
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", HIDDEN)
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "hidden"),
     [
-        ["{}"],
-        ["--{}"],
-        ["run{}"],
-        ["run", "--{}"],
-        ["run", "a", "b{}"],
-        ["run", "a", "--limit", "{}"],
-        ["run", "a", "--columns", "{}"],
-        ["report", "{}"],
-        ["report", "a", "--min", "{}=1"],
-        ["runs", "{}"],
-        ["sdmx", "{}", "-p", "{}"],
+        *((place, "x".join(HIDDEN)) for place in PLACES),
+        *((PLACES[number % len(PLACES)], hidden) for number, hidden in enumerate(HIDDEN)),
     ],
 )
 def test_nothing_hidden_reaches_the_terminal(

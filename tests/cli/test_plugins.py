@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from python_calamine import CalamineWorkbook
 
+import commands
 from assay import Gates, diff, leaderboard, load_run
 from assay.model import MetricInfo
 from assay.reports.views.run_build import view_of
@@ -125,16 +126,8 @@ SAID = "Rows <within> one: as many rows as gold, give | or take one"
 def _assay(*arguments: str | Path, folder: Path, installed: bool = True) -> subprocess.CompletedProcess[str]:
     site = [str(folder / "site")] if installed else []
     path = os.pathsep.join([*site, *(os.path.abspath(entry) for entry in sys.path if entry)])
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=240,
-        check=False,
-    )
+    plain = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
+    return commands.run([str(one) for one in arguments], cwd=folder, env=plain)
 
 
 def _job(answers: str, run: str, metrics: str) -> list[str]:

@@ -56,7 +56,7 @@ class Viewer:
         self.process = started(["view", *arguments], env=env)
         assert self.process.stdout is not None
         # A command that hangs before its first line must not hold up the tests.
-        guard = threading.Timer(30, self.process.kill)
+        guard = threading.Timer(240, self.process.kill)
         guard.start()
         line = self.process.stdout.readline()
         guard.cancel()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import pytest
 
+import commands
 from assay import load_run
 from assay.engines import outcomes
 from assay.engines.pool.cache import ByteCache
@@ -301,8 +302,7 @@ def shop(folder: Path) -> str:
 
 
 def assay(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay", *arguments, "--workers", "1", "--metrics", "match,bird_ex"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return commands.run([*arguments, "--workers", "1", "--metrics", "match,bird_ex"], cwd=folder, env=os.environ)
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> str:

@@ -41,19 +41,19 @@ class Piece(NamedTuple):
 
 
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-_CONTINUES = r"(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]++|--[^\n\r]*+[\n\r])*+'"
-_ESCAPED_BODY = r"(?:[^'\\]++|\\.|'')*+'"
+_CONTINUES = r"(?>[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?>[ \t\n\r\f\v]++|--[^\n\r]*+[\n\r])*+'"
+_ESCAPED_BODY = r"(?>[^'\\]++|\\.|'')*+'"
 _PIECE = re.compile(
     rf"""
       (?P<blank> [ \t\n\r\f\v]++ | --[^\n\r]*+ )
     | (?P<comment> /\* )
-    | (?P<text> [eE]'{_ESCAPED_BODY}(?:{_CONTINUES}{_ESCAPED_BODY})*+
-              | (?:[bBxXnN]|[uU]&)?'(?:[^']++|'')*+'
+    | (?P<text> [eE]'{_ESCAPED_BODY}(?>{_CONTINUES}{_ESCAPED_BODY})*+
+              | (?:[bBxXnN]|[uU]&)?'(?>[^']++|'')*+'
               | \$(?P<tag>(?:[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*+)?)\$ )
-    | (?P<name> (?:[uU]&)?"(?:[^"]++|"")*+" )
+    | (?P<name> (?:[uU]&)?"(?>[^"]++|"")*+" )
     | (?P<open> (?:[eEbBxXnN]|[uU]&)?' | (?:[uU]&)?" )
     | (?P<word> [A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*+
-              | 0[xXoObB][0-9A-Fa-f_]++ | (?:[0-9][0-9_]*+(?:\.[0-9_]*+)?+|\.[0-9][0-9_]*+)(?:[eE][+-]?[0-9]++)?+ )
+              | 0[xXoObB][0-9A-Fa-f_]++ | (?:[0-9][0-9_]*+(?>\.[0-9_]*+)?+|\.[0-9][0-9_]*+)(?>[eE][+-]?[0-9]++)?+ )
     | (?P<sign> . )
     """,
     re.VERBOSE | re.DOTALL,

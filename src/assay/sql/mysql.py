@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from assay.sql.statement import MOST_CHARACTERS, QUERY, StatementReading, told_by_opening, too_long
 
-_ESCAPED = r"'(?:[^'\\]+|\\.|'')*+'"
-_PLAIN = r"'(?:[^']+|'')*+'"
-_LETTER = r"(?:[A-Za-z0-9_$]|[^\W\x00-\x7f])"
+_ESCAPED = r"'(?>[^'\\]+|\\.|'')*+'"
+_PLAIN = r"'(?>[^']+|'')*+'"
+_LETTER = r"(?>[A-Za-z0-9_$]|[^\W\x00-\x7f])"
 """Of a bare name. The server takes any character beyond ASCII for one, blanks and dashes among them: see ``alien``."""
 
 _NEVER = frozenset({"INTO", "OUTFILE", "DUMPFILE", "INFILE"})
@@ -98,7 +98,7 @@ class _Token(NamedTuple):
 def _lexer(*, backslash_escapes: bool, ansi_quotes: bool) -> re.Pattern[str]:
     single = _ESCAPED if backslash_escapes else _PLAIN
     double = (_ESCAPED if backslash_escapes and not ansi_quotes else _PLAIN).replace("'", '"')
-    text, name = (single, f"`(?:[^`]+|``)*+`|{double}") if ansi_quotes else (f"{single}|{double}", "`(?:[^`]+|``)*+`")
+    text, name = (single, f"`(?>[^`]+|``)*+`|{double}") if ansi_quotes else (f"{single}|{double}", "`(?>[^`]+|``)*+`")
     return re.compile(
         rf"""(?P<space>[ \t\n\r\f\v]++)
         |(?P<comment>--(?=[ \t\n\r\f\v]|\Z)[^\n]*|\#[^\n]*)
@@ -108,7 +108,7 @@ def _lexer(*, backslash_escapes: bool, ansi_quotes: bool) -> re.Pattern[str]:
         |(?P<block>/\*.*?\*/)
         |(?P<text>{text})
         |(?P<name>{name})
-        |(?P<number>(?>0x[0-9a-fA-F]++|0b[01]++|(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)(?!{_LETTER}))
+        |(?P<number>(?>0x[0-9a-fA-F]++|0b[01]++|(?:[0-9]++(?>\.[0-9]*+)?+|\.[0-9]++)(?>[eE][+-]?[0-9]++)?+)(?!{_LETTER}))
         |(?P<digit>\.?[0-9])
         |(?P<word>{_LETTER}++)
         |(?P<open>['"`]|/\*)

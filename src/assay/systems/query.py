@@ -7,7 +7,7 @@ import re
 _FENCE = re.compile(r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 # A comment behind the last semicolon goes with it, unless a quote says that it may be part of a text.
 _END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
-_NOTHING_BUT_COMMENTS = re.compile(r"(?:[\s;]|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_NOTHING_BUT_COMMENTS = re.compile(r"(?>[\s;]|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*+\*/)*+")
 
 
 def clean_query(text: str | None) -> str | None:

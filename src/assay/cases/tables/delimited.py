@@ -132,7 +132,7 @@ def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
     A quote before a separator does end its field: then the row has fields too many, which is an error.
     """
     ends = re.escape(delimiter) + r"\r\n"
-    quoted = re.compile(rf'"((?:[^"]++|""|"(?!["{ends}]|\Z))*+)"')
+    quoted = re.compile(rf'"((?>[^"]++|""|"(?!["{ends}]|\Z))*+)"')
     bare = re.compile(rf'[^"{ends}][^{ends}]*+|[{ends}]')
     parts = []
     at = 0

@@ -63,7 +63,7 @@ _USUAL = frozenset(
 """What mostly stands before a parenthesis. A text with nothing else before one need not wait for the list."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _LAST_WORD = re.compile(r"[A-Za-z0-9_]+\Z")
-_GAP = re.compile(r""""?(?:\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))""", re.DOTALL)
+_GAP = re.compile(r""""?(?>\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?>[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))""", re.DOTALL)
 _LONGEST_GAP = 300
 """Characters of blanks and comments before a parenthesis that are looked at; a longer gap counts as one before it."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

@@ -1,0 +1,39 @@
+"""What the processes of a parallel run tell each other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import execnet
+import pytest
+
+import grouping
+
+
+@pytest.mark.parametrize(
+    "wrapped", [str, lambda text: [("Captured log call", text)], lambda text: {text: (text, None)}]
+)
+def test_half_a_character_does_not_end_a_parallel_run(wrapped: Any) -> None:
+    told = wrapped("DROP \ud800 ü")
+    with pytest.raises(execnet.DumpError):
+        execnet.dumps(told)
+    assert execnet.loads(execnet.dumps(grouping.spelt(told))) == wrapped("DROP \\ud800 ü")
+
+
+def test_a_parallel_run_tells_of_half_a_character(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(grouping.__file__).parent), prepend=os.pathsep)
+    pytester.makepyfile(
+        """
+        import logging
+
+        def test_passes():
+            logging.getLogger("any").warning("half \\ud800")
+
+        def test_fails():
+            assert "half \\ud800" == ""
+        """
+    )
+    done = pytester.runpytest_subprocess("-n", "1", "-p", "grouping", "-p", "no:randomly")
+    done.assert_outcomes(passed=1, failed=1)
