@@ -49,7 +49,7 @@ def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: Liv
     said = [process.communicate(timeout=300)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     [refusal] = [text for process, text in zip(both, said, strict=True) if process.returncode]
-    assert "another process is writing this run; wait for it, or choose another -o" in refusal
+    assert "another process is writing this run; wait for it, or choose another folder" in refusal
     assert refusal.count("\n") == 1
     assert answers(run) == count
     assert verb.asked() == {question: 2 * times for question, times in before.items()}, "once more each, and not twice"
