@@ -67,7 +67,7 @@ def test_good_input_is_judged(assay: Callable[..., subprocess.CompletedProcess[s
         ({"more": ["--case-format", "jsnl"]}, ["jsnl", "jsonl"]),
         ({"more": ["--limt", "3"]}, ["--limt", "--limit"]),
         ({"more": ["--timeout", "0"]}, ["--timeout"]),
-        ({"more": ["-o", "cases.jsonl"]}, ["cases.jsonl", "-o"]),
+        ({"more": ["-o", "cases.jsonl"]}, ["cases.jsonl", "another folder"]),
     ],
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else None,
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from assay import api
+from assay import gather_evidence
 from assay.engines.denodo.engine import DenodoHttpEngine, DenodoHttpsEngine
 from assay.engines.denodo.rows import MalformedAnswer, parse_cut_rows, parse_rows
 from assay.engines.denodo.sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg2Engine
@@ -352,7 +352,7 @@ def test_text_that_is_no_utf8_is_kept_and_said(catalog: Catalog) -> None:
 
 def judged(catalog: Catalog, predicted: str, gold: str, **limits: float) -> Verdict:
     chosen = Limits(**{"timeout_s": 5.0, **limits})  # type: ignore[arg-type]
-    return api.examine(predicted, gold, database=catalog.url(), limits=chosen).verdict
+    return gather_evidence(predicted, gold, database=catalog.url(), limits=chosen).verdict
 
 
 def test_pairs_are_judged_end_to_end_in_workers(catalog: Catalog) -> None:
