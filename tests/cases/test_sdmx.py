@@ -298,7 +298,6 @@ BAD = [
     (MEXICO.replace("id: MEX", "id:"), "line 20, column 11", ["is empty: expected text"]),
     (MEXICO.replace("id: MEX", "id: ' '"), "line 20, column 15", ["is blank"]),
     (MEXICO.replace("COUNTRY", "INDICATOR"), "line 18, column 25", ['dimension "INDICATOR" occurs twice', "at [0]"]),
-    (MEXICO + "    - dataset_id: IMF.RES:WEO\n", "line 22, column 19", ['dataset "IMF.RES:WEO" occurs twice']),
     (
         MEXICO.replace("name: Mexico", "name: Mexico\n          name: M"),
         "line 22, column 11",

@@ -131,7 +131,8 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     if replace(stored, **neutral) == wanted:
         return
     shown = "; ".join(_differences(stored, wanted))
-    raise RunError(f"{folder} holds a run with other settings ({shown}): choose another -o, or add --overwrite")
+    anew = ", add --rescore to judge its answers by the metrics of today" if stored.metrics != wanted.metrics else ""
+    raise RunError(f"{folder} holds a run with other settings ({shown}): choose another -o{anew}, or add --overwrite")
 
 
 def _differences(stored: object, wanted: object) -> Iterator[str]:

@@ -27,12 +27,14 @@ def _share(name: str, meaning: str, absent: str = "there is nothing to divide by
     return SelectionMetric(name=name, meaning=meaning, value=attrgetter(name), absent=absent)
 
 
+_INTRICATE = "the queries are too many and too intricate for their series to be counted"
+_NO_SERIES = f"{_NOTHING_WANTED}, or {_INTRICATE}"
 _RIGHT, _FOUND = "share of the selected {} that are right", "share of the target's {} that were selected"
 SELECTION_METRICS = (
     SelectionMetric(
         name="exact_match",
         heading="Exact selections",
-        meaning="datasets, terms and, where the target speaks of it, time are the target's: no more, no less",
+        meaning="the series and, where the target speaks of it, their periods are the target's: no more, no less",
         binary=True,
         value=lambda one: float(one.exact),
         absent="",
@@ -43,6 +45,8 @@ SELECTION_METRICS = (
     _share("micro_precision", f"{_RIGHT.format('terms')}: the terms of all dimensions pooled"),
     _share("micro_recall", f"{_FOUND.format('terms')}: the terms of all dimensions pooled", _NOTHING_WANTED),
     _share("micro_f1", "harmonic mean of micro precision and micro recall"),
+    _share("series_precision", f"{_RIGHT.format('series')}: keys as a whole, of all queries together", _INTRICATE),
+    _share("series_recall", f"{_FOUND.format('series')}: keys as a whole, of all queries together", _NO_SERIES),
     _share("dataset_precision", _RIGHT.format("datasets")),
     _share("dataset_recall", _FOUND.format("datasets"), _NOTHING_WANTED),
     _share(

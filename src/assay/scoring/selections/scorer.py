@@ -116,9 +116,22 @@ def _turn_score(
     # What the system failed to say, or to say readably, selects nothing.
     selection = answer.selection if answer.selection is not None else Selection()
     score = score_selection(selection, turn.targets, structures=structures, settings=settings)
+    if score.undecided and answer.failure is None:
+        return TurnScore(number=number, failure=_UNDECIDED)
     if answer.failure is not None:
         score = _earning_nothing(score)
     return TurnScore(number=number, score=score, failure=answer.failure)
+
+
+_UNDECIDED = Failure(
+    stage="score",
+    kind="unscorable",
+    blame="judge",
+    message=(
+        "the queries of target and answer are too many and too intricate to tell whether they select the same series: "
+        "write the target with fewer queries"
+    ),
+)
 
 
 def _earning_nothing(score: SelectionScore) -> SelectionScore:
@@ -135,6 +148,8 @@ def _earning_nothing(score: SelectionScore) -> SelectionScore:
         micro_f1=0.0,
         dataset_precision=0.0,
         dataset_recall=0.0,
+        series_precision=0.0,
+        series_recall=0.0,
     )
 
 
@@ -183,7 +198,16 @@ def _reason(score: SelectionScore) -> str:
         if told:
             parts.append(f"{dimension.dimension}: {', '.join(told)}")
     parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
+    parts += _of_the_whole(score) if not parts else []
     return "; ".join(parts)
+
+
+def _of_the_whole(score: SelectionScore) -> list[str]:
+    """What is wrong where each dimension, and time, has what the target has."""
+    parts = [f"not selected: {score.missing_series}"] if score.missing_series else []
+    parts += [f"too many: {score.extra_series}"] if score.extra_series else []
+    found = ", ".join(parts) or "they are too many to name one"
+    return [f"each dimension has the target's codes, and the queries together not its series ({found})"]
 
 
 _TIME = {
