@@ -182,6 +182,26 @@ class HierarchyEquivalence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataScore:
+    """What an answer's selection gives on data, beside what the target gives."""
+
+    match: bool | None
+    """Whether both give the same observations; None: it cannot be told, and ``failure`` says why."""
+    reason: str
+    failure: Failure | None = None
+    target_series: int = 0
+    selected_series: int = 0
+    shared_series: int = 0
+    """Series with an observation at least."""
+    target_observations: int = 0
+    selected_observations: int = 0
+    shared_observations: int = 0
+    series_precision: float | None = None
+    series_recall: float | None = None
+    """Of the series that there are in the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScore:
     """How one answer's selection relates to the target that it is closest to.
 
@@ -218,6 +238,8 @@ class SelectionScore:
     """In words, a series of the target alone and one of the selection alone, where queries differ only as a whole."""
     undecided: bool = False
     """Whether both are too intricate to tell if they select the same. ``exact`` is False then, and says nothing."""
+    data: DataScore | None = None
+    """What both give on data; None: there are none to execute them on."""
     equivalences: tuple[HierarchyEquivalence, ...] = ()
     target_index: int = 0
     """Zero-based index of the acceptable target that it was judged by."""

@@ -17,7 +17,7 @@ from assay.model import (
 )
 from assay.runs.aggregate.rates import mean_of_each, rate_of
 from assay.runs.aggregate.totals import counts_of
-from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
+from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
 from assay.sdmx.scoring import term_counts
 
 
@@ -73,10 +73,11 @@ def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
         for turn in item.turns:
             if turn.score is not None or turn.failure is not None:
                 by_number.setdefault(turn.number, {}).setdefault(item.case.id, []).append(turn.score)
+    scored = {score.metric for item in evidence for score in item.scores}
+    metrics = [metric for metric in selection_metrics(on_data=True) if metric.name in scored]
     for number, by_case in sorted(by_number.items()):
         summaries = tuple(
-            MetricSummary(metric=metric.name, rate=_rate(metric, list(by_case.values())))
-            for metric in SELECTION_METRICS
+            MetricSummary(metric=metric.name, rate=_rate(metric, list(by_case.values()))) for metric in metrics
         )
         yield Group(kind="turn", name=str(number), cases=len(by_case), metrics=summaries)
 

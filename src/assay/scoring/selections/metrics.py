@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 
-from assay.model import MetricInfo, SelectionScore
+from assay.model import DataScore, MetricInfo, SelectionScore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,8 @@ class SelectionMetric(MetricInfo):
     value: Callable[[SelectionScore], float | None]
     absent: str
     """Why a case may have none."""
+    on_data: bool = False
+    """Whether it is of what the selections give on data: where these cannot be had, it says why."""
 
 
 _NOTHING_WANTED = "the target selects nothing, so there is nothing to be found"
@@ -56,3 +58,42 @@ SELECTION_METRICS = (
     ),
 )
 """In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
+
+
+def _on_data(
+    name: str, meaning: str, *, value: Callable[[DataScore], float | None], binary: bool = False
+) -> SelectionMetric:
+    return SelectionMetric(
+        name=name,
+        meaning=meaning,
+        binary=binary,
+        value=lambda one: None if one.data is None else value(one.data),
+        absent="no series of the target or the answer is in the data",
+        on_data=True,
+    )
+
+
+DATA_METRICS = (
+    _on_data(
+        "observations_match",
+        "target and answer give the same observations of the data that they were executed on",
+        binary=True,
+        value=lambda data: None if data.match is None else float(data.match),
+    ),
+    _on_data(
+        "data_series_precision",
+        f"{_RIGHT.format('series')}, of those that are in the data",
+        value=lambda data: data.series_precision,
+    ),
+    _on_data(
+        "data_series_recall",
+        f"{_FOUND.format('series')}, of those that are in the data",
+        value=lambda data: data.series_recall,
+    ),
+)
+"""Behind the others, where there are data to execute selections on."""
+
+
+def selection_metrics(*, on_data: bool) -> tuple[SelectionMetric, ...]:
+    """The metrics of a run."""
+    return (*SELECTION_METRICS, *DATA_METRICS) if on_data else SELECTION_METRICS

@@ -22,8 +22,10 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
-from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
+from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
 from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.data.execute import compare_on_data
+from assay.sdmx.data.observations import DataSource
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
@@ -34,17 +36,18 @@ SELECTED = DatabaseUrl(text="selections:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScorer:
-    """Judges selections, as far as ``structures`` tell what there is to select. Executes nothing."""
+    """Judges selections, as far as ``structures`` tell what there is to select; on ``data``, too, where given."""
 
     structures: Structures | None = None
     settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+    data: DataSource | None = None
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
-        """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
+        """Everything about one case. Without data it is pure: nothing is read but the answers' text."""
         asked = zip(_aligned(case, prediction), case.turns, strict=True)
         answers = [_read(one, turn, self.structures) for one, turn in asked]
         turns = tuple(
-            _turn_score(number, turn, answer, self.structures, self.settings)
+            self._turn_score(number, turn, answer)
             for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
         )
         failure = next((answer.failure for answer in answers if answer.failure is not None), None)
@@ -52,9 +55,35 @@ class SelectionScorer:
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
             verdict=_verdict(turns, failure),
-            scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
+            scores=tuple(_score(metric, turns) for metric in selection_metrics(on_data=self.data is not None)),
             turns=turns,
         )
+
+    def _turn_score(self, number: int, turn: Turn, answer: TurnAnswer) -> TurnScore:
+        if not turn.targets:
+            return TurnScore(number=number)
+        if answer.failure is not None and answer.failure.blame != "system":
+            return TurnScore(number=number, failure=answer.failure)
+        # What the system failed to say, or to say readably, selects nothing.
+        selection = answer.selection if answer.selection is not None else Selection()
+        score = score_selection(selection, turn.targets, structures=self.structures, settings=self.settings)
+        if score.undecided and answer.failure is None:
+            return TurnScore(number=number, failure=_UNDECIDED)
+        if answer.failure is not None:
+            score = _earning_nothing(score)
+        if self.data is not None:
+            on_data = compare_on_data(
+                selection,
+                turn.targets,
+                self.data,
+                structures=self.structures,
+                settings=self.settings,
+                first=score.target_index,
+            )
+            if answer.failure is not None and on_data.match:
+                on_data = replace(on_data, match=False, series_precision=0.0, series_recall=0.0)
+            score = replace(score, data=on_data)
+        return TurnScore(number=number, score=score, failure=answer.failure)
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
@@ -106,23 +135,6 @@ def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Sele
     return Selection(datasets=unread)
 
 
-def _turn_score(
-    number: int, turn: Turn, answer: TurnAnswer, structures: Structures | None, settings: SelectionSettings
-) -> TurnScore:
-    if not turn.targets:
-        return TurnScore(number=number)
-    if answer.failure is not None and answer.failure.blame != "system":
-        return TurnScore(number=number, failure=answer.failure)
-    # What the system failed to say, or to say readably, selects nothing.
-    selection = answer.selection if answer.selection is not None else Selection()
-    score = score_selection(selection, turn.targets, structures=structures, settings=settings)
-    if score.undecided and answer.failure is None:
-        return TurnScore(number=number, failure=_UNDECIDED)
-    if answer.failure is not None:
-        score = _earning_nothing(score)
-    return TurnScore(number=number, score=score, failure=answer.failure)
-
-
 _UNDECIDED = Failure(
     stage="score",
     kind="unscorable",
@@ -157,6 +169,11 @@ def _score(metric: SelectionMetric, turns: Sequence[TurnScore]) -> Score:
     unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
     if unscored is not None:
         return Score(metric=metric.name, value=None, failure=unscored)
+    scored = [turn.score for turn in turns if turn.score is not None]
+    if metric.on_data:
+        data = [one.data for one in scored if one.data is not None and one.data.failure is not None]
+        if data:
+            return Score(metric=metric.name, value=None, failure=data[0].failure)
     values = [value for turn in turns if turn.score is not None and (value := metric.value(turn.score)) is not None]
     if not values:
         failure = Failure(stage="score", kind="unscorable", blame="judge", message=metric.absent)
@@ -199,7 +216,11 @@ def _reason(score: SelectionScore) -> str:
             parts.append(f"{dimension.dimension}: {', '.join(told)}")
     parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
     parts += _of_the_whole(score) if not parts else []
-    return "; ".join(parts)
+    return "; ".join(parts) + _by_data(score)
+
+
+def _by_data(score: SelectionScore) -> str:
+    return "" if score.data is None or score.data.failure is not None else f"; executed: {score.data.reason}"
 
 
 def _of_the_whole(score: SelectionScore) -> list[str]:
