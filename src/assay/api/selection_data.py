@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, MissingDependency, UsageError
 from assay.model import Case
 from assay.sdmx.data.files import load_data
 from assay.sdmx.data.observations import DataSource
@@ -58,7 +58,7 @@ class _Known:
 
         try:
             return load_structures([self._service], language=self._language, optional=[dataset]).dataset(dataset)
-        except InputError:
+        except (InputError, MissingDependency):
             return None  # a service of data may have no structures: only some requests need them, and say so
 
 
