@@ -36,6 +36,7 @@ from assay.runs.plan import plan_work
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.collecting import collector_paused
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
 from assay.sdmx.structures.load import load_structures
@@ -166,7 +167,9 @@ def evaluate_selections(
 
     asked = inputs.predictions if system is None else [answer for answer in inputs.predictions for _ in range(repeats)]
     source = open_data(data, known, language=language, verify_ssl=verify_ssl)
-    with nullcontext() if source is None else closing(source):
+    # Once for all phases: each time that it goes on again, the collector looks at all the values that are kept.
+    paused = collector_paused() if system is None else nullcontext()
+    with paused, nullcontext() if source is None else closing(source):
         return carry_out(
             job(asked, known),
             None,

@@ -127,8 +127,9 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
 
 def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
     right = {code: name for code, name in target.items() if code in selected}
-    missing = {code: name for code, name in target.items() if code not in selected}
-    differing = [code for code, name in right.items() if name != selected[code]]
+    missing = {code: name for code, name in target.items() if code not in right} if len(right) < len(target) else {}
+    same = right.items() <= selected.items()
+    differing = [] if same else [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
     renamed = set()
     if compare_names:
@@ -140,7 +141,9 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
         right[code] = right[code] or selected[code]
     return Sorted(
         true_positives=right,
-        false_positives={code: name for code, name in selected.items() if code not in right},
+        false_positives={code: name for code, name in selected.items() if code not in right}
+        if len(right) < len(selected)
+        else {},
         false_negatives=missing,
         renamed=frozenset(renamed),
         names_compared=not unnamed and None not in right.values(),

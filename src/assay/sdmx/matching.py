@@ -59,19 +59,23 @@ def _side(
     if mentions is None:
         return None
     queries = [_query(dataset, structure, ignored) for dataset in mentions]
-    if len(queries) > 1:
-        # A range that ends before it starts has no day, and adds nothing to what other queries select.
-        queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries[:1]
     if len(queries) == 1:
         return Side(queries=queries, dimensions=queries[0].dimensions, time=queries[0].time)
+    speaks_of_time = any(query.time is not None for query in queries)
+    # A range that ends before it starts has no day, and adds nothing to what other queries select.
+    queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries[:1]
     names = dict.fromkeys(name for query in queries for name in query.dimensions)
     times = [query.time for query in queries]
-    said = [time for time in times if time is not None]
     return Side(
         queries=queries,
         dimensions={name: _union([query.dimensions.get(name) for query in queries]) for name in names},
-        time=tuple(dict.fromkeys(span for time in said for span in time)) if all(times) else () if said else None,
+        time=_joined(times) if speaks_of_time else None,
     )
+
+
+def _joined(times: Sequence[tuple[TimeRange, ...] | None]) -> tuple[TimeRange, ...]:
+    """The periods of several queries, one of which at least speaks of time."""
+    return tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
 
 
 def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignored: frozenset[str]) -> Query:

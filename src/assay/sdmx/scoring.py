@@ -216,8 +216,10 @@ class _Judging:
         known: DimensionStructure | None,
         terms: Sorted,
         elsewhere: frozenset[str],
-    ) -> NoteOf:
-        """From a wrong or missing code to what else is known of it."""
+    ) -> NoteOf | None:
+        """From a wrong or missing code to what else is known of it; None: nothing is known of any."""
+        if not (self._structures or terms.renamed or terms.equivalences or elsewhere):
+            return None
         # A dataset that the target has, too, is not the system's invention: the structures lack it.
         unknown_dataset = self._structures is not None and pair.structure is None and pair.target is None
         unknown_dimension = pair.structure is not None and known is None and dimension != pair.structure.time_dimension

@@ -54,7 +54,8 @@ def compare_unions(pair: DatasetPair, swaps: Swaps) -> Union:
     one, other = _queries(pair.target), _queries(pair.selected)
     judges_time = pair.target is not None and pair.target.time is not None
     if len(one) <= 1 and len(other) <= 1:
-        counts = _count_single(one, other, structure, swaps)
+        counts = _count_plain(one[0], other[0], structure) if one and other and not swaps else None
+        counts = counts or _count_single(one, other, structure, swaps)
         return Union(counts=counts, same=counts.same and (not judges_time or _same_time(pair)))
     target = [_cube(query, structure, swaps, is_target=True) for query in one]
     selected = [_cube(query, structure, swaps, is_target=False) for query in other]
@@ -137,6 +138,26 @@ def _swapped(codes: frozenset[str], swaps: Mapping[str, tuple[str, ...]] | None)
     if not swaps or swaps.keys().isdisjoint(codes):
         return codes
     return frozenset(other for code in codes for other in swaps.get(code, (code,)))
+
+
+def _count_plain(target: Query, selected: Query, structure: DatasetStructure | None) -> KeyCounts | None:
+    """The keys of two queries that list codes of the same dimensions, as most do; None: it takes a closer look."""
+    if target.dimensions.keys() != selected.dimensions.keys():
+        return None
+    counts = [1, 1, 1]
+    for name, mine in target.dimensions.items():
+        theirs = selected.dimensions[name]
+        known = None if structure is None else structure.dimension(name)
+        if any(_codes_are_all(one, known) for one in (mine, theirs)):
+            return None
+        shared = len(mine.codes) if mine.codes.keys() == theirs.codes.keys() else len(mine.codes.keys() & theirs.codes)
+        sizes = (len(mine.codes), len(theirs.codes), shared)
+        counts = [count * size for count, size in zip(counts, sizes, strict=True)]
+    return KeyCounts(target=counts[0], selected=counts[1], both=counts[2])
+
+
+def _codes_are_all(chosen: Chosen, known: DimensionStructure | None) -> bool:
+    return chosen.everything or not chosen.codes or len(chosen.codes) >= len(known_codes(known)) > 0
 
 
 def _count_single(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -55,7 +55,7 @@ class SelectionScorer:
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
             verdict=_verdict(turns, failure),
-            scores=tuple(_score(metric, turns) for metric in selection_metrics(on_data=self.data is not None)),
+            scores=tuple(_scores(selection_metrics(on_data=self.data is not None), turns)),
             turns=turns,
         )
 
@@ -165,16 +165,22 @@ def _earning_nothing(score: SelectionScore) -> SelectionScore:
     )
 
 
-def _score(metric: SelectionMetric, turns: Sequence[TurnScore]) -> Score:
+def _scores(metrics: Sequence[SelectionMetric], turns: Sequence[TurnScore]) -> Iterator[Score]:
     unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
-    if unscored is not None:
-        return Score(metric=metric.name, value=None, failure=unscored)
     scored = [turn.score for turn in turns if turn.score is not None]
+    for metric in metrics:
+        if unscored is not None:
+            yield Score(metric=metric.name, value=None, failure=unscored)
+        else:
+            yield _score(metric, scored)
+
+
+def _score(metric: SelectionMetric, scored: Sequence[SelectionScore]) -> Score:
     if metric.on_data:
         data = [one.data for one in scored if one.data is not None and one.data.failure is not None]
         if data:
             return Score(metric=metric.name, value=None, failure=data[0].failure)
-    values = [value for turn in turns if turn.score is not None and (value := metric.value(turn.score)) is not None]
+    values = [value for one in scored if (value := metric.value(one)) is not None]
     if not values:
         failure = Failure(stage="score", kind="unscorable", blame="judge", message=metric.absent)
         return Score(metric=metric.name, value=None, failure=failure)
