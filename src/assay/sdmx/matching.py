@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -170,16 +170,22 @@ def pair_datasets(
 
 def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[DatasetSelection]]:
     """The queries of a selection by dataset, under one of ``labels`` where it is the same, else under its own."""
-    known = list(labels)
-    label_of: dict[str, str] = {}
-    # Those with a version first: one without can mean any of them, and must not stand for two that differ.
-    for name in sorted(dict.fromkeys(one.dataset for one in selection.datasets), key=_says_no_version):
-        label_of[name] = _counterpart(name, known)
-        if label_of[name] not in known:
-            known.append(label_of[name])
+    label_of = labels_of((one.dataset for one in selection.datasets), labels)
     found: dict[str, list[DatasetSelection]] = {}
     for dataset in selection.datasets:
         found.setdefault(label_of[dataset.dataset], []).append(dataset)
+    return found
+
+
+def labels_of(names: Iterable[str], labels: Sequence[str] = ()) -> dict[str, str]:
+    """One label for all names that can mean the same dataset: one of ``labels``, else the first that says a version."""
+    known = list(labels)
+    found: dict[str, str] = {}
+    # Those with a version first: one without can mean any of them, and must not stand for two that differ.
+    for name in sorted(dict.fromkeys(names), key=_says_no_version):
+        found[name] = _counterpart(name, known)
+        if found[name] not in known:
+            known.append(found[name])
     return found
 
 

@@ -72,7 +72,7 @@ def _tags(held: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list[tuple[Mapping[str, object], Keys]]:
-    """The user's messages with their keys. What an assistant is to have said is left out: that is the system's to say."""
+    """The user's messages with their keys. What an assistant is to have said is left out: that is the system's."""
     if "conversation" not in held:
         raise Misread("the case has no conversation: write a list of messages, each with role and content")
     keys = ("conversation",)

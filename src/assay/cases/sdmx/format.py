@@ -67,9 +67,9 @@ class SdmxFormat:
                         cases.append(case)
         if scripted:
             warnings.warn(
-                f"{path}: {len(scripted)} message{'s' * (len(scripted) > 1)} of the role assistant, first in the case at "
-                f"{scripted[0]}, are neither sent nor scored: the history of a question is what the system under test "
-                "answered itself",
+                f"{path}: {len(scripted)} message{'s' * (len(scripted) > 1)} of the role assistant, first in the case "
+                f"at {scripted[0]}, are neither sent nor scored: the history of a question is what the system "
+                "under test answered itself",
                 UserWarning,
                 stacklevel=2,
             )

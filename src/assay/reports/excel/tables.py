@@ -79,7 +79,7 @@ def write_groups(page: Page, row: int, view: RunView) -> int:
     leading = next((metric for metric in view.metrics if metric.headline), None)
     style = "percent" if leading is None or leading.share else "number"
     for table in view.groups:
-        counted = "Turns" if table.kind == "turn" else "Cases"
+        counted = "Turns" if table.kind in ("turn", "dataset") else "Cases"
         page.text(row + 1, 0, f"{view.headline_name} by {table.title}", "section")
         head = [table.title.capitalize(), counted, view.headline_metric, "Low", "High", "n", "Unscored"]
         page.head(row + 2, head, numbers=range(1, 7))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from assay.reports.views.run import CountRow, GroupRow, GroupTable, RunView, most_cases
 
-GROUP_ROWS = {"database": 20, "tag": 12}
+GROUP_ROWS = {"database": 20, "tag": 12, "dataset": 20}
 COUNT_ROWS = 12
 _CARD, _ROW, _TWO_LINES = 92, 30, 50
 """About how high things are, in pixels: only the balance of the columns depends on it."""

@@ -10,7 +10,7 @@ from assay.reports.views.selections import SelectionOverview
 def group_cells(view: RunView, table: GroupTable, *, limit: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A breakdown as a header and rows of text: the group, exact selections, and what stands beside them."""
     beside = view.selection.beside if view.selection else ()
-    counted = "turns" if table.kind == "turn" else "cases"
+    counted = "turns" if table.kind in ("turn", "dataset") else "cases"
     header = (table.title, "exact", "", counted, *(named.name.removeprefix("macro ") for named in beside))
     shown = most_cases(table, limit)
     some = any(row.headline.rate.unscored for row in shown)

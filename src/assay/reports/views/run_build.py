@@ -45,7 +45,7 @@ from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _SLOWEST = 5
-_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
+_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn", "dataset": "dataset"}
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "judge": 3}
 
 
@@ -124,6 +124,7 @@ class _Builder:
                     ("database", numbers.by_database),
                     ("tag", numbers.by_tag),
                     ("turn", totals.by_turn if totals else ()),
+                    ("dataset", totals.by_dataset if totals else ()),
                 )
                 # One group alone says what the headline says.
                 if len(groups) > 1

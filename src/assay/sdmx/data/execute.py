@@ -150,7 +150,7 @@ def _reason(target: _Extract, selected: _Extract, shared: int, *, same: bool) ->
     if selected.trouble is not None:
         return f"part of the answer cannot be executed: {selected.trouble.message}"
     if same:
-        return f"the same {shared:,} observations"
+        return f"the same {shared:,} observation{'s' * (shared != 1)}"
     lacking, extra = len(target.observations) - shared, len(selected.observations) - shared
     more = "more than " if selected.is_cut else ""
     parts = [f"{lacking:,} of the target's {len(target.observations):,} observations are missing"] if lacking else []
