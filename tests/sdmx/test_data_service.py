@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from assay import evaluate_selections
 from assay.model import DataScore, DatasetSelection, DimensionSelection, Selection, SelectionSettings, Term, TimeRange
 from assay.sdmx.data import rest
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataQuery, DataTrouble, UnknownDataset
 from assay.sdmx.data.rest import RestSource
 from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.known import DatasetStructure, DimensionStructure
+from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 from assay.systems.http import exchange, fetching
 from assay.systems.http.fetching import ServiceFetcher
 from assay.systems.options import SystemOptions
@@ -337,6 +340,40 @@ def test_a_hostile_service_costs_no_more_than_its_limits(answer: Any, monkeypatc
     with BadServer(answer) as server, source_of(server.url) as source, pytest.raises(DataTrouble) as caught:
         list(source.select(DataQuery(dataset="X:DATA")))
     assert caught.value.blame == "network"
+
+
+def evaluated(tmp_path: Path, url: str, **more: Any) -> Any:
+    """A run of two cases, the second one's target without data, with the same answer to both."""
+    cases = []
+    for number, area in enumerate(("NO", "DK")):
+        dimensions = [{"dimension_name": "AREA", "values": [area]}]
+        target = {"indicator_selection": [{"dataset_id": "X:DATA", "dimensions": dimensions}]}
+        cases.append({"id": str(number), "conversation": [{"role": "user", "content": "?", "target": target}]})
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    answer = '{"urn": "X:DATA", "filters": [{"componentCode": "AREA", "values": ["NO"]}]}'
+    return evaluate_selections(tmp_path / "cases.json", {"0": answer, "1": answer}, data=url, **more)
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_a_whole_run_on_a_service(version: str, tmp_path: Path) -> None:
+    """The service of data has no structures, as some have: version 3.0 can do without, and 2.1 needs the given ones."""
+    known = Structures([STRUCTURE])
+    with served(Service(version=version)) as service:
+        url = service.url.replace("//", "//joe:secret@")
+        run = evaluated(tmp_path, url, structures=known if version == "2.1" else None, output=tmp_path / "run")
+    scores = {item.case.id: item.score("observations_match") for item in run.evidence}
+    assert scores["0"].value == 1.0
+    assert (scores["1"].value, scores["1"].failure.blame) == (None, "setup")
+    assert "secret" not in "".join(path.read_text("utf-8", "replace") for path in (tmp_path / "run").glob("*.json*"))
+
+
+def test_a_service_that_is_gone_costs_its_metrics_and_no_verdict(tmp_path: Path) -> None:
+    with served(Service()) as service:
+        url = service.url
+    run = evaluated(tmp_path, url)
+    assert [item.verdict.outcome for item in run.evidence] == ["correct", "incorrect"]
+    failures = {item.score("observations_match").failure for item in run.evidence}
+    assert {failure.blame for failure in failures} == {"network"}
 
 
 def test_a_dataset_that_is_no_name_is_unknown() -> None:

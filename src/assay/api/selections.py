@@ -37,6 +37,7 @@ from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.collecting import collector_paused
+from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
 from assay.sdmx.structures.load import load_structures
@@ -189,8 +190,10 @@ def judge_selection(
     target: Selection | Sequence[Selection],
     *,
     structures: StructuresInput = None,
+    data: str | os.PathLike[str] | None = None,
     match_on: MatchOn = "id_and_name",
     count_hierarchy: bool = False,
+    ignore_dimensions: Sequence[str] = (),
     language: str = "en",
 ) -> SelectionScore:
     """Judge one selection, or the text of one in any form that answers come in, against its target.
@@ -207,12 +210,22 @@ def judge_selection(
         match_on=match_on,
         count_hierarchy=count_hierarchy,
         language=language,
+        ignored_dimensions=tuple(dict.fromkeys(ignore_dimensions)),
+        data=None if data is None else shown_source(os.fspath(data)),
     )
     wanted = [dataset.dataset for one in targets for dataset in one.datasets]
     named = datasets_named(answer) if isinstance(answer, str) else [one.dataset for one in answer.datasets]
     known = _load(structures, sources, wanted, named, language)
     selection = answer if isinstance(answer, Selection) else read_selection(answer, structures=known)
-    return score_selection(selection, targets, structures=known, settings=settings)
+    score = score_selection(selection, targets, structures=known, settings=settings)
+    source = open_data(data, known, language=language, verify_ssl=True)
+    if source is None:
+        return score
+    with closing(source):
+        compared = compare_on_data(
+            selection, targets, source, structures=known, settings=settings, first=score.target_index
+        )
+    return replace(score, data=compared)
 
 
 def _check_cases(cases: Sequence[Case]) -> None:

@@ -27,7 +27,10 @@ class Union:
     counts: KeyCounts | None
     """Their series, whatever the periods; None: they are too intricate to be counted."""
     same: bool | None
-    """Whether both select the same series over the same periods; None: that cannot be told within the limits."""
+    """Whether both select the same series over the same periods; None: the target is too intricate to tell.
+
+    An answer that is too intricate, beside a target that is not, is not the same.
+    """
     missing: str | None = None
     """A series of the target alone, in words, where both sides say the same in each dimension."""
     extra: str | None = None
@@ -64,6 +67,9 @@ def compare_unions(pair: DatasetPair, swaps: Swaps) -> Union:
     times = [query.time or () for query in (*one, *other)]
     if same is not False and judges_time and any(time != times[0] for time in times):
         found, same = _told_over_time(target, selected, times, universe)
+    if same is None and _is_countable(target, times[: len(target)], universe):
+        # As of results that cannot be compared in time: where the target is not the reason, the answer is wrong.
+        same = False
     return Union(
         counts=counted,
         same=same,
@@ -108,6 +114,19 @@ def _told_over_time(
         return None, None
     over = [{**cube, _TIME: own} for cube, own in zip((*target, *selected), taken, strict=True)]
     return _told(over[: len(target)], over[len(target) :], {**universe, _TIME: every})
+
+
+def _is_countable(
+    cubes: Sequence[Cube], times: Sequence[tuple[TimeRange, ...]], universe: Mapping[str, frozenset[str]]
+) -> bool:
+    """Whether a union can be compared with itself."""
+    try:
+        taken, every = _stretches(times)
+        over = [{**cube, _TIME: own} for cube, own in zip(cubes, taken, strict=True)]
+        count_keys(over, over, {**universe, _TIME: every})
+    except TooIntricate:
+        return False
+    return True
 
 
 def _universe(structure: DatasetStructure | None) -> dict[str, frozenset[str]]:

@@ -140,8 +140,8 @@ _UNDECIDED = Failure(
     kind="unscorable",
     blame="judge",
     message=(
-        "the queries of target and answer are too many and too intricate to tell whether they select the same series: "
-        "write the target with fewer queries"
+        "the queries of the target are too many and too intricate to tell whether an answer selects the same series: "
+        "write it with fewer queries"
     ),
 )
 
@@ -233,8 +233,9 @@ def _of_the_whole(score: SelectionScore) -> list[str]:
     """What is wrong where each dimension, and time, has what the target has."""
     parts = [f"not selected: {score.missing_series}"] if score.missing_series else []
     parts += [f"too many: {score.extra_series}"] if score.extra_series else []
-    found = ", ".join(parts) or "they are too many to name one"
-    return [f"each dimension has the target's codes, and the queries together not its series ({found})"]
+    if not parts:
+        return ["each dimension has the target's codes, and the queries are too many and too intricate to be compared"]
+    return [f"each dimension has the target's codes, and the queries together not its series ({', '.join(parts)})"]
 
 
 _TIME = {
