@@ -9,7 +9,7 @@ the ways are the numbers of keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -26,6 +26,7 @@ Key = Mapping[str, str]
 MOST_STEPS = 2_000_000
 """How many steps counting may take, some seconds: in the worst of unions they double with each cube."""
 _SAMPLES = 2_000
+_WIDEST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,16 @@ class _Counting:
     """The ways through the dimensions of two unions."""
 
     def __init__(self, target: Sequence[Cube], selected: Sequence[Cube], universe: Universe) -> None:
+        named: dict[str, set[str]] = {}
+        for cube in (*target, *selected):
+            for name, codes in cube.items():
+                named.setdefault(name, set()).update(codes)
+        target, selected = _without_absorbed(target, universe), _without_absorbed(selected, universe)
         cubes = (*target, *selected)
-        names = dict.fromkeys(name for cube in cubes for name in cube)
-        tables = [_Table(name, [cube.get(name, ALL) for cube in cubes], universe.get(name)) for name in names]
+        tables = [
+            _Table(name, [cube.get(name, ALL) for cube in cubes], universe.get(name), sorted(codes))
+            for name, codes in named.items()
+        ]
         self._tables = sorted(tables, key=lambda table: len(table.weights))
         self._first_selected = len(target)
         self._twins = _twins(self._tables, len(target), len(cubes))
@@ -109,22 +117,33 @@ class _Counting:
         further: dict[Left, int] = {}
         came_from: dict[Left, tuple[Left, int]] = {}
         for left, number in ways.items():
+            # The cube of most classes is not gone through: many a class of it no other has.
+            widest = max(left, key=lambda cube: len(table.classes[cube]))
             taken: dict[int, list[int]] = {}
             for cube in left:
-                classes = table.classes[cube]
-                self._steps += len(classes)
-                for one in classes:
-                    taken.setdefault(one, []).append(cube)
+                if cube != widest:
+                    self._steps += len(table.classes[cube])
+                    for one in table.classes[cube]:
+                        taken.setdefault(one, []).append(cube)
             if self._steps > MOST_STEPS:
                 raise TooIntricate
+            own = table.members[widest]
+            alone = table.size(widest)
             for one, cubes in taken.items():
+                if one in own:
+                    cubes.append(widest)
+                    alone -= table.weights[one]
                 # Of cubes that are the same from here on, one stands for all.
-                rest = tuple(cubes) if len(cubes) == 1 else tuple(sorted({twins[cube] for cube in cubes}))
+                rest = (cubes[0],) if len(cubes) == 1 else tuple(sorted({twins[cube] for cube in cubes}))
                 if rest in further:
                     further[rest] += number * table.weights[one]
                 else:
                     further[rest] = number * table.weights[one]
                     came_from[rest] = (left, one)
+            if alone:
+                if (widest,) not in further:
+                    came_from[widest,] = (left, next(one for one in table.classes[widest] if one not in taken))
+                further[widest,] = further.get((widest,), 0) + number * alone
         self._came_from.append(came_from)
         return further
 
@@ -144,9 +163,11 @@ class _Counting:
 class _Table:
     """One dimension: classes of codes that the same cubes take."""
 
-    def __init__(self, name: str, sets: Sequence[frozenset[str]], every: frozenset[str] | None) -> None:
+    def __init__(
+        self, name: str, sets: Sequence[frozenset[str]], every: frozenset[str] | None, named_codes: Iterable[str]
+    ) -> None:
         self.name = name
-        takers: dict[str, list[int]] = {}
+        takers: dict[str, list[int]] = {code: [] for code in named_codes if code != REST}
         all_takers: list[int] = []
         for cube, codes in enumerate(sets):
             if REST in codes:
@@ -160,7 +181,8 @@ class _Table:
             own = every is None or code in every
             named += own
             together = tuple(sorted({*cubes, *all_takers})) if own and all_takers else tuple(cubes)
-            known.setdefault(together, []).append(code)
+            if together:
+                known.setdefault(together, []).append(code)
         weights = {cubes: len(codes) for cubes, codes in known.items()}
         rest = 1 if every is None else len(every) - named
         if all_takers and rest > 0:
@@ -173,13 +195,43 @@ class _Table:
         for number, together in enumerate(known):
             for cube in together:
                 self.classes[cube].append(number)
+        self.members = [frozenset(classes) for classes in self.classes]
+        self._sizes: dict[int, int] = {}
+
+    def size(self, cube: int) -> int:
+        """How many codes a cube takes."""
+        if cube not in self._sizes:
+            self._sizes[cube] = sum(self.weights[one] for one in self.classes[cube])
+        return self._sizes[cube]
+
+
+def _without_absorbed(cubes: Sequence[Cube], universe: Universe) -> Sequence[Cube]:
+    """The cubes without those that lie within one of the widest few: they add nothing but steps."""
+    names = dict.fromkeys(name for cube in cubes for name in cube)
+    kept = list({frozenset(cube.items()): cube for cube in cubes}.values())
+    for wide in sorted(kept, key=lambda cube: _width(cube, names), reverse=True)[:_WIDEST]:
+        if any(one is wide for one in kept):
+            kept = [one for one in kept if one is wide or not _lies_within(one, wide, names, universe)]
+    return kept
+
+
+def _width(cube: Cube, names: Iterable[str]) -> int:
+    return sum(1_000_000 if REST in codes else len(codes) for codes in (cube.get(name, ALL) for name in names))
+
+
+def _lies_within(cube: Cube, other: Cube, names: Iterable[str], universe: Universe) -> bool:
+    for name in names:
+        codes, others, every = cube.get(name, ALL), other.get(name, ALL), universe.get(name)
+        if not codes <= others and not (REST in others and (every is None or codes - others <= every)):
+            return False
+    return True
 
 
 def _sizes(tables: Sequence[_Table], cubes: int) -> list[list[int]]:
     """Per place among the dimensions, and for each cube, how many ends of keys it has from there on."""
     sizes = [[1] * cubes]
     for table in reversed(tables):
-        own = (sum(table.weights[one] for one in classes) for classes in table.classes)
+        own = map(table.size, range(cubes))
         sizes.append([one * after for one, after in zip(own, sizes[-1], strict=True)])
     return sizes[::-1]
 

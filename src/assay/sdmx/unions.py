@@ -108,6 +108,9 @@ def _told_over_time(
     universe: Mapping[str, frozenset[str]],
 ) -> tuple[KeyCounts | None, bool | None]:
     """As `_told`, each cube over its own periods: of the target's cubes first."""
+    timed = [(frozenset(cube.items()), time) for cube, time in zip((*target, *selected), times, strict=True)]
+    if set(timed[: len(target)]) == set(timed[len(target) :]):
+        return None, True
     try:
         taken, every = _stretches(times)
     except TooIntricate:
