@@ -36,7 +36,7 @@ import pytest
 import commands
 from assay import demo, load_run, registry
 from assay.model import FailureKind, Flag, Limits, MetricInfo, NearMissKind
-from assay.scoring.selections.metrics import SELECTION_METRICS
+from assay.scoring.selections.metrics import selection_metrics
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
@@ -314,11 +314,11 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
     for info in [MetricInfo.of(registry.metric(name)) for name in of_queries]:
         wanted = said(info)
         assert found[wanted[0]] + [""] * (5 - len(found[wanted[0]])) == wanted
-    for info in map(MetricInfo.of, SELECTION_METRICS):
+    for info in map(MetricInfo.of, selection_metrics(on_data=True)):
         assert found[f"`{info.name}`"] == said(info)[:3]
     table = re.findall(r"^\| `(\w+)` \|", _text("metrics.md").partition("## `match`")[0], re.M)
     assert table[: len(registry.default_metrics())] == list(registry.default_metrics())
-    assert sorted(table) == sorted([*of_queries, *(one.name for one in SELECTION_METRICS)])
+    assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
 
 
 def test_what_a_metric_may_say_is_documented() -> None:

@@ -8,6 +8,7 @@ load, is an error that names the package and the cause.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -17,6 +18,7 @@ from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
+from assay.sdmx.collecting import collector_paused
 from assay.systems.options import SystemOptions
 
 _ANY = "assay.engines.sqlalchemy.engine:engine_for_scheme"
@@ -154,7 +156,9 @@ def render(name: str, run: Run) -> bytes:
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
     try:
-        content: object = chosen.render(run)
+        # A run over selections holds millions of values: looking for cycles among them takes seconds.
+        with nullcontext() if run.settings.selection is None else collector_paused():
+            content: object = chosen.render(run)
     except Exception as error:
         if _is_ours(entry):
             raise

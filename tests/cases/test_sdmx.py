@@ -298,7 +298,6 @@ BAD = [
     (MEXICO.replace("id: MEX", "id:"), "line 20, column 11", ["is empty: expected text"]),
     (MEXICO.replace("id: MEX", "id: ' '"), "line 20, column 15", ["is blank"]),
     (MEXICO.replace("COUNTRY", "INDICATOR"), "line 18, column 25", ['dimension "INDICATOR" occurs twice', "at [0]"]),
-    (MEXICO + "    - dataset_id: IMF.RES:WEO\n", "line 22, column 19", ['dataset "IMF.RES:WEO" occurs twice']),
     (
         MEXICO.replace("name: Mexico", "name: Mexico\n          name: M"),
         "line 22, column 11",
@@ -322,7 +321,6 @@ BAD = [
     (with_target("{indicator_selection: [{dimensions: []}]}"), "line 5, column 34", ["has no dataset_id"]),
     (with_target(TARGET) + f"  targets: [{TARGET}]\n", "line 3, column 3", ["both target and targets"]),
     (with_target("") + "  targets: []\n", "line 6, column 12", ["is an empty list"]),
-    (with_target(TARGET) + "- role: assistant\n  content: Hi\n", "line 6, column 3", ["cannot be scripted"]),
     (with_target(TARGET) + "- role: system\n  content: Hi\n", "line 6, column 3", ["settings of the system"]),
     (with_target(TARGET) + f"- role: assistant\n  target: {TARGET}\n", "line 7, column 11", ["belongs to a question"]),
     (with_target(TARGET) + "- role: users\n", "line 6, column 9", ['the role is "users"', 'did you mean "user"?']),
@@ -485,3 +483,10 @@ def test_a_file_that_may_not_be_read(write):
     path.chmod(0)
     with pytest.raises(CaseFileError, match="cannot be read"):
         read(path)
+
+
+def test_scripted_answers_of_an_assistant_are_left_out_and_said(write):
+    content = with_target(TARGET) + "- role: assistant\n  content: Hi\n- role: user\n  content: and?\n"
+    with pytest.warns(UserWarning, match=r"1 message of the role assistant, first in the case at c\.yaml, line 1"):
+        (case,) = SdmxFormat().cases(write("c.yaml", content), FieldNames())
+    assert [turn.question for turn in case.turns][1:] == ["and?"]

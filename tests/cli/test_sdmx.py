@@ -256,3 +256,84 @@ def test_real_structures_read_keys_name_codes_and_find_invented_ones(tmp_path: P
     assert [(term["id"], term["note"]) for term in country["false_positives"]] == [("ATLANTIS", "unknown_code")]
     assert by_id["short"]["verdict"]["failure"]["kind"] == "unreadable_answer"
     assert "COUNTRY" in by_id["short"]["verdict"]["reason"]
+
+
+CASES = """\
+- id: quarterly
+  conversation:
+  - role: user
+    content: Prices in Norway?
+    target: {indicator_selection: [{dataset_id: X:DATA, dimensions: [
+      {dimension_name: AREA, values: [NO]}, {dimension_name: FREQ, values: [A]}]}]}
+- id: other
+  conversation:
+  - role: user
+    content: Wages in Sweden?
+    target: {indicator_selection: [{dataset_id: X:WAGES, dimensions: [{dimension_name: AREA, values: [SE]}]}]}
+"""
+OBSERVED = "DATAFLOW,AREA,FREQ,TIME_PERIOD,OBS_VALUE\nX:DATA,NO,A,2020,1\nX:DATA,SE,A,2020,2\nX:WAGES,SE,A,2020,3\n"
+
+
+@pytest.fixture
+def executed(tmp_path: Path) -> list[object]:
+    """The options of a small job, its files written: one answer leaves out the frequency, one has another country."""
+    (tmp_path / "cases.yaml").write_text(CASES)
+    (tmp_path / "data.csv").write_text(OBSERVED)
+    answers = [("quarterly", "X:DATA", ["NO"]), ("other", "X:WAGES", ["NO"])]
+    (tmp_path / "answers.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {"id": id_, "urn": urn, "filters": [{"componentCode": "AREA", "operator": "in", "values": codes}]}
+            )
+            + "\n"
+            for id_, urn, codes in answers
+        )
+    )
+    return ["sdmx", tmp_path / "cases.yaml", "-p", tmp_path / "answers.jsonl", "-o", tmp_path / "run", "--json"]
+
+
+def test_data_tell_what_selections_do_not(executed: list[object], tmp_path: Path) -> None:
+    done = assay(*executed, "--data", tmp_path / "data.csv", "--min", "observations_match=0.9")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    rates = {one["metric"]: one["rate"]["value"] for one in report["aggregates"]["overall"]["metrics"]}
+    assert (rates["exact_match"], rates["observations_match"], rates["data_series_recall"]) == (0.0, 0.5, 0.5)
+    reasons = {case["case"]["id"]: case["verdict"]["reason"] for case in report["cases"]}
+    assert reasons["quarterly"] == "FREQ: 1 missing (A); executed: the same 1 observation"
+    datasets = report["aggregates"]["selection"]["by_dataset"]
+    assert [(group["name"], group["cases"]) for group in datasets] == [("X:DATA", 1), ("X:WAGES", 1)]
+
+
+def test_a_dimension_may_be_ignored_and_a_name_that_nobody_has_is_named(executed: list[object]) -> None:
+    done = assay(*executed, "--ignore-dimension", "FREQ")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["aggregates"]["correct"] == 1
+    wrong = assay(*executed, "--ignore-dimension", "FREQU", "--overwrite")
+    assert wrong.returncode == 2
+    assert 'did you mean "FREQ"?' in wrong.stderr
+    other = assay(*executed)
+    assert other.returncode == 2
+    assert "holds a run with other settings (selection" in other.stderr
+
+
+def test_a_run_of_other_metrics_is_judged_anew_where_that_is_wished(executed: list[object], tmp_path: Path) -> None:
+    first = assay(*executed)
+    assert first.returncode == 0, first.stderr
+    path = tmp_path / "run" / "run.json"
+    written = json.loads(path.read_text())
+    before = [name for name in written["settings"]["metrics"] if not name.startswith("series_")]
+    written["settings"]["metrics"] = before
+    path.write_text(json.dumps(written))
+    refused = assay(*executed)
+    assert refused.returncode == 2
+    assert "--rescore" in refused.stderr
+    again = assay(*executed, "--rescore")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(path.read_text())["settings"]["metrics"] != before
+
+
+def test_data_that_cannot_be_used_leave_nothing_behind(executed: list[object], tmp_path: Path) -> None:
+    done = assay(*executed, "--data", tmp_path / "dato.csv")
+    assert done.returncode == 2
+    assert 'did you mean "data.csv"?' in done.stderr
+    assert not (tmp_path / "run").exists()

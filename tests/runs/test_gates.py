@@ -36,7 +36,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics
 from assay.runs.gates.results import evaluate_gates
 from assay.runs.metric_infos import info_of
-from assay.scoring.selections.metrics import SELECTION_METRICS
+from assay.scoring.selections.metrics import selection_metrics
 
 PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
 
@@ -373,7 +373,7 @@ def test_metrics_have_their_own_ranges(gates: Gates) -> None:
 
 def test_the_range_of_every_metric_of_ours_is_known() -> None:
     ours = [name for name, entry in registered("assay.metrics").items() if entry.module.startswith("assay.")]
-    for name in [*ours, *(one.name for one in SELECTION_METRICS)]:
+    for name in [*ours, *(one.name for one in selection_metrics(on_data=True))]:
         info = info_of(name)
         assert (info.lowest, info.higher_is_better, bool(info.meaning)) == (0.0, True, True), name
         assert info.highest is not None, name

@@ -54,17 +54,19 @@ def failed(raw: str, structures: Structures | None = STRUCTURES) -> Failure:
 
 
 def short(selection: Selection) -> dict[str, object]:
-    """A selection as its datasets, each with codes or ``*`` by dimension, and ``time`` where it is spoken of."""
-    found: dict[str, object] = {}
+    """A selection as its datasets, each with codes or ``*`` by dimension, and ``time`` where it is spoken of.
+
+    A dataset with several queries has a list of them.
+    """
+    found: dict[str, list[object]] = {}
     for one in selection.datasets:
         parts: dict[str, object] = {
             each.dimension: "*" if each.everything else [term.id for term in each.terms] for each in one.dimensions
         }
         if one.time is not None:
             parts["time"] = [(each.start, each.end) for each in one.time]
-        assert one.dataset not in found
-        found[one.dataset] = parts
-    return found
+        found.setdefault(one.dataset, []).append(parts)
+    return {name: queries[0] if len(queries) == 1 else queries for name, queries in found.items()}
 
 
 def weo(country: object = "*", indicator: object = "*", frequency: object = "*", **more: object) -> dict[str, object]:
@@ -150,7 +152,7 @@ def test_all_time_and_no_word_of_time_are_told_apart(more: dict[str, object], ex
     assert read(plain(["LP"], **more)).datasets[0].time == expected
 
 
-def test_a_dataset_that_comes_twice_is_one() -> None:
+def test_a_dataset_that_comes_twice_is_two_queries() -> None:
     entries = [
         {"dataset_id": "IMF.RES:WEO", "dimensions": [{"dimension_name": "INDICATOR", "values": ["LP"]}]},
         {"dataset_id": "X Y", "dimensions": []},
@@ -161,8 +163,9 @@ def test_a_dataset_that_comes_twice_is_one() -> None:
         },
     ]
     assert short(read(json.dumps(entries))) == {
-        "IMF.RES:WEO": {"INDICATOR": ["LP", "NGDPD"], "time": [("2015", None)]},
+        "IMF.RES:WEO": {"INDICATOR": ["LP"]},
         "X Y": {},
+        "IMF.RES,WEO": {"INDICATOR": ["NGDPD", "LP"], "time": [("2015", None)]},
     }
 
 
@@ -414,7 +417,9 @@ V3 = "https://api.imf.org/external/sdmx/3.0/data/dataflow/IMF.RES/WEO/1.0"
             FLOW,
             weo(["MEX"], ["LP"], "*", time=[("2015", "2020")]),
         ),
-        (f"{V3}/MEX.LP.A,USA.LP.Q", FLOW, weo(["MEX", "USA"], ["LP"], ["A", "Q"])),
+        (f"{V3}/MEX.LP.A,USA.LP.Q", FLOW, [weo(["MEX"], ["LP"], ["A"]), weo(["USA"], ["LP"], ["Q"])]),
+        (f"{V3}/MEX.LP.A,USA.LP.A,MEX.LP.Q,USA.LP.Q", FLOW, weo(["MEX", "USA"], ["LP"], ["A", "Q"])),
+        (f"{V3}/MEX.LP.A,USA.LP.Q?c[COUNTRY]=MEX,NOR", FLOW, weo(["MEX"], ["LP"], ["A"])),
         (f"{V3}/*?c%5BCOUNTRY%5D=MEX,USA", FLOW, weo(["MEX", "USA"], "*", "*")),
         (f"{V3}/MEX+USA.*.*?c[COUNTRY]=USA,NOR", FLOW, weo(["USA"], "*", "*")),
         (f"{V3}/*.LP.A?c[COUNTRY]=ne:MEX", FLOW, weo(["USA", "MAR", "NOR"], ["LP"], ["A"])),
@@ -425,7 +430,7 @@ V3 = "https://api.imf.org/external/sdmx/3.0/data/dataflow/IMF.RES/WEO/1.0"
         (f"{BASE}/dataflow/*/WEO/*/MEX.LP.A", "WEO", weo(["MEX"], ["LP"], ["A"])),
     ],
 )  # fmt: skip
-def test_a_url_is_read_by_the_structure(url: str, dataset: str, expected: dict[str, object]) -> None:
+def test_a_url_is_read_by_the_structure(url: str, dataset: str, expected: object) -> None:
     assert short(read(url)) == {dataset: expected}
 
 
@@ -447,7 +452,7 @@ def test_conditions_on_time_are_ranges(condition: str, expected: object) -> None
 
 def test_several_urls_are_one_selection() -> None:
     urls = [f"{BASE}/WEO/MEX.LP.A", f"{BASE}/WEO/USA.LP.A", f"{BASE}/EXR/all"]
-    expected = {"WEO": weo(["MEX", "USA"], ["LP"], ["A"]), "EXR": {}}
+    expected = {"WEO": [weo(["MEX"], ["LP"], ["A"]), weo(["USA"], ["LP"], ["A"])], "EXR": {}}
     assert short(read("\n".join(urls))) == short(read(json.dumps(urls))) == expected
     assert short(read(f"I asked {urls[0]}, then <{urls[1]}> and `{urls[2]}`")) == expected
 
@@ -484,8 +489,13 @@ def test_no_credentials_of_a_url_are_repeated() -> None:
 # Series keys
 
 
-def test_series_keys_are_joined_by_dimension() -> None:
-    expected = {"WEO": weo(["MEX", "USA"], "*", ["A"], time=[("2015", None)])}
+def test_a_url_whose_conditions_contradict_its_key_selects_nothing() -> None:
+    assert read(f"{V3}/MEX.LP.A?c[COUNTRY]=USA") == Selection()
+
+
+def test_series_keys_are_as_few_queries_as_have_them() -> None:
+    since = [("2015", None)]
+    expected = {"WEO": [weo(["MEX"], ["LP"], ["A"], time=since), weo(["USA"], "*", ["A"], time=since)]}
     more = {"dataset_id": "WEO", "time_range": {"start": "2015"}}
     texts = {**more, "series_keys": ["MEX.LP.A", "USA..A"]}
     objects = {
@@ -497,6 +507,8 @@ def test_series_keys_are_joined_by_dimension() -> None:
     }
     assert short(read(json.dumps(texts))) == short(read(json.dumps(objects), None)) == expected
     assert short(read(json.dumps([texts, {"dataset_id": "X", "series_keys": []}]))) == {**expected, "X": {}}
+    product = {"dataset_id": "WEO", "series_keys": ["MEX.LP.A", "USA.LP.A", "MEX.NGDPD.A", "USA.NGDPD.A"]}
+    assert short(read(json.dumps(product))) == {"WEO": weo(["MEX", "USA"], ["LP", "NGDPD"], ["A"])}
 
 
 @pytest.mark.parametrize(

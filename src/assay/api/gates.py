@@ -121,9 +121,9 @@ def keeper_of(
 
 
 def _known_metrics() -> set[str]:
-    from assay.scoring.selections.metrics import SELECTION_METRICS
+    from assay.scoring.selections.metrics import selection_metrics
 
-    return {*registry.registered("assay.metrics"), *(metric.name for metric in SELECTION_METRICS)}
+    return {*registry.registered("assay.metrics"), *(metric.name for metric in selection_metrics(on_data=True))}
 
 
 def gates_that_compare(gates: Gates) -> Gates:

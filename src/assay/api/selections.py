@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
@@ -13,6 +14,7 @@ from assay.api.evaluation import provenance_of, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.api.running import carry_out
+from assay.api.selection_data import check_ignored, digest_of_data, open_data
 from assay.errors import InputError, UsageError
 from assay.model import (
     Case,
@@ -31,9 +33,11 @@ from assay.ports import System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import plan_work
-from assay.scoring.selections.metrics import SELECTION_METRICS
+from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.reading import datasets_named, read_answer
+from assay.sdmx.collecting import collector_paused
+from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import DatasetStructure, Structures, shown_source
 from assay.sdmx.structures.load import load_structures
@@ -52,9 +56,12 @@ def evaluate_selections(
     predictions: AnswersInput,
     *,
     structures: StructuresInput = None,
+    data: str | os.PathLike[str] | None = None,
     match_on: MatchOn = "id_and_name",
     count_hierarchy: bool = False,
+    ignore_dimensions: Sequence[str] = (),
     language: str = "en",
+    verify_ssl: bool = True,
     concurrency: int = 4,
     repeats: int = 1,
     output: str | os.PathLike[str] | None = None,
@@ -80,7 +87,11 @@ def evaluate_selections(
             exist, and read keys. None: nothing is known of them.
         match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
             known; ``id``: the code alone counts.
+        data: a file or folder of SDMX-CSV and SDMX-ML data, or the URL of an SDMX REST service: targets and answers
+            are executed on it, and what both give is compared.
         count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
+        ignore_dimensions: dimensions that are left out of targets and answers alike, such as ``FREQUENCY``.
+        verify_ssl: whether the certificate of a service of data is verified.
         language: of the names taken from code lists.
         concurrency: conversations that a live system has at once.
         repeats: how often a live system has each conversation (docs/repeats.md).
@@ -119,12 +130,14 @@ def evaluate_selections(
         on_cases(inputs.cases)
     sources = _sources(structures)
     known = _known(structures, sources, inputs.cases, inputs.predictions, language)
+    check_ignored(ignore_dimensions, inputs.cases, known)
+    metrics = selection_metrics(on_data=data is not None)
     settings = RunSettings(
         cases=inputs.case_name,
         predictions=inputs.prediction_name,
         database="",
-        metrics=tuple(metric.name for metric in SELECTION_METRICS),
-        metric_infos=tuple(map(MetricInfo.of, SELECTION_METRICS)),
+        metrics=tuple(metric.name for metric in metrics),
+        metric_infos=tuple(map(MetricInfo.of, metrics)),
         limits=Limits(),
         name=name,
         repeats=repeats,
@@ -134,6 +147,8 @@ def evaluate_selections(
             match_on=match_on,
             count_hierarchy=count_hierarchy,
             language=language,
+            ignored_dimensions=tuple(dict.fromkeys(ignore_dimensions)),
+            data=None if data is None else shown_source(os.fspath(data)),
         ),
     )
     provenance = _provenance(inputs, known)
@@ -143,9 +158,9 @@ def evaluate_selections(
             settings=settings,
             provenance=replace(_provenance(inputs, known), started_at=provenance.started_at),
             works=plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED),
-            metrics=SELECTION_METRICS,
-            scorer=SelectionScorer(structures=known, settings=settings.selection or SelectionSettings()),
-            bases={SELECTED.text: f"{__version__} {_digest(known)}"},
+            metrics=metrics,
+            scorer=SelectionScorer(structures=known, settings=settings.selection or SelectionSettings(), data=source),
+            bases={SELECTED.text: f"{__version__} {_digest(known)}{digest_of_data(data)}"},
         )
 
     def answered(answers: tuple[Prediction, ...]) -> Job:
@@ -153,18 +168,22 @@ def evaluate_selections(
         return job(answers, _known(structures, sources, inputs.cases, answers, language, before=known))
 
     asked = inputs.predictions if system is None else [answer for answer in inputs.predictions for _ in range(repeats)]
-    return carry_out(
-        job(asked, known),
-        None,
-        system=system,
-        cases=inputs.cases,
-        answered=answered,
-        output=output,
-        overwrite=overwrite,
-        rescore=rescore,
-        concurrency=concurrency,
-        on_progress=on_progress,
-    )
+    source = open_data(data, known, language=language, verify_ssl=verify_ssl)
+    # Once for all phases: each time that it goes on again, the collector looks at all the values that are kept.
+    paused = collector_paused() if system is None else nullcontext()
+    with paused, nullcontext() if source is None else closing(source):
+        return carry_out(
+            job(asked, known),
+            None,
+            system=system,
+            cases=inputs.cases,
+            answered=answered,
+            output=output,
+            overwrite=overwrite,
+            rescore=rescore,
+            concurrency=concurrency,
+            on_progress=on_progress,
+        )
 
 
 def check_selection(
@@ -172,8 +191,10 @@ def check_selection(
     target: Selection | Sequence[Selection],
     *,
     structures: StructuresInput = None,
+    data: str | os.PathLike[str] | None = None,
     match_on: MatchOn = "id_and_name",
     count_hierarchy: bool = False,
+    ignore_dimensions: Sequence[str] = (),
     language: str = "en",
 ) -> SelectionScore:
     """Score one selection, or the text of one in any form that answers come in, against its target.
@@ -190,12 +211,22 @@ def check_selection(
         match_on=match_on,
         count_hierarchy=count_hierarchy,
         language=language,
+        ignored_dimensions=tuple(dict.fromkeys(ignore_dimensions)),
+        data=None if data is None else shown_source(os.fspath(data)),
     )
     wanted = [dataset.dataset for one in targets for dataset in one.datasets]
     named = datasets_named(answer) if isinstance(answer, str) else [one.dataset for one in answer.datasets]
     known = _load(structures, sources, wanted, named, language)
     selection = answer if isinstance(answer, Selection) else read_selection(answer, structures=known)
-    return score_selection(selection, targets, structures=known, settings=settings)
+    score = score_selection(selection, targets, structures=known, settings=settings)
+    source = open_data(data, known, language=language, verify_ssl=True)
+    if source is None:
+        return score
+    with closing(source):
+        compared = compare_on_data(
+            selection, targets, source, structures=known, settings=settings, first=score.target_index
+        )
+    return replace(score, data=compared)
 
 
 judge_selection = check_selection

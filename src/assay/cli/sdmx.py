@@ -50,6 +50,10 @@ def sdmx(  # one parameter an option
         list[str] | None,
         typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
+    ] = None,
     output: RunFolder = None,
     match_on: Annotated[
         str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
@@ -57,6 +61,9 @@ def sdmx(  # one parameter an option
     count_hierarchy: Annotated[
         bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
     ] = False,
+    ignore_dimension: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
+    ] = None,
     language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
     limit: Limit = None,
     name: Name = None,
@@ -86,11 +93,11 @@ def sdmx(  # one parameter an option
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
-    from assay.scoring.selections.metrics import SELECTION_METRICS
+    from assay.scoring.selections.metrics import selection_metrics
 
     if predictions is not None and system is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    computed = [metric.name for metric in SELECTION_METRICS]
+    computed = [metric.name for metric in selection_metrics(on_data=data is not None)]
     keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=output)
     targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
@@ -106,8 +113,11 @@ def sdmx(  # one parameter an option
         cases,
         answers,
         structures=structures,
+        data=data,
+        verify_ssl=verify_ssl,
         match_on=match_on,
         count_hierarchy=count_hierarchy,
+        ignore_dimensions=ignore_dimension or (),
         language=language,
         concurrency=concurrency or CONCURRENCY,
         repeats=repeat or 1,
@@ -131,8 +141,11 @@ def run_selections(
     answers: Path | System,
     *,
     structures: list[str] | None,
+    data: str | None = None,
+    verify_ssl: bool = True,
     match_on: str = "id_and_name",
     count_hierarchy: bool = False,
+    ignore_dimensions: Sequence[str] = (),
     language: str = "en",
     concurrency: int = CONCURRENCY,
     repeats: int = 1,
@@ -170,8 +183,11 @@ def run_selections(
                 cases,
                 answers,
                 structures=structures or None,
+                data=data,
+                verify_ssl=verify_ssl,
                 match_on="id" if match_on == "id" else "id_and_name",
                 count_hierarchy=count_hierarchy,
+                ignore_dimensions=ignore_dimensions,
                 language=language,
                 concurrency=concurrency,
                 repeats=repeats,

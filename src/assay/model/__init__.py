@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
     from assay.model.selection import (
+        DataScore,
         DatasetSelection,
         DimensionScore,
         DimensionSelection,
@@ -101,6 +102,7 @@ __all__ = [
     "Comparison",
     "ComparisonOptions",
     "Count",
+    "DataScore",
     "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",

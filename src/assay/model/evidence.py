@@ -122,9 +122,9 @@ class TimeSpread:
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
-    ``kind`` is ``all``, ``determined``, ``difficulty``, ``database``, ``tag`` or ``turn``; ``name``
-    the shared value, None where the cases have none. Of the kind ``turn``, ``cases`` counts scored questions of
-    conversations.
+    ``kind`` is ``all``, ``determined``, ``difficulty``, ``database``, ``tag``, ``turn`` or ``dataset``;
+    ``name`` the shared value, None where the cases have none. Of the kinds ``turn`` and ``dataset``, ``cases``
+    counts scored questions of conversations.
     """
 
     kind: str
@@ -189,6 +189,8 @@ class SelectionTotals:
     """In the order in which the targets first have them, then those that only selections have."""
     by_turn: tuple[Group, ...] = ()
     """By the place of the question in its conversation; none where every case has one question."""
+    by_dataset: tuple[Group, ...] = ()
+    """By each dataset of the targets; none where all targets have the same. A question counts in each of its own."""
     wrong_terms: tuple[Count, ...] = ()
     """Cases by the note that a false positive carries (`TermNote`), such as ``unknown_code``."""
     time_states: tuple[Count, ...] = ()

@@ -44,7 +44,7 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSelection:
-    """What is selected of one dataset. A dimension occurs once at most; one that is absent selects nothing."""
+    """One query on one dataset. A dimension occurs once at most; one that is absent is not restricted."""
 
     dataset: str
     """Its id as it was given: ``IMF.RES:WEO``, ``IMF.RES:WEO(1.0.0)``, ``IMF.RES,WEO,1.0.0`` or a URN."""
@@ -55,7 +55,10 @@ class DatasetSelection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A whole data query: what is selected of each dataset. Without any, nothing is selected."""
+    """A whole data query, the union of its queries, several of which may be on one dataset.
+
+    Without any, nothing is selected.
+    """
 
     datasets: tuple[DatasetSelection, ...] = ()
 
@@ -179,6 +182,26 @@ class HierarchyEquivalence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataScore:
+    """What an answer's selection gives on data, beside what the target gives."""
+
+    match: bool | None
+    """Whether both give the same observations; None: it cannot be told, and ``failure`` says why."""
+    reason: str
+    failure: Failure | None = None
+    target_series: int = 0
+    selected_series: int = 0
+    shared_series: int = 0
+    """Series with an observation at least."""
+    target_observations: int = 0
+    selected_observations: int = 0
+    shared_observations: int = 0
+    series_precision: float | None = None
+    series_recall: float | None = None
+    """Of the series that there are in the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScore:
     """How one answer's selection relates to the target that it is closest to.
 
@@ -187,7 +210,7 @@ class SelectionScore:
     """
 
     exact: bool
-    """Datasets, terms and, where the target speaks of it, time are the target's: nothing more and nothing less."""
+    """The series and, where the target speaks of it, their periods are the target's: nothing more and nothing less."""
     dimensions: tuple[DimensionScore, ...] = ()
     """The target's in its order, then those that only the selection has, in its order."""
     macro_precision: float | None = None
@@ -204,6 +227,19 @@ class SelectionScore:
     time: tuple[TimeScore, ...] = ()
     time_range: float | None = None
     """Mean over the datasets whose time is judged of: 1 exact, the share where they overlap, else 0."""
+    series_precision: float | None = None
+    series_recall: float | None = None
+    """Of the series keys that either side selects as a whole; None where its queries are too intricate to be counted.
+
+    None as well in runs from before they were counted.
+    """
+    missing_series: str | None = None
+    extra_series: str | None = None
+    """In words, a series of the target alone and one of the selection alone, where queries differ only as a whole."""
+    undecided: bool = False
+    """Whether both are too intricate to tell if they select the same. ``exact`` is False then, and says nothing."""
+    data: DataScore | None = None
+    """What both give on data; None: there are none to execute them on."""
     equivalences: tuple[HierarchyEquivalence, ...] = ()
     target_index: int = 0
     """Zero-based index of the acceptable target that it was judged by."""
@@ -259,3 +295,7 @@ class SelectionSettings:
     """Whether a parent code counts as its children, and they as it."""
     language: str = "en"
     """Of the names taken from code lists."""
+    ignored_dimensions: tuple[str, ...] = ()
+    """Left out of targets and answers alike."""
+    data: str | None = None
+    """Where the data came from that selections were executed on, as the user named it."""

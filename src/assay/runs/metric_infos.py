@@ -37,9 +37,9 @@ def knowing(settings: RunSettings) -> InfoOf:
 
 @lru_cache(maxsize=256)
 def _installed(name: str) -> MetricInfo:
-    from assay.scoring.selections.metrics import SELECTION_METRICS
+    from assay.scoring.selections.metrics import selection_metrics
 
-    for metric in SELECTION_METRICS:
+    for metric in selection_metrics(on_data=True):
         if metric.name == name:
             return MetricInfo.of(metric)
     try:

@@ -46,15 +46,37 @@ def sort_terms(
     if target is None or not (target.codes or target.everything):
         # Absent, or explicitly empty: whatever restricts this dimension is too much.
         if free or selected is None:
-            return None if target is None else Sorted()
+            beyond = {} if selected is None else _beyond(selected, known)
+            return None if target is None and not beyond else Sorted(false_positives=beyond)
         return Sorted(false_positives=dict(selected.codes))
     if target.everything:
         return _against_everything(selected, known, free=free and pair.selected is not None)
+    if pair.selected is not None and _covers(target, known) and (selected is None or not selected.codes):
+        # Not to restrict a dimension is to select all of it: nothing less than what is listed.
+        return _everything_against(target, known)
     if selected is None:
         return Sorted(false_negatives=dict(target.codes))
     if selected.everything:
         return _everything_against(target, known)
-    return _by_code(target.codes, selected.codes, compare_names=compare_names)
+    terms = _by_code(target.codes, selected.codes, compare_names=compare_names)
+    if (terms.false_positives or terms.false_negatives) and _covers(target, known) and _covers(selected, known):
+        # Both are everything: codes of the list that have no data make no difference.
+        extra, missing = _beyond(selected, known), _beyond(target, known)
+        terms.false_positives = {
+            code: name for code, name in terms.false_positives.items() if code in extra or code in terms.renamed
+        }
+        terms.false_negatives = {
+            code: name for code, name in terms.false_negatives.items() if code in missing or code in terms.renamed
+        }
+    return terms
+
+
+def _beyond(chosen: Chosen, known: DimensionStructure | None) -> dict[str, str | None]:
+    """The codes that the list does not have, of what is all codes of the list otherwise."""
+    if chosen.everything or known is None or not chosen.codes:
+        return {}
+    listed = known.codes.names if known.codes is not None else known.every_code
+    return {code: name for code, name in chosen.codes.items() if code not in listed}
 
 
 def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
@@ -68,7 +90,8 @@ def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
 def _against_everything(selected: Chosen | None, known: DimensionStructure | None, *, free: bool) -> Sorted:
     every: dict[str, str | None] = {WILDCARD: _ALL}
     if free:
-        return Sorted(true_positives=every)
+        beyond = {} if selected is None else _beyond(selected, known)
+        return Sorted(true_positives=every, false_positives=beyond)
     if selected is None:
         return Sorted(false_negatives=every)
     codes = known.all_codes if known is not None else None
@@ -89,7 +112,9 @@ def _everything_against(target: Chosen, known: DimensionStructure | None) -> Sor
         return Sorted(true_positives=dict(target.codes), false_positives={WILDCARD: "all other codes"})
     within = known_codes(known)
     right = {code: name for code, name in target.codes.items() if code in within}
-    missing = {code: name for code, name in target.codes.items() if code not in within}
+    # A target that has all codes of the list may have some without data: they make no difference.
+    without = _beyond(target, known) if _covers(target, known) else target.codes
+    missing = {code: name for code, name in without.items() if code not in within}
     rest = len(codes) - len(right)
     extra: dict[str, str | None] = {WILDCARD: f"{rest:,} other codes"} if rest > 0 else {}
     return Sorted(true_positives=right, false_positives=extra, false_negatives=missing, rest=max(rest, 1))
@@ -103,8 +128,9 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
 def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
     """The list's name of a code that was selected without one says nothing of the answer: it is not compared."""
     right = {code: name for code, name in target.items() if code in selected}
-    missing = {code: name for code, name in target.items() if code not in selected}
-    differing = [code for code, name in right.items() if name != selected[code]]
+    missing = {code: name for code, name in target.items() if code not in right} if len(right) < len(target) else {}
+    same = right.items() <= selected.items()
+    differing = [] if same else [code for code, name in right.items() if name != selected[code]]
     unnamed = [code for code in differing if right[code] is None or selected[code] is None]
     renamed = set()
     if compare_names:
@@ -117,7 +143,9 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
         right[code] = right[code] or selected[code]
     return Sorted(
         true_positives=right,
-        false_positives={code: name for code, name in selected.items() if code not in right},
+        false_positives={code: name for code, name in selected.items() if code not in right}
+        if len(right) < len(selected)
+        else {},
         false_negatives=missing,
         renamed=frozenset(renamed),
         names_compared=not unnamed and None not in right.values(),

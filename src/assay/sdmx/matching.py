@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
 from assay.errors import InputError
 from assay.model import DatasetSelection, Selection, Term, TimeRange
 from assay.sdmx.naming import ListedName
+from assay.sdmx.periods import merged_days
 from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
@@ -29,34 +30,88 @@ class Chosen:
 
 
 @dataclass(slots=True, kw_only=True)
-class Side:
-    """One dataset as one side selects it, several mentions of it brought together."""
+class Query:
+    """One query on one dataset. A dimension that is absent is not restricted."""
 
     dimensions: dict[str, Chosen] = field(default_factory=dict)
     time: tuple[TimeRange, ...] | None = None
 
-    def add(self, dataset: DatasetSelection, structure: DatasetStructure | None) -> None:
-        """Take in one mention of the dataset."""
-        time_dimension = (structure.time_dimension if structure is not None else None) or TIME_DIMENSION
-        for one in dataset.dimensions:
-            if one.dimension == time_dimension:
-                self._add_time(() if one.everything else tuple(TimeRange(start=t.id, end=t.id) for t in one.terms))
-                continue
-            chosen = self.dimensions.get(one.dimension)
-            if chosen is None:
-                chosen = self.dimensions[one.dimension] = Chosen()
-            chosen.everything = chosen.everything or one.everything
-            known = structure.dimension(one.dimension) if structure is not None else None
-            _add_terms(chosen.codes, one.terms, known)
-        if dataset.time is not None:
-            self._add_time(dataset.time)
-
-    def _add_time(self, time: tuple[TimeRange, ...]) -> None:
+    def add_time(self, time: tuple[TimeRange, ...]) -> None:
         """Take in periods. A mention of all of time makes the union all of time."""
-        if self.time is None:
-            self.time = time
-        else:
-            self.time = (*self.time, *time) if self.time and time else ()
+        self.time = time if self.time is None else (*self.time, *time) if self.time and time else ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """One dataset as one side selects it: a union of queries, and what it comes to in each dimension.
+
+    What some of the queries restrict and others do not is all of the dimension, or of time. What no query speaks of is
+    absent.
+    """
+
+    queries: list[Query]
+    dimensions: dict[str, Chosen]
+    time: tuple[TimeRange, ...] | None = None
+
+
+def _side(
+    mentions: Sequence[DatasetSelection] | None, structure: DatasetStructure | None, ignored: frozenset[str]
+) -> Side | None:
+    if mentions is None:
+        return None
+    queries = [_query(dataset, structure, ignored) for dataset in mentions]
+    if len(queries) == 1:
+        return Side(queries=queries, dimensions=queries[0].dimensions, time=queries[0].time)
+    speaks_of_time = any(query.time is not None for query in queries)
+    # A range that ends before it starts has no day, and adds nothing to what other queries select.
+    queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries[:1]
+    names = dict.fromkeys(name for query in queries for name in query.dimensions)
+    times = [query.time for query in queries]
+    return Side(
+        queries=queries,
+        dimensions={name: _union([query.dimensions.get(name) for query in queries]) for name in names},
+        time=_joined(times) if speaks_of_time else None,
+    )
+
+
+def _joined(times: Sequence[tuple[TimeRange, ...] | None]) -> tuple[TimeRange, ...]:
+    """The periods of several queries, one of which at least speaks of time."""
+    return tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
+
+
+def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignored: frozenset[str]) -> Query:
+    query = Query()
+    time_dimension = (structure.time_dimension if structure is not None else None) or TIME_DIMENSION
+    for one in dataset.dimensions:
+        if one.dimension in ignored:
+            continue
+        if one.dimension == time_dimension:
+            query.add_time(() if one.everything else tuple(TimeRange(start=t.id, end=t.id) for t in one.terms))
+            continue
+        chosen = query.dimensions.get(one.dimension)
+        if chosen is None:
+            chosen = query.dimensions[one.dimension] = Chosen()
+        chosen.everything = chosen.everything or one.everything
+        known = structure.dimension(one.dimension) if structure is not None else None
+        _add_terms(chosen.codes, one.terms, known)
+    if dataset.time is not None and time_dimension not in ignored:
+        query.add_time(dataset.time)
+    return query
+
+
+def _union(several: Sequence[Chosen | None]) -> Chosen:
+    """What several queries select in one dimension."""
+    said = [one for one in several if one is not None and (one.everything or one.codes)]
+    if not said:
+        return Chosen()
+    if len(said) < len(several) or any(one.everything for one in said):
+        return Chosen(everything=True)
+    codes: dict[str, str | None] = {}
+    for one in said:
+        for code, name in one.codes.items():
+            if codes.get(code) is None:
+                codes[code] = name
+    return Chosen(codes=codes)
 
 
 _ID, _NAME = attrgetter("id"), attrgetter("name")
@@ -85,43 +140,60 @@ class DatasetPair:
     selected: Side | None
 
 
-def pair_datasets(target: Selection, selected: Selection, structures: Structures | None) -> list[DatasetPair]:
+def pair_datasets(
+    target: Selection,
+    selected: Selection,
+    structures: Structures | None,
+    *,
+    ignored: frozenset[str] = frozenset(),
+) -> list[DatasetPair]:
     """The datasets of both sides, the target's first, each side's own in its order.
 
-    A selected dataset stands beside the target's of the same version, else beside the first one
-    that its id can mean: an agency or version that only one side says is free.
+    A dataset that comes several times is a union of queries. A selected dataset stands beside the target's of the same
+    version, else beside the first one that its id can mean: an agency or version that only one side says is free.
+    The dimensions that are ``ignored`` are left out of both sides.
     """
-    wanted: dict[str, list[DatasetSelection]] = {}
-    for dataset in target.datasets:
-        wanted.setdefault(_label(dataset.dataset), []).append(dataset)
+    wanted = _by_label(target, [])
     labels = list(wanted)
-    chosen: dict[str, list[DatasetSelection]] = {}
-    for dataset in selected.datasets:
-        label = _counterpart(dataset.dataset, labels)
-        if label not in wanted and label not in chosen:
-            labels.append(label)
-        chosen.setdefault(label, []).append(dataset)
+    chosen = _by_label(selected, labels)
     pairs = []
-    for label in labels:
+    for label in dict.fromkeys((*labels, *chosen)):
         structure = _structure(structures, label, chosen.get(label, ()))
         pairs.append(
             DatasetPair(
                 label=label,
                 structure=structure,
-                target=_side(wanted.get(label), structure),
-                selected=_side(chosen.get(label), structure),
+                target=_side(wanted.get(label), structure, ignored),
+                selected=_side(chosen.get(label), structure, ignored),
             )
         )
     return pairs
 
 
-def _side(mentions: Sequence[DatasetSelection] | None, structure: DatasetStructure | None) -> Side | None:
-    if mentions is None:
-        return None
-    side = Side()
-    for dataset in mentions:
-        side.add(dataset, structure)
-    return side
+def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[DatasetSelection]]:
+    """The queries of a selection by dataset, under one of ``labels`` where it is the same, else under its own."""
+    label_of = labels_of((one.dataset for one in selection.datasets), labels)
+    found: dict[str, list[DatasetSelection]] = {}
+    for dataset in selection.datasets:
+        found.setdefault(label_of[dataset.dataset], []).append(dataset)
+    return found
+
+
+def labels_of(names: Iterable[str], labels: Sequence[str] = ()) -> dict[str, str]:
+    """One label for all names that can mean the same dataset: one of ``labels``, else the first that says a version."""
+    known = list(labels)
+    found: dict[str, str] = {}
+    # Those with a version first: one without can mean any of them, and must not stand for two that differ.
+    for name in sorted(dict.fromkeys(names), key=_says_no_version):
+        found[name] = _counterpart(name, known)
+        if found[name] not in known:
+            known.append(found[name])
+    return found
+
+
+def _says_no_version(dataset: str) -> bool:
+    parsed = _parsed(dataset)
+    return parsed is None or parsed.version is None
 
 
 def _structure(

@@ -20,6 +20,7 @@ from assay.sdmx.dimensions import NoteOf, Sorted, count_of, judged, sort_terms, 
 from assay.sdmx.matching import DatasetPair, pair_datasets
 from assay.sdmx.periods import compare_time
 from assay.sdmx.structures.known import DimensionStructure, Structures
+from assay.sdmx.unions import Union, compare_unions, swaps_of, unrestricted
 
 
 def score_selection(
@@ -48,7 +49,7 @@ def _closeness(score: SelectionScore) -> tuple[float, ...]:
 def _score_one(
     selected: Selection, target: Selection, index: int, *, structures: Structures | None, settings: SelectionSettings
 ) -> SelectionScore:
-    pairs = pair_datasets(target, selected, structures)
+    pairs = pair_datasets(target, selected, structures, ignored=frozenset(settings.ignored_dimensions))
     judging = _Judging(pairs, structures, settings)
     dimensions = judging.dimensions()
     matched = tuple(pair.label for pair in pairs if pair.target is not None and pair.selected is not None)
@@ -58,15 +59,19 @@ def _score_one(
     time = tuple(_time_scores(pairs))
     judged_time = [one for one in time if one.state != "not_judged"]
     micro = term_counts(*map(sum, zip(*(one.counts for one in dimensions), strict=True))) if dimensions else datasets
-    exact = (
+    unions = judging.unions()
+    same_parts = (
         not extra
         and not missing
         and not any(one.false_positives or one.false_negatives for one in dimensions)
         and all(one.state == "exact" for one in judged_time)
     )
+    sames = [one.same for one in unions]
+    differing = next((one for one in unions if one.same is False), None) if same_parts else None
+    series = _series_counts(pairs, unions)
     recalls = [one.recall for one in dimensions if one.in_target and one.recall is not None]
     return SelectionScore(
-        exact=exact,
+        exact=same_parts and all(sames),
         dimensions=dimensions,
         # Where neither side speaks of any dimension, the datasets are all that was selected.
         macro_precision=_mean([one.precision for one in dimensions]) if dimensions else datasets.precision,
@@ -82,10 +87,27 @@ def _score_one(
         dataset_recall=datasets.recall,
         time=time,
         time_range=_mean([1.0 if one.state == "exact" else one.share or 0.0 for one in judged_time]),
+        series_precision=None if series is None else series.precision,
+        series_recall=None if series is None else series.recall,
+        missing_series=None if differing is None else differing.missing,
+        extra_series=None if differing is None else differing.extra,
+        undecided=same_parts and None in sames and False not in sames,
         equivalences=tuple(judging.equivalences),
         target_index=index,
         names_compared=judging.names_compared or settings.match_on == "id",
     )
+
+
+def _series_counts(pairs: Sequence[DatasetPair], unions: Sequence[Union]) -> TermCounts | None:
+    """The series of all datasets; None where they cannot be counted."""
+    totals = [0, 0, 0]
+    for pair, union in zip(pairs, unions, strict=True):
+        if union.counts is None:
+            return None
+        counts, factor = union.counts, unrestricted(pair) if len(pairs) > 1 else 1
+        for place, count in enumerate((counts.both, counts.selected - counts.both, counts.target - counts.both)):
+            totals[place] += count * factor
+    return term_counts(*totals)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -180,6 +202,13 @@ class _Judging:
             f1=counts.f1,
         )
 
+    def unions(self) -> list[Union]:
+        """What both sides of each dataset have in common as a whole. To be asked after `dimensions`."""
+        return [
+            compare_unions(pair, swaps_of(one for one in self.equivalences if one.dataset == pair.label))
+            for pair in self.pairs
+        ]
+
     def _notes(
         self,
         pair: DatasetPair,
@@ -187,8 +216,10 @@ class _Judging:
         known: DimensionStructure | None,
         terms: Sorted,
         elsewhere: frozenset[str],
-    ) -> NoteOf:
-        """From a wrong or missing code to what else is known of it."""
+    ) -> NoteOf | None:
+        """From a wrong or missing code to what else is known of it; None: nothing is known of any."""
+        if not (self._structures or terms.renamed or terms.equivalences or elsewhere):
+            return None
         # A dataset that the target has, too, is not the system's invention: the structures lack it.
         unknown_dataset = self._structures is not None and pair.structure is None and pair.target is None
         unknown_dimension = pair.structure is not None and known is None and dimension != pair.structure.time_dimension

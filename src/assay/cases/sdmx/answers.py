@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -211,7 +212,22 @@ def _answer(value: object, origin: str, keys: Keys = (), *, beside: Mapping[str,
 def _json(value: object) -> str:
     import msgspec
 
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_unknown)
+        text.encode()
+    except (_NotPlain, ValueError):
+        pass
+    else:
+        return text
     return msgspec.json.encode(_plain(value)).decode()
+
+
+class _NotPlain(Exception):
+    """A value is none of JSON's own. Stays in this module."""
+
+
+def _unknown(value: object) -> object:
+    raise _NotPlain(value)
 
 
 def _plain(value: Any) -> object:

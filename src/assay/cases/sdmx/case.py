@@ -14,9 +14,10 @@ MESSAGE_KEYS = ("role", "content", "target", "targets")
 _NO_OPTIONS = CaseOptions()
 
 
-def case_of(value: object, *, origin: str, cache: TermCache) -> Case:
+def case_of(value: object, *, origin: str, cache: TermCache, scripted: list[str] | None = None) -> Case:
     """The case that a decoded record holds; its name is its id where it has none.
 
+    ``scripted`` takes the origin once for each answer of an assistant that the record holds: it is left out.
     Raises Misread with the way to what is wrong: an unknown key, a wrong type, no id, no question,
     nothing to score.
     """
@@ -27,7 +28,8 @@ def case_of(value: object, *, origin: str, cache: TermCache) -> Case:
         raise Misread("is empty: write one", ("id",))
     if id_ is None:
         raise Misread("the case has neither id nor name: write an id")
-    turns = _turns(held)
+    unsent: list[str] = [] if scripted is None else scripted
+    turns = _turns(held, origin, unsent)
     turns_read = tuple(_turn(message, keys, cache) for message, keys in turns)
     if not any(turn.targets for turn in turns_read):
         raise Misread(
@@ -69,8 +71,8 @@ def _tags(held: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-def _turns(held: Mapping[str, object]) -> list[tuple[Mapping[str, object], Keys]]:
-    """The user's messages with their keys. Other messages may hold nothing: their place is the system's to fill."""
+def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list[tuple[Mapping[str, object], Keys]]:
+    """The user's messages with their keys. What an assistant is to have said is left out: that is the system's."""
     if "conversation" not in held:
         raise Misread("the case has no conversation: write a list of messages, each with role and content")
     keys = ("conversation",)
@@ -84,7 +86,8 @@ def _turns(held: Mapping[str, object]) -> list[tuple[Mapping[str, object], Keys]
         if role == "user":
             turns.append((message, here))
         elif role in ("assistant", "system"):
-            _check_unscripted(role, message, here)
+            if _is_scripted(role, message, here):
+                scripted.append(origin)
         else:
             near = closest(role, ("user", "assistant", "system"))
             hint = f'; did you mean "{near}"?' if near else ""
@@ -94,19 +97,20 @@ def _turns(held: Mapping[str, object]) -> list[tuple[Mapping[str, object], Keys]
     return turns
 
 
-def _check_unscripted(role: str, message: Mapping[str, object], keys: Keys) -> None:
-    """Raise where a message of another role says anything: it could not be sent as it stands without a word lost."""
+def _is_scripted(role: str, message: Mapping[str, object], keys: Keys) -> bool:
+    """Whether a message of another role says anything. Raises where that may not be left out, or has a target."""
     content = message.get("content")
-    if not is_null(content) and text(content, (*keys, "content")).strip():
-        why = (
-            "the history that is sent along is what the system itself answered, so an answer cannot be scripted"
-            if role == "assistant"
-            else "instructions belong to the settings of the system under test"
+    says = not is_null(content) and text(content, (*keys, "content")).strip() != ""
+    if says and role == "system":
+        raise Misread(
+            "a message of the role system has content: instructions belong to the settings of the system under test. "
+            "Take it out, or leave it blank",
+            keys,
         )
-        raise Misread(f"a message of the role {role} has content: {why}. Take it out, or leave it blank", keys)
     for key in ("target", "targets"):
         if not is_null(message.get(key)):
             raise Misread(f"a message of the role {role} has a {key}: it belongs to a question", (*keys, key))
+    return says
 
 
 def _turn(message: Mapping[str, object], keys: Keys, cache: TermCache) -> Turn:

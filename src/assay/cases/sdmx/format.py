@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields as fields_of
@@ -48,13 +49,14 @@ class SdmxFormat:
         cases: list[Case] = []
         first: dict[str, str | None] = {}
         terms = TermCache()
+        scripted: list[str] = []
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
                 for record in _records(file):
                     for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
                         with _placed(file, record, keys):
-                            case = case_of(value, origin=f"{called}, {place}", cache=terms)
+                            case = case_of(value, origin=f"{called}, {place}", cache=terms, scripted=scripted)
                         if case.id in first:
                             raise CaseFileError(
                                 f'the id "{case.id}" occurs twice: at {first[case.id]} and at {case.origin}. '
@@ -63,6 +65,14 @@ class SdmxFormat:
                             )
                         first[case.id] = case.origin
                         cases.append(case)
+        if scripted:
+            warnings.warn(
+                f"{path}: {len(scripted)} message{'s' * (len(scripted) > 1)} of the role assistant, first in the case "
+                f"at {scripted[0]}, are neither sent nor scored: the history of a question is what the system "
+                "under test answered itself",
+                UserWarning,
+                stacklevel=2,
+            )
         return tuple(cases)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:

@@ -44,7 +44,7 @@ class TermCache:
 
 
 def selection_of(value: object, *, keys: Keys = (), cache: TermCache | None = None) -> Selection:
-    """The selection that a decoded value holds: ``{indicator_selection: [...]}``.
+    """The selection that a decoded value holds: ``{indicator_selection: [...]}``. A dataset named twice is a union.
 
     Scalars are texts as they were written, or Null. A dataset's ``time_range`` null, ``{}`` or ``[]``
     is explicitly all of time, absent it says nothing; ``values`` ``[]`` is explicitly nothing,
@@ -57,7 +57,6 @@ def selection_of(value: object, *, keys: Keys = (), cache: TermCache | None = No
     keys = (*keys, "indicator_selection")
     listed = entries(held["indicator_selection"], keys, like="a list of datasets, [] where nothing is to be selected")
     datasets = tuple(_dataset(one, (*keys, number), cache) for number, one in enumerate(listed))
-    _none_twice([one.dataset for one in datasets], "dataset", "dataset_id", keys)
     return Selection(datasets=datasets)
 
 

@@ -142,7 +142,8 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     shown = {named.place for named in beside}
     # The other metrics of selections, for which the workbook has the room.
     others = [place for place, one in enumerate(view.metrics) if beside and place not in shown and not one.headline]
-    counted = "turns" if table.kind == "turn" else "cases"
+    of_turns = table.kind in ("turn", "dataset")  # which a case has several of, and no filter
+    counted = "turns" if of_turns else "cases"
     leading = next((metric for metric in view.metrics if metric.headline), None)
     titles = columns(
         table.title,
@@ -159,7 +160,7 @@ def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     )
 
     def row(group: GroupRow) -> Row:
-        link = () if group.value is None or table.kind == "turn" else _link(table.kind, group.value)
+        link = () if group.value is None or of_turns else _link(table.kind, group.value)
         means = ((view.metrics[place], group.figures[place]) for place in (*(one.place for one in beside), *others))
         cells: tuple[Cell, ...] = (
             Name(text=group.name, link=link),

@@ -44,7 +44,6 @@ from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _SLOWEST = 5
-_GROUP_TITLES = {"difficulty": "difficulty", "database": "database", "tag": "tag", "turn": "turn"}
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 
 
@@ -123,6 +122,7 @@ class _Builder:
                     ("database", numbers.by_database),
                     ("tag", numbers.by_tag),
                     ("turn", totals.by_turn if totals else ()),
+                    ("dataset", totals.by_dataset if totals else ()),
                 )
                 # One group alone says what the headline says.
                 if len(groups) > 1
@@ -257,7 +257,7 @@ class _Builder:
             return f"turn {shown}" if kind == "turn" else shown
 
         rows = tuple(self.group_row(group, name(group)) for group in groups)
-        return GroupTable(kind=kind, title=_GROUP_TITLES[kind], rows=rows)
+        return GroupTable(kind=kind, title=kind, rows=rows)
 
     def group_row(self, group: Group, name: str) -> GroupRow:
         return GroupRow(

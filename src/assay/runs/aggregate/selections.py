@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
+from typing import Any
 
 from assay.model import (
     DimensionScore,
@@ -14,10 +15,12 @@ from assay.model import (
     Rate,
     SelectionScore,
     SelectionTotals,
+    TurnScore,
 )
 from assay.runs.aggregate.rates import mean_of_each, rate_of
 from assay.runs.aggregate.totals import counts_of
-from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
+from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
+from assay.sdmx.matching import labels_of
 from assay.sdmx.scoring import term_counts
 
 
@@ -36,6 +39,7 @@ def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
         micro=term_counts(*_pooled(every)),
         by_dimension=tuple(_dimension_total(name, found) for name, found in by_dimension.items()),
         by_turn=tuple(_by_turn(evidence)),
+        by_dataset=tuple(_by_dataset(evidence)),
         wrong_terms=counts_of(evidence, _notes),
         time_states=counts_of(evidence, _time_states),
         through_hierarchy=sum(bool(score.equivalences) for score in scores),
@@ -68,17 +72,51 @@ def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
     """The metrics by the place of the question in its conversation; none where every case has one question."""
     if all(len(item.turns) <= 1 for item in evidence):
         return
-    by_number: dict[int, dict[str, list[SelectionScore | None]]] = {}
-    for item in evidence:
-        for turn in item.turns:
-            if turn.score is not None or turn.failure is not None:
-                by_number.setdefault(turn.number, {}).setdefault(item.case.id, []).append(turn.score)
-    for number, by_case in sorted(by_number.items()):
-        summaries = tuple(
-            MetricSummary(metric=metric.name, rate=_rate(metric, list(by_case.values())))
-            for metric in SELECTION_METRICS
-        )
-        yield Group(kind="turn", name=str(number), cases=len(by_case), metrics=summaries)
+    found = _Grouped(evidence)
+    for item, turn in _judged_turns(evidence):
+        found.add(str(turn.number), item, turn)
+    yield from found.groups("turn", order=int)
+
+
+def _by_dataset(evidence: Sequence[Evidence]) -> Iterable[Group]:
+    """The metrics by the datasets of the targets; none where there is one at most."""
+    every = (one for item in evidence for turn in item.case.turns for one in turn.targets)
+    labels = labels_of(dataset.dataset for one in every for dataset in one.datasets)
+    found = _Grouped(evidence)
+    for item, turn in _judged_turns(evidence):
+        targets = item.case.turns[turn.number - 1].targets
+        chosen = targets[turn.score.target_index if turn.score is not None else 0]
+        for label in dict.fromkeys(labels[dataset.dataset] for dataset in chosen.datasets):
+            found.add(label, item, turn)
+    groups = list(found.groups("dataset", order=str))
+    yield from groups if len(groups) > 1 else ()
+
+
+def _judged_turns(evidence: Sequence[Evidence]) -> Iterable[tuple[Evidence, TurnScore]]:
+    return (
+        (item, turn) for item in evidence for turn in item.turns if turn.score is not None or turn.failure is not None
+    )
+
+
+class _Grouped:
+    """Judged questions by what they share, each with all of its answers."""
+
+    def __init__(self, evidence: Sequence[Evidence]) -> None:
+        self._found: dict[str, dict[tuple[str, int], list[SelectionScore | None]]] = {}
+        scored = {score.metric for item in evidence for score in item.scores}
+        self._metrics = [metric for metric in selection_metrics(on_data=True) if metric.name in scored]
+
+    def add(self, name: str, item: Evidence, turn: TurnScore) -> None:
+        self._found.setdefault(name, {}).setdefault((item.case.id, turn.number), []).append(turn.score)
+
+    def groups(self, kind: str, *, order: Callable[[str], Any]) -> Iterable[Group]:
+        for name in sorted(self._found, key=order):
+            by_question = self._found[name]
+            summaries = tuple(
+                MetricSummary(metric=metric.name, rate=_rate(metric, list(by_question.values())))
+                for metric in self._metrics
+            )
+            yield Group(kind=kind, name=name, cases=len(by_question), metrics=summaries)
 
 
 def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:

@@ -131,7 +131,9 @@ def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
     if replace(stored, **neutral) == wanted:
         return
     shown = "; ".join(_differences(stored, wanted))
-    kept = ", or --rescore to judge its answers anew" if (folder / journal.ANSWERS).exists() else ""
+    kept = ""
+    if stored.metrics != wanted.metrics or (folder / journal.ANSWERS).exists():
+        kept = ", or --rescore to judge its answers anew"
     raise RunError(
         f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -22,8 +22,10 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
-from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
+from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
 from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
+from assay.sdmx.data.execute import compare_on_data
+from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gold import gold_failure, stale_names
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
@@ -35,17 +37,18 @@ SELECTED = DatabaseUrl(text="selections:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScorer:
-    """Judges selections, as far as ``structures`` tell what there is to select. Executes nothing."""
+    """Judges selections, as far as ``structures`` tell what there is to select; on ``data``, too, where given."""
 
     structures: Structures | None = None
     settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
+    data: DataSource | None = None
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
-        """Everything about one case. Pure: nothing is asked, and nothing read but the answers' text."""
+        """Everything about one case. Without data it is pure: nothing is read but the answers' text."""
         asked = zip(_aligned(case, prediction), case.turns, strict=True)
         answers = [_read(one, turn, self.structures) for one, turn in asked]
         turns = tuple(
-            _turn_score(number, turn, answer, self.structures, self.settings)
+            self._turn_score(number, turn, answer)
             for number, (turn, answer) in enumerate(zip(case.turns, answers, strict=True), start=1)
         )
         turns = tuple(map(self._by_sound_gold, case.turns, turns))
@@ -54,7 +57,7 @@ class SelectionScorer:
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
             verdict=self._noted(_verdict(turns, failure), case, answers, turns),
-            scores=tuple(_score(metric, turns) for metric in SELECTION_METRICS),
+            scores=tuple(_scores(selection_metrics(on_data=self.data is not None), turns)),
             turns=turns,
         )
 
@@ -85,6 +88,32 @@ class SelectionScorer:
             return verdict
         more = f", and {len(notes) - _SHOWN:,} notes more" if len(notes) > _SHOWN else ""
         return replace(verdict, reason=f"{verdict.reason} (note: {'; '.join(notes[:_SHOWN])}{more})")
+
+    def _turn_score(self, number: int, turn: Turn, answer: TurnAnswer) -> TurnScore:
+        if not turn.targets:
+            return TurnScore(number=number)
+        if answer.failure is not None and answer.failure.blame != "system":
+            return TurnScore(number=number, failure=answer.failure)
+        # What the system failed to say, or to say readably, selects nothing.
+        selection = answer.selection if answer.selection is not None else Selection()
+        score = score_selection(selection, turn.targets, structures=self.structures, settings=self.settings)
+        if score.undecided and answer.failure is None:
+            return TurnScore(number=number, failure=_UNDECIDED)
+        if answer.failure is not None:
+            score = _earning_nothing(score)
+        if self.data is not None:
+            on_data = compare_on_data(
+                selection,
+                turn.targets,
+                self.data,
+                structures=self.structures,
+                settings=self.settings,
+                first=score.target_index,
+            )
+            if answer.failure is not None and on_data.match:
+                on_data = replace(on_data, match=False, series_precision=0.0, series_recall=0.0)
+            score = replace(score, data=on_data)
+        return TurnScore(number=number, score=score, failure=answer.failure)
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
@@ -136,19 +165,15 @@ def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Sele
     return Selection(datasets=unread)
 
 
-def _turn_score(
-    number: int, turn: Turn, answer: TurnAnswer, structures: Structures | None, settings: SelectionSettings
-) -> TurnScore:
-    if not turn.targets:
-        return TurnScore(number=number)
-    if answer.failure is not None and answer.failure.blame != "system":
-        return TurnScore(number=number, failure=answer.failure)
-    # What the system failed to say, or to say readably, selects nothing.
-    selection = answer.selection if answer.selection is not None else Selection()
-    score = score_selection(selection, turn.targets, structures=structures, settings=settings)
-    if answer.failure is not None:
-        score = _earning_nothing(score)
-    return TurnScore(number=number, score=score, failure=answer.failure)
+_UNDECIDED = Failure(
+    stage="score",
+    kind="unscorable",
+    blame="judge",
+    message=(
+        "the queries of the target are too many and too intricate to tell whether an answer selects the same series: "
+        "write it with fewer queries"
+    ),
+)
 
 
 def _earning_nothing(score: SelectionScore) -> SelectionScore:
@@ -165,14 +190,27 @@ def _earning_nothing(score: SelectionScore) -> SelectionScore:
         micro_f1=0.0,
         dataset_precision=0.0,
         dataset_recall=0.0,
+        series_precision=0.0,
+        series_recall=0.0,
     )
 
 
-def _score(metric: SelectionMetric, turns: Sequence[TurnScore]) -> Score:
+def _scores(metrics: Sequence[SelectionMetric], turns: Sequence[TurnScore]) -> Iterator[Score]:
     unscored = next((turn.failure for turn in turns if turn.score is None and turn.failure is not None), None)
-    if unscored is not None:
-        return Score(metric=metric.name, value=None, failure=unscored)
-    values = [value for turn in turns if turn.score is not None and (value := metric.value(turn.score)) is not None]
+    scored = [turn.score for turn in turns if turn.score is not None]
+    for metric in metrics:
+        if unscored is not None:
+            yield Score(metric=metric.name, value=None, failure=unscored)
+        else:
+            yield _score(metric, scored)
+
+
+def _score(metric: SelectionMetric, scored: Sequence[SelectionScore]) -> Score:
+    if metric.on_data:
+        data = [one.data for one in scored if one.data is not None and one.data.failure is not None]
+        if data:
+            return Score(metric=metric.name, value=None, failure=data[0].failure)
+    values = [value for one in scored if (value := metric.value(one)) is not None]
     if not values:
         failure = Failure(stage="score", kind="unscorable", blame="assay", message=metric.absent)
         return Score(metric=metric.name, value=None, failure=failure)
@@ -213,7 +251,21 @@ def _reason(score: SelectionScore) -> str:
         if told:
             parts.append(f"{dimension.dimension}: {', '.join(told)}")
     parts += [f"time range: {_TIME[one.state]}" for one in score.time if one.state in _TIME]
-    return "; ".join(parts)
+    parts += _of_the_whole(score) if not parts else []
+    return "; ".join(parts) + _by_data(score)
+
+
+def _by_data(score: SelectionScore) -> str:
+    return "" if score.data is None or score.data.failure is not None else f"; executed: {score.data.reason}"
+
+
+def _of_the_whole(score: SelectionScore) -> list[str]:
+    """What is wrong where each dimension, and time, has what the target has."""
+    parts = [f"not selected: {score.missing_series}"] if score.missing_series else []
+    parts += [f"too many: {score.extra_series}"] if score.extra_series else []
+    if not parts:
+        return ["each dimension has the target's codes, and the queries are too many and too intricate to be compared"]
+    return [f"each dimension has the target's codes, and the queries together not its series ({', '.join(parts)})"]
 
 
 _TIME = {

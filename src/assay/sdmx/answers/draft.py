@@ -1,12 +1,11 @@
-"""Gather a selection piece by piece: what comes twice is joined."""
+"""Gather a selection piece by piece: within a query, what comes twice is joined."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.errors import InputError
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
-from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefact
+from assay.sdmx.structures.identifiers import code_of
 
 _ALL_TIME = TimeRange()
 WILDCARD = "*"
@@ -54,12 +53,6 @@ class DatasetDraft:
         else:
             self._time = tuple(dict.fromkeys((*(self._time or ()), *ranges)))
 
-    def add_selection(self, selection: DatasetSelection) -> None:
-        """Join another selection of the same dataset."""
-        for one in selection.dimensions:
-            self.add(one.dimension, one.terms, everything=one.everything)
-        self.add_time(selection.time)
-
     def finish(self) -> DatasetSelection:
         """What was gathered, dimensions and terms in the order in which they first came."""
         dimensions = tuple(
@@ -72,31 +65,22 @@ class DatasetDraft:
 
 
 class SelectionDraft:
-    """A whole selection in the making. Datasets are one where their names say the same (``A:B`` and ``A,B``)."""
+    """A whole selection in the making: the union of its queries, also of several on one dataset."""
 
     def __init__(self) -> None:
-        self._drafts: dict[ArtefactId | str, DatasetDraft] = {}
+        self._queries: list[DatasetDraft | DatasetSelection] = []
 
     def dataset(self, dataset: str) -> DatasetDraft:
-        """The draft of that dataset, a new one where there is none yet. It keeps the name that came first."""
-        key = dataset_key(dataset)
-        if key not in self._drafts:
-            self._drafts[key] = DatasetDraft(dataset)
-        return self._drafts[key]
+        """The draft of one more query on that dataset."""
+        draft = DatasetDraft(dataset)
+        self._queries.append(draft)
+        return draft
 
     def add(self, selection: Selection) -> None:
-        """Join a whole selection."""
-        for one in selection.datasets:
-            self.dataset(one.dataset).add_selection(one)
+        """Add the queries of a whole selection."""
+        self._queries += selection.datasets
 
     def finish(self) -> Selection:
-        """What was gathered, datasets in the order in which they first came."""
-        return Selection(datasets=tuple(draft.finish() for draft in self._drafts.values()))
-
-
-def dataset_key(dataset: str) -> ArtefactId | str:
-    """What two datasets have in common where they are the same: the parsed name, else the text."""
-    try:
-        return parse_artefact(dataset)
-    except InputError:
-        return dataset
+        """The queries in the order in which they came, none twice."""
+        finished = [one.finish() if isinstance(one, DatasetDraft) else one for one in self._queries]
+        return Selection(datasets=tuple(dict.fromkeys(finished) if finished[1:] else finished))

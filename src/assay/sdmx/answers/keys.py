@@ -92,6 +92,23 @@ def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
     return {name: None if name in everything else tuple(known) for name, known in gathered.items()}
 
 
+def cubes_of(keys: Iterable[Mapping[str, Codes]]) -> list[dict[str, Codes]]:
+    """As few cubes as are found quickly that have the same series as the keys, no more and no less.
+
+    Cubes that are the same but for one dimension are one: all keys of a cross product become one cube.
+    """
+    cubes = [dict(key) for key in keys]
+    if len(cubes) < 2:
+        return cubes
+    for name in dict.fromkeys(name for cube in cubes for name in cube):
+        alike: dict[frozenset[tuple[str, Codes]], list[dict[str, Codes]]] = {}
+        for cube in cubes:
+            others = frozenset((one, codes) for one, codes in cube.items() if one != name and codes is not None)
+            alike.setdefault(others, []).append(cube)
+        cubes = [{**same[0], name: join(cube.get(name) for cube in same)} for same in alike.values()]
+    return cubes
+
+
 def join(several: Iterable[Codes]) -> Codes:
     """The codes that any of them has, each in the order in which it first came."""
     return union({"": codes} for codes in several).get("", ())

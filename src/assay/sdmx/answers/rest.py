@@ -19,13 +19,13 @@ from assay.sdmx.answers import eurostat
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.keys import (
     Codes,
+    cubes_of,
     join,
     meet,
     position_codes,
     read_key,
     selects_everything,
     structure_for,
-    union,
 )
 from assay.sdmx.answers.statgpt import bounded
 from assay.sdmx.periods import intersection, ranges_of
@@ -98,14 +98,14 @@ def is_data_url(text: str) -> bool:
 def read_url(url: str, structures: Structures | None) -> Selection:
     """The selection of a data URL. Raises SelectionError.
 
-    Of several keys, as of several values, each dimension takes the union: keys that are no cross product
-    select the smallest one that has them. Positions missing at a key's end are wildcards. Conditions on
-    a dimension that also has values in the key leave what both have.
+    Several keys are the union of their series: one query where they are a cross product, else several. Positions
+    missing at a key's end are wildcards. Conditions on a dimension that also has values in the key leave what both
+    have; a query of which they leave nothing is none.
     """
     parts = _with_known_names(split_url(url), structures)
     structure = structures.dataset(parts.dataset) if structures else None
     time_names = {_TIME, structure.time_dimension if structure and structure.time_dimension else _TIME}
-    codes = _key_codes(parts, structures)
+    cubes = _key_cubes(parts, structures)
     spans: tuple[TimeRange, ...] | None = None
     if parts.start is not None or parts.end is not None:
         spans = (TimeRange(start=parts.start, end=parts.end),)
@@ -114,29 +114,31 @@ def read_url(url: str, structures: Structures | None) -> Selection:
             found = _periods(condition)
             spans = found if spans is None else intersection(spans, found)
         else:
-            codes[component] = meet(
-                codes.get(component), _Condition(parts.dataset, component, structures).read(condition)
-            )
+            codes = _Condition(parts.dataset, component, structures).read(condition)
+            cubes = [{**cube, component: meet(cube.get(component), codes)} for cube in cubes]
     draft = SelectionDraft()
-    dataset = draft.dataset(parts.dataset)
-    for dimension, selected in codes.items():
-        dataset.add_codes(dimension, selected)
-    dataset.add_time(spans)
+    for cube in cubes:
+        if () in cube.values():
+            continue
+        query = draft.dataset(parts.dataset)
+        for dimension, selected in cube.items():
+            query.add_codes(dimension, selected)
+        query.add_time(spans)
     return draft.finish()
 
 
-def _key_codes(parts: DataUrl, structures: Structures | None) -> dict[str, Codes]:
+def _key_cubes(parts: DataUrl, structures: Structures | None) -> list[dict[str, Codes]]:
     if all(selects_everything(key) for key in parts.keys):
         known = structures.dataset(parts.dataset) if structures else None
         if known is None:
-            return {}
+            return [{}]
         keys = parts.keys or ("all",)
     else:
         keys = parts.keys
         known = structure_for(
             parts.dataset, structures, why=f"the key {excerpt(','.join(keys))} lists values by position"
         )
-    return union(read_key(key, known, dataset=parts.dataset) for key in keys)
+    return cubes_of(read_key(key, known, dataset=parts.dataset) for key in keys)
 
 
 def split_url(url: str) -> DataUrl:

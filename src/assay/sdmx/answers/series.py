@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
-from assay.sdmx.answers.keys import Codes, position_codes, read_key, structure_for, union
+from assay.sdmx.answers.keys import Codes, cubes_of, position_codes, read_key, structure_for
 from assay.sdmx.answers.plain import DATASET_KEYS, selection_of
 from assay.sdmx.structures.known import DatasetStructure, Structures
 from assay.sdmx.trouble import SelectionError, described, suggestion
@@ -19,10 +19,7 @@ SERIES_KEYS = (DATASET_KEYS[0], "series_keys", "time_range")
 
 
 def read_series(value: Mapping[Any, object], structures: Structures | None) -> Selection:
-    """The union of the series, dimension by dimension. Raises SelectionError.
-
-    Series that are no cross product select, as a selection has no other way to say it, the smallest one that has them.
-    """
+    """The union of the series: one query where they are a cross product, else several. Raises SelectionError."""
     for key in value:
         if key not in SERIES_KEYS:
             raise SelectionError(
@@ -33,15 +30,20 @@ def read_series(value: Mapping[Any, object], structures: Structures | None) -> S
         raise SelectionError(f'the key "{DATASET_KEYS[0]}" is missing: series keys are those of a dataset')
     # Dataset and time are written as in the targets' own shape, and are read there.
     framed = selection_of({key: value[key] for key in DATASET_KEYS if key in value})
-    draft = SelectionDraft()
-    draft.add(framed)
-    dataset = framed.datasets[0].dataset
     keys = value["series_keys"]
     if not isinstance(keys, list):
         raise SelectionError(f"holds {described(keys)}: a list of series keys is expected", path=("series_keys",))
-    for dimension, codes in union(_each(keys, dataset, structures)).items():
-        draft.dataset(dataset).add_codes(dimension, codes)
-    return draft.finish()
+    (frame,) = framed.datasets
+    cubes = cubes_of(_each(keys, frame.dataset, structures))
+    draft = SelectionDraft()
+    for cube in cubes:
+        query = draft.dataset(frame.dataset)
+        for one in frame.dimensions:
+            query.add(one.dimension, one.terms, everything=one.everything)
+        for dimension, codes in cube.items():
+            query.add_codes(dimension, codes)
+        query.add_time(frame.time)
+    return draft.finish() if cubes else framed
 
 
 def _each(keys: list[object], dataset: str, structures: Structures | None) -> Iterator[dict[str, Codes]]:

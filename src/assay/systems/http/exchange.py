@@ -186,11 +186,14 @@ class Exchange:
         self.has_answered = True
         return Reply(said=said, latency_s=latency_s)
 
-    def fetch(self, url: str) -> bytes:
+    def fetch(self, url: str, *, accept: str | None = None) -> bytes:
         """What a URL of the same server holds, asked for with the same credentials. Raises QuestionFailed."""
         started = monotonic()
+        headers = {} if accept is None else {"Accept": accept}
         try:
-            return with_retries(lambda: self._send("GET", url, started, headers={}, content=None), self._options)[0]
+            return with_retries(lambda: self._send("GET", url, started, headers=headers, content=None), self._options)[
+                0
+            ]
         except TryAgain as error:
             raise self._given_up(error) from None
 

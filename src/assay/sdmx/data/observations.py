@@ -1,0 +1,194 @@
+"""Observations of datasets in memory, found by the codes of their series and by their periods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Protocol
+
+from assay.errors import InputError
+from assay.model import Failure, TimeRange
+from assay.model.failure import Blame, FailureKind
+from assay.sdmx.periods import merged_days, parse_period
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+
+MOST_OBSERVATIONS = 5_000_000
+"""How many are kept of all files, or of one answer of a service: a few hundred bytes each."""
+
+SeriesKey = tuple[tuple[str, str], ...]
+"""Dimension and code, sorted by dimension."""
+Observation = tuple[str, SeriesKey, str | None, float | str | None]
+"""Dataset, series, period and value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataQuery:
+    """One query on one dataset. A dimension that is absent is all of it."""
+
+    dataset: str
+    codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    time: tuple[TimeRange, ...] = ()
+    """``()``: all of time."""
+
+
+class DataSource(Protocol):
+    """Where observations come from."""
+
+    name: str
+    """As messages and runs may show it."""
+
+    def select(self, query: DataQuery) -> Iterable[Observation]:
+        """The observations of a query. Raises DataTrouble."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class DataTrouble(Exception):
+    """A query cannot be executed: the dataset is not among the data, a service fails or refuses. Stays in this room."""
+
+    def __init__(self, message: str, *, blame: Blame = "setup", kind: FailureKind = "error", refused: bool = False):
+        self.message = message
+        self.blame: Blame = blame
+        self.kind: FailureKind = kind
+        self.refused = refused
+        """Whether what was asked is to blame, by the word of who was asked: a code that it does not know, say."""
+        super().__init__(message)
+
+    def failure(self) -> Failure:
+        """The same as data of one case."""
+        return Failure(stage="execute", kind=self.kind, blame=self.blame, message=self.message)
+
+
+class UnknownDataset(DataTrouble):
+    """The data hold no such dataset."""
+
+
+class DataTable:
+    """The observations of one dataset. Of two with the same series and period the first one stays."""
+
+    def __init__(self, dataset: ArtefactId) -> None:
+        self.dataset = dataset
+        self._label = str(dataset)
+        self._series: dict[SeriesKey, dict[str | None, float | str | None]] = {}
+        self._index: dict[str, dict[str, set[SeriesKey]]] | None = None
+
+    @property
+    def series(self) -> int:
+        """How many series it has."""
+        return len(self._series)
+
+    def add(self, key: Mapping[str, str], period: str | None, value: float | str | None) -> bool:
+        """Take in an observation. False: it is there already."""
+        series = self._series.setdefault(tuple(sorted(key.items())), {})
+        self._index = None
+        if period in series:
+            return False
+        series[period] = value
+        return True
+
+    def select(self, query: DataQuery) -> Iterator[Observation]:
+        """The observations that a query takes, whatever dataset it names."""
+        is_in = _Within(query.time)
+        for key in self._keys(query.codes):
+            for period, value in self._series[key].items():
+                if is_in(period):
+                    yield self._label, key, period, value
+
+    def _keys(self, codes: Mapping[str, tuple[str, ...]]) -> Iterable[SeriesKey]:
+        if not codes:
+            return self._series
+        if self._index is None:
+            self._index = {}
+            for key in self._series:
+                for name, code in key:
+                    self._index.setdefault(name, {}).setdefault(code, set()).add(key)
+        found: set[SeriesKey] | None = None
+        for name, wanted in codes.items():
+            by_code = self._index.get(name, {})
+            taken = set().union(*(by_code[code] for code in wanted if code in by_code))
+            found = taken if found is None else found & taken
+        return sorted(found or ())
+
+
+class _Within:
+    """Whether a period lies within ranges, as a whole; what is no period is only where it is named."""
+
+    def __init__(self, ranges: Sequence[TimeRange]) -> None:
+        self._ranges = ranges
+        self._known: dict[str | None, bool] = {}
+        readable = [(span, merged_days([span])) for span in ranges]
+        self._days = merged_days([span for span, days in readable if days is not None]) or ()
+        self._texts = {text for span, days in readable if days is None for text in (span.start, span.end)}
+
+    def __call__(self, period: str | None) -> bool:
+        if not self._ranges:
+            return True
+        if period not in self._known:
+            self._known[period] = self._lies_within(period)
+        return self._known[period]
+
+    def _lies_within(self, text: str | None) -> bool:
+        period = None if text is None else parse_period(text)
+        if period is None:
+            return text in self._texts
+        return any(
+            (first is None or first <= period.first) and (after is None or period.after <= after)
+            for first, after in self._days
+        )
+
+
+class DataTables:
+    """The tables of several datasets, by name."""
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+        self.tables: dict[ArtefactId, DataTable] = {}
+        self._count = 0
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def add(self, dataset: ArtefactId, key: Mapping[str, str], period: str | None, value: float | str | None) -> None:
+        """Take in an observation. Raises InputError where there are too many."""
+        table = self.tables.get(dataset)
+        if table is None:
+            table = self.tables[dataset] = DataTable(dataset)
+        self._count += table.add(key, period, value)
+        if self._count > MOST_OBSERVATIONS:
+            raise InputError(
+                f"{self.name} holds more than {MOST_OBSERVATIONS:,} observations: give the data of the cases alone"
+            )
+
+    def select(self, query: DataQuery) -> Iterable[Observation]:
+        """The observations of a query. Raises UnknownDataset."""
+        return self.table(query.dataset).select(query)
+
+    def table(self, dataset: str) -> DataTable:
+        """The table of a dataset: of that very version, else the one that its name can mean. Raises UnknownDataset."""
+        try:
+            wanted = parse_artefact(dataset)
+        except InputError:
+            wanted = ArtefactId(id=dataset)
+        if wanted in self.tables:
+            return self.tables[wanted]
+        fitting = [table for id_, table in self.tables.items() if wanted.matches(id_)]
+        if not fitting:
+            held = ", ".join(map(str, list(self.tables)[:5])) or "no dataset"
+            more = f" and {len(self.tables) - 5} more" if len(self.tables) > 5 else ""
+            raise UnknownDataset(f"{self.name} has no data of the dataset {dataset!r}: it has {held}{more}")
+        return max(fitting, key=lambda table: table.dataset.version or "")
+
+
+def value_of(text: str | None) -> float | str | None:
+    """The value of an observation: a number, None where it is missing or NaN, else the text."""
+    if text is None or not text.strip():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip()
+    return None if isnan(number) else number

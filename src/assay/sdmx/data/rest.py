@@ -1,0 +1,284 @@
+"""Data from an SDMX REST service, 2.1 or 3.0: each query of a selection is a request.
+
+The first answers tell which of the two a service speaks. Where it offers the constraint of what is available, codes
+without data are not asked for: many services refuse a whole request for one code that they do not know.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+from urllib.parse import quote
+
+from assay.errors import InputError
+from assay.model import TimeRange
+from assay.sdmx.data.availability import read_available
+from assay.sdmx.data.csv import add_csv, is_sdmx_csv
+from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
+from assay.sdmx.data.xml import add_xml
+from assay.sdmx.periods import merged_days
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.known import DatasetStructure, Structures
+from assay.sdmx.trouble import suggestion
+
+_TIME = "TIME_PERIOD"
+_DATA = (
+    "application/vnd.sdmx.data+csv;version=2.0.0, application/vnd.sdmx.data+csv;version=1.0.0;q=0.9, "
+    "application/vnd.sdmx.structurespecificdata+xml;version=2.1;q=0.7, "
+    "application/vnd.sdmx.data+xml;version=3.0.0;q=0.6, application/vnd.sdmx.genericdata+xml;version=2.1;q=0.5"
+)
+_STRUCTURE = (
+    "application/vnd.sdmx.structure+xml;version=2.1, application/vnd.sdmx.structure+xml;version=3.0.0;q=0.9, "
+    "application/xml;q=0.5"
+)
+_NOT_THERE = frozenset({400, 404, 405, 406, 501})
+"""What a service answers to a request of the version that it does not speak; 404 also where there are no data."""
+_LONGEST_URL = 3500
+"""Services and what stands before them refuse longer ones: codes are asked for in portions then."""
+_MOST_KEPT = 64
+"""How many answers are remembered: many cases of a set ask for the same."""
+
+StructureOf = Callable[[str], DatasetStructure | None]
+
+
+class ServiceRefused(Exception):
+    """The service answered with a status that no retry would change. Stays in this room."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class Fetch(Protocol):
+    """How a service is asked."""
+
+    def __call__(self, url: str, accept: str) -> bytes:
+        """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class RestSource:
+    """The data of one service. ``structure_of`` gives the structure of a dataset, whose order keys are written in."""
+
+    def __init__(self, url: str, fetch: Fetch, *, name: str, structure_of: StructureOf) -> None:
+        self.name = name
+        self._url = url.rstrip("/")
+        self._fetch = fetch
+        self._structure_of = structure_of
+        self._versions: list[_Version2 | _Version3] = [_Version2(), _Version3()]
+        self._available: dict[ArtefactId, Mapping[str, frozenset[str]] | None] = {}
+        self._kept: dict[object, list[Observation]] = {}
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._fetch.close()
+
+    def select(self, query: DataQuery) -> Iterable[Observation]:
+        """The observations of a query. Raises DataTrouble."""
+        key = (query.dataset, tuple(sorted(query.codes.items())), query.time)
+        if key not in self._kept:
+            found = list(self._select(query))
+            if len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = found
+        return self._kept[key]
+
+    def _select(self, query: DataQuery) -> Iterator[Observation]:
+        try:
+            dataset = parse_artefact(query.dataset)
+        except InputError as error:
+            raise UnknownDataset(str(error)) from None
+        codes = self._with_data(dataset, query)
+        if codes is None or (query.time and merged_days(query.time) == ()):
+            return
+        structure = self._structure_of(query.dataset)
+        for span in query.time or (TimeRange(),):
+            for portion in self._portions(dataset, codes, span, structure):
+                yield from self._ask(dataset, portion, span, structure, query.dataset)
+
+    def _with_data(self, dataset: ArtefactId, query: DataQuery) -> Mapping[str, tuple[str, ...]] | None:
+        """The codes of a query that have data, as far as that can be told; None: some dimension has none."""
+        structure = self._structure_of(query.dataset)
+        available = self._availability(dataset)
+        names = [one.id for one in structure.dimensions] if structure is not None else list(available or ())
+        codes: dict[str, tuple[str, ...]] = {}
+        for name, wanted in query.codes.items():
+            if names and name not in names:
+                raise DataTrouble(
+                    f"the dataset {query.dataset!r} has no dimension {name!r}{suggestion(name, names)}", refused=True
+                )
+            have = None if available is None else available.get(name)
+            codes[name] = wanted if have is None else tuple(code for code in wanted if code in have)
+            if not codes[name]:
+                return None
+        return codes
+
+    def _availability(self, dataset: ArtefactId) -> Mapping[str, frozenset[str]] | None:
+        """The codes with data by dimension; None: the service does not offer to tell."""
+        if dataset not in self._available:
+            self._available[dataset] = None
+            for version in list(self._versions):
+                try:
+                    content = self._fetch(self._url + version.availability(dataset), _STRUCTURE)
+                except ServiceRefused:
+                    continue
+                found = read_available(content)
+                if found is not None:
+                    self._available[dataset] = found
+                    self._versions = [version]
+                    break
+        return self._available[dataset]
+
+    def _portions(
+        self,
+        dataset: ArtefactId,
+        codes: Mapping[str, tuple[str, ...]],
+        span: TimeRange,
+        structure: DatasetStructure | None,
+    ) -> Iterator[Mapping[str, tuple[str, ...]]]:
+        """The codes in one portion, or in several whose requests are not too long."""
+        longest = max(codes, key=lambda name: len(",".join(codes[name])), default=None)
+        urls = [version.data(dataset, codes, span, structure) or "" for version in self._versions]
+        if longest is None or len(codes[longest]) < 2 or max(map(len, urls)) <= _LONGEST_URL:
+            yield codes
+            return
+        middle = len(codes[longest]) // 2
+        for half in (codes[longest][:middle], codes[longest][middle:]):
+            yield from self._portions(dataset, {**codes, longest: half}, span, structure)
+
+    def _ask(
+        self,
+        dataset: ArtefactId,
+        codes: Mapping[str, tuple[str, ...]],
+        span: TimeRange,
+        structure: DatasetStructure | None,
+        label: str,
+    ) -> Iterator[Observation]:
+        refused: ServiceRefused | None = None
+        for version in list(self._versions):
+            path = version.data(dataset, codes, span, structure)
+            if path is None:
+                continue
+            try:
+                content = self._fetch(self._url + path, _DATA)
+            except ServiceRefused as error:
+                if error.status not in _NOT_THERE:
+                    raise _trouble(error) from None
+                refused = error if refused is None or refused.status == 404 else refused
+                continue
+            self._versions = [version]
+            yield from self._read(content, replace(_NO_QUERY, dataset=label, codes=codes, time=_times(span)), structure)
+            return
+        if refused is None:
+            raise DataTrouble(
+                f"{self.name}: a key of the dataset {label!r} lists codes in the order of its dimensions, which is not "
+                "known: give --structures that have it",
+                kind="unknown_structure",
+            )
+        if refused.status != 404:
+            raise DataTrouble(f"{self.name} refuses what is asked for: {refused}", refused=True)
+
+    def _read(self, content: bytes, query: DataQuery, structure: DatasetStructure | None) -> Iterator[Observation]:
+        tables = DataTables(name=self.name)
+        known = None if structure is None else Structures([structure])
+        where = f"the answer of {self.name}"
+        beginning = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+        try:
+            if beginning.startswith(b"<"):
+                is_data = add_xml(tables, io.BytesIO(content), where=where, structures=known)
+            else:
+                text = content.decode("utf-8-sig")
+                is_data = not text.strip() or is_sdmx_csv(text[:4096])
+                if is_data and text.strip():
+                    add_csv(tables, iter(text.splitlines(keepends=True)), where=where, structures=known)
+        except UnicodeDecodeError:
+            is_data = False
+        except InputError as error:
+            raise DataTrouble(str(error), blame="network") from None
+        if not is_data:
+            raise DataTrouble(
+                f"{where} is no data that are known: SDMX-CSV or SDMX-ML was asked for. Is it the address up to where "
+                "/data follows?",
+            )
+        for table in tables.tables.values():
+            # Each service fills in versions, and names data structures for dataflows, in its own way.
+            for _, key, period, value in table.select(query):
+                yield query.dataset, key, period, value
+
+
+_NO_QUERY = DataQuery(dataset="")
+
+
+def _times(span: TimeRange) -> tuple[TimeRange, ...]:
+    return () if span == TimeRange() else (span,)
+
+
+def _trouble(error: ServiceRefused) -> DataTrouble:
+    passing = error.status >= 500 or error.status in (408, 425, 429)
+    return DataTrouble(str(error), blame="network" if passing else "setup")
+
+
+def _quoted(texts: Iterable[str], mark: str) -> str:
+    return mark.join(quote(text, safe="") for text in texts)
+
+
+class _Version2:
+    """Paths of the REST interface of SDMX 2.1."""
+
+    def availability(self, dataset: ArtefactId) -> str:
+        return f"/availableconstraint/{_flow(dataset)}/all/all/all?mode=available&references=none"
+
+    def data(
+        self,
+        dataset: ArtefactId,
+        codes: Mapping[str, tuple[str, ...]],
+        span: TimeRange,
+        structure: DatasetStructure | None,
+    ) -> str | None:
+        """None: the key cannot be written, as the order of dimensions is not known."""
+        if codes and (structure is None or not structure.dimensions):
+            return None
+        key = "all"
+        if codes and structure is not None:
+            key = ".".join(_quoted(codes.get(one.id, ()), "+") for one in structure.dimensions)
+        bounds = [("startPeriod", span.start), ("endPeriod", span.end)]
+        query = "&".join(f"{name}={quote(text, safe='')}" for name, text in bounds if text is not None)
+        return f"/data/{_flow(dataset)}/{key}{'?' if query else ''}{query}"
+
+
+class _Version3:
+    """Paths of the REST interface of SDMX 3.0, which names the dimensions."""
+
+    def availability(self, dataset: ArtefactId) -> str:
+        return f"/availability/dataflow/{self._flow(dataset)}/*/*?mode=available&references=none"
+
+    def data(
+        self,
+        dataset: ArtefactId,
+        codes: Mapping[str, tuple[str, ...]],
+        span: TimeRange,
+        structure: DatasetStructure | None,
+    ) -> str | None:
+        time = (structure.time_dimension if structure is not None else None) or _TIME
+        filters = [f"c[{quote(name, safe='')}]={_quoted(wanted, ',')}" for name, wanted in codes.items()]
+        bounds = [("ge", span.start), ("le", span.end)]
+        periods = "+".join(f"{operator}:{quote(text, safe='')}" for operator, text in bounds if text is not None)
+        query = "&".join([*filters, *([f"c[{time}]={periods}"] if periods else [])])
+        return f"/data/dataflow/{self._flow(dataset)}/*{'?' if query else ''}{query}"
+
+    def _flow(self, dataset: ArtefactId) -> str:
+        parts: Sequence[str] = (dataset.agency or "*", dataset.id, dataset.version or "~")
+        return "/".join(quote(part, safe="*~+") for part in parts)
+
+
+def _flow(dataset: ArtefactId) -> str:
+    if dataset.agency is None:
+        return quote(dataset.id, safe="")
+    parts = [dataset.agency, dataset.id, *([dataset.version] if dataset.version else [])]
+    return _quoted(parts, ",")

@@ -1,0 +1,193 @@
+"""Data from SDMX-ML: generic (2.1) and structure-specific (2.1, 3.0, 3.1) messages, by series or flat.
+
+Read a piece at a time: no entity is followed, no other resource opened, and a document type is refused. What a
+structure-specific message says of a series are its dimensions and its attributes alike; a structure tells them apart.
+Without it all of them make the series, those of observations apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from assay.errors import InputError, MissingDependency
+from assay.sdmx.data.observations import DataTables, value_of
+from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.known import Structures
+
+_TIME, _VALUE, _FLAT = "TIME_PERIOD", "OBS_VALUE", "AllDimensions"
+_ATTRIBUTES = ("OBS_", "CONF_")
+"""How names of what is said of single observations begin."""
+_NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
+
+
+def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Structures | None) -> bool:
+    """Take in the observations of a message. False: it is SDMX-ML, and no data. Raises InputError with ``where``."""
+    try:
+        from lxml import etree
+    except ImportError as error:
+        raise MissingDependency("lxml", "sdmx") from error
+    message = _Message(tables, where=where, structures=structures)
+    events = etree.iterparse(
+        file,
+        events=("start", "end"),
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        return _read(events, message, where)
+    except etree.XMLSyntaxError as error:
+        raise InputError(
+            f"{where} is no well-formed XML: {error.msg or 'it is empty'}. Fetch or save it anew"
+        ) from None
+
+
+def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> bool:
+    is_data = None
+    for event, element in events:
+        name = _local(element)
+        if is_data is None:
+            if element.getroottree().docinfo.internalDTD is not None:
+                raise InputError(f"{where} declares a document type (DTD), which SDMX-ML never does: it is not read")
+            if "sdmx" not in str(element.tag):
+                raise InputError(f"{where} is no SDMX message: its root element is <{name[:60]}>")
+            is_data = name.endswith("Data")
+            if not is_data:
+                return False
+        if event == "start":
+            continue
+        if name == "Header":
+            message.read_header(element)
+        elif name == "Series":
+            message.add_series(element)
+            _forget(element)
+        elif name == "Obs" and _local(element.getparent()) == "DataSet":
+            message.add_flat(element)
+            _forget(element)
+        elif name == "Group":
+            _forget(element)
+    return bool(is_data)
+
+
+def _forget(element: Any) -> None:
+    """Let go of what was read, and of what stands before it."""
+    element.clear()
+    while element.getprevious() is not None:
+        del element.getparent()[0]
+
+
+def _local(element: Any) -> str:
+    tag = "" if element is None else element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+class _Message:
+    """One message: its header says which dataset each of its parts is of."""
+
+    def __init__(self, tables: DataTables, *, where: str, structures: Structures | None) -> None:
+        self._tables = tables
+        self._where = where
+        self._structures = structures
+        self._datasets: dict[str, tuple[ArtefactId, str]] = {}
+        self._layouts: dict[ArtefactId, tuple[str, frozenset[str] | None]] = {}
+
+    def read_header(self, header: Any) -> None:
+        """Which structures the message names, and what stands at its observations."""
+        for one in (child for child in header if _local(child) == "Structure"):
+            found = {_local(child): named for child in one if (named := _reference(child)) is not None}
+            dataset = found.get("StructureUsage") or found.get("ProvisionAgreement") or found.get("Structure")
+            if dataset is not None:
+                self._datasets[one.get("structureID", "")] = (dataset, one.get("dimensionAtObservation", _TIME))
+
+    def add_series(self, series: Any) -> None:
+        """The observations of a series."""
+        dataset, at_observation = self._dataset_of(series.getparent())
+        key = next((child for child in series if _local(child) == "SeriesKey"), None)
+        own = _components(series) if key is None else _values(key)
+        for observation in (child for child in series if _local(child) == "Obs"):
+            said, value = self._observation(observation, at_observation, is_generic=key is not None)
+            beside = {at_observation, self._layout(dataset)[0]}
+            self._add(dataset, {**own, **{name: code for name, code in said.items() if name in beside}}, value)
+
+    def add_flat(self, observation: Any) -> None:
+        """An observation that says its whole key."""
+        dataset, _ = self._dataset_of(observation.getparent())
+        key = next((child for child in observation if _local(child) == "ObsKey"), None)
+        said, value = self._observation(observation, _FLAT, is_generic=key is not None)
+        self._add(dataset, {n: c for n, c in said.items() if not n.startswith(_ATTRIBUTES)}, value)
+
+    def _observation(
+        self, observation: Any, at_observation: str, *, is_generic: bool
+    ) -> tuple[dict[str, str], str | None]:
+        if not is_generic:
+            said = _components(observation)
+            return said, said.pop(_VALUE, None)
+        said, value = {}, None
+        for child in observation:
+            name = _local(child)
+            if name == "ObsKey":
+                said.update(_values(child))
+            elif name == "ObsDimension":
+                said[child.get("id") or at_observation] = child.get("value", "")
+            elif name == "ObsValue":
+                value = child.get("value")
+        return said, value
+
+    def _add(self, dataset: ArtefactId, said: dict[str, str], value: str | None) -> None:
+        time, dimensions = self._layout(dataset)
+        period = said.pop(time, None)
+        if dimensions is not None:
+            said = {name: code for name, code in said.items() if name in dimensions}
+        self._tables.add(dataset, said, period, value_of(value))
+
+    def _layout(self, dataset: ArtefactId) -> tuple[str, frozenset[str] | None]:
+        """The name of a dataset's time, and its dimensions; None: no structure tells them."""
+        if dataset not in self._layouts:
+            structure = self._structures.dataset(str(dataset)) if self._structures is not None else None
+            known = frozenset(one.id for one in structure.dimensions) if structure is not None else frozenset()
+            time = (structure.time_dimension if structure is not None else None) or _TIME
+            self._layouts[dataset] = (time, known or None)
+        return self._layouts[dataset]
+
+    def _dataset_of(self, part: Any) -> tuple[ArtefactId, str]:
+        reference = next((value for name, value in part.attrib.items() if name.endswith("structureRef")), None)
+        found = self._datasets.get(reference or "")
+        if found is None and len(self._datasets) == 1:
+            found = next(iter(self._datasets.values()))
+        if found is None:
+            raise InputError(
+                f"{self._where}: which dataset its data are of cannot be told: the header describes no structure "
+                f"{(reference or '')[:80]!r}"
+            )
+        return found
+
+
+def _components(element: Any) -> dict[str, str]:
+    """What an element of a structure-specific message says as attributes."""
+    return {
+        name: value for name, value in element.attrib.items() if not name.startswith("{") and name not in _NO_COMPONENTS
+    }
+
+
+def _values(key: Any) -> dict[str, str]:
+    return {child.get("id", ""): child.get("value", "") for child in key if _local(child) == "Value"}
+
+
+def _reference(element: Any) -> ArtefactId | None:
+    """The artefact that an element refers to: by a Ref, a URN within, or a URN as its text."""
+    for child in (element, *element):
+        if _local(child) == "Ref":
+            attributes: Mapping[str, str] = child.attrib
+            return ArtefactId(
+                id=attributes.get("id", ""), agency=attributes.get("agencyID"), version=attributes.get("version")
+            )
+        text = (child.text or "").strip()
+        if text.startswith("urn:"):
+            try:
+                return parse_artefact(text)
+            except InputError:
+                continue
+    return None

@@ -1,0 +1,41 @@
+"""Fetch what an SDMX service holds, by the exchange that asks systems: with its limits, retries and credentials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assay.errors import SystemUnusable
+from assay.sdmx.data.observations import DataTrouble
+from assay.sdmx.data.rest import ServiceRefused
+from assay.systems.address import http_address
+from assay.systems.http.exchange import Exchange, RequestRefused
+from assay.systems.options import SystemOptions
+from assay.systems.predictions import QuestionFailed
+
+_DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
+
+
+class ServiceFetcher:
+    """Fetches from one service. Raises InputError for a URL that is none."""
+
+    def __init__(self, url: str, *, verify_ssl: bool = True) -> None:
+        address = http_address(url, "http")
+        self.name = address.shown.rstrip("/")
+        self.url = address.url.reveal().rstrip("/")
+        self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
+
+    def __call__(self, url: str, accept: str) -> bytes:
+        """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        try:
+            return self._exchange.fetch(url, accept=accept)
+        except RequestRefused as error:
+            raise ServiceRefused(self._said(str(error)), status=error.status) from None
+        except (QuestionFailed, SystemUnusable) as error:
+            raise DataTrouble(f"{self.name}: {self._said(str(error))}", blame="network") from None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._exchange.close()
+
+    def _said(self, message: str) -> str:
+        return self._exchange.scrub(message)

@@ -1,0 +1,375 @@
+"""Targets and answers executed on data files: what is read of them, and what is made of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.errors import InputError
+from assay.model import DataScore, DatasetSelection, DimensionSelection, Selection, SelectionSettings, Term, TimeRange
+from assay.sdmx.data import execute
+from assay.sdmx.data.execute import compare_on_data
+from assay.sdmx.data.files import load_data
+from assay.sdmx.data.observations import DataQuery, DataTables
+from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
+
+AREAS, ITEMS, YEARS = ("NO", "SE"), ("CPI", "PPI"), ("2019", "2020", "2021")
+EVERY = [(area, item, year) for area in AREAS for item in ITEMS for year in YEARS if (area, item) != ("SE", "PPI")]
+"""There is no PPI of Sweden."""
+
+
+def value(area: str, item: str, year: str) -> str:
+    return f"{int(year) / 10 + AREAS.index(area) + 2 * ITEMS.index(item)}"
+
+
+def csv_1() -> str:
+    rows = [f"X:DATA(1.0),{area},{item},{year},{value(area, item, year)},A" for area, item, year in EVERY]
+    return "\n".join(["DATAFLOW,AREA,ITEM,TIME_PERIOD,OBS_VALUE,OBS_STATUS", *rows]) + "\n"
+
+
+def csv_2() -> str:
+    rows = [
+        f"dataflow;X:DATA(1.0): Data;I;{area}: Land;{item}: Thing;{year};{value(area, item, year).replace('.', ',')};"
+        for area, item, year in EVERY
+    ]
+    header = "STRUCTURE[|];STRUCTURE_ID;ACTION;AREA: Area;ITEM: Item;TIME_PERIOD: Time;OBS_VALUE: Value;NOTE: Note"
+    gone = "dataflow;X:DATA(1.0): Data;D;SE: Land;PPI: Thing;2019;;"
+    return "\n".join([header, *rows, gone])
+
+
+MESSAGE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/message"
+GENERIC = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/data/generic"
+COMMON = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/common"
+
+
+def message(kind: str, body: str, *, at: str = "TIME_PERIOD", version: str = "v2_1") -> str:
+    return (
+        f'<?xml version="1.0"?><m:{kind} xmlns:m="{MESSAGE}" xmlns:g="{GENERIC}" xmlns:c="{COMMON}" '
+        f'xmlns:s="urn:x" xmlns:d="urn:y"><m:Header><m:ID>1</m:ID>'
+        f'<m:Structure structureID="S" dimensionAtObservation="{at}"><c:StructureUsage>'
+        f'<Ref agencyID="X" id="DATA" version="1.0"/></c:StructureUsage></m:Structure></m:Header>'
+        f'<m:DataSet structureRef="S" d:structureRef="S">{body}</m:DataSet></m:{kind}>'
+    ).replace("v2_1", version)
+
+
+def by_series() -> list[tuple[tuple[str, str], list[str]]]:
+    keys = dict.fromkeys((area, item) for area, item, _ in EVERY)
+    return [(key, [year for area, item, year in EVERY if (area, item) == key]) for key in keys]
+
+
+def generic_series() -> str:
+    return message(
+        "GenericData",
+        "".join(
+            f'<g:Series><g:SeriesKey><g:Value id="AREA" value="{area}"/><g:Value id="ITEM" value="{item}"/>'
+            f'</g:SeriesKey><g:Attributes><g:Value id="UNIT" value="P"/></g:Attributes>'
+            + "".join(
+                f'<g:Obs><g:ObsDimension value="{year}"/><g:ObsValue value="{value(area, item, year)}"/></g:Obs>'
+                for year in years
+            )
+            + "</g:Series>"
+            for (area, item), years in by_series()
+        ),
+    )
+
+
+def generic_flat() -> str:
+    return message(
+        "GenericData",
+        "".join(
+            f'<g:Obs><g:ObsKey><g:Value id="AREA" value="{area}"/><g:Value id="ITEM" value="{item}"/>'
+            f'<g:Value id="TIME_PERIOD" value="{year}"/></g:ObsKey>'
+            f'<g:ObsValue value="{value(area, item, year)}"/></g:Obs>'
+            for area, item, year in EVERY
+        ),
+        at="AllDimensions",
+    )
+
+
+def specific_series() -> str:
+    return message(
+        "StructureSpecificData",
+        "<Group AREA='NO' TITLE='x'/>"
+        + "".join(
+            f'<Series AREA="{area}" ITEM="{item}">'
+            + "".join(
+                f'<Obs TIME_PERIOD="{year}" OBS_VALUE="{value(area, item, year)}" OBS_STATUS="{year[-1]}"/>'
+                for year in years
+            )
+            + "</Series>"
+            for (area, item), years in by_series()
+        ),
+        version="v3_0",
+    )
+
+
+def specific_flat() -> str:
+    return message(
+        "StructureSpecificData",
+        "".join(
+            f'<Obs AREA="{area}" ITEM="{item}" TIME_PERIOD="{year}" OBS_VALUE="{value(area, item, year)}" '
+            f'OBS_STATUS="{year[-1]}"/>'
+            for area, item, year in EVERY
+        ),
+        at="AllDimensions",
+    )
+
+
+FORMS = {
+    "one.csv": csv_1,
+    "two.csv": csv_2,
+    "generic.xml": generic_series,
+    "generic-flat.xml": generic_flat,
+    "specific.xml": specific_series,
+    "specific-flat.xml": specific_flat,
+}
+
+
+def loaded(folder: Path, name: str = "one.csv", text: str | None = None) -> DataTables:
+    (folder / name).write_text(FORMS[name]() if text is None else text, encoding="utf-8")
+    return load_data(str(folder / name), structures=None)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_gives_the_same_observations(name: str, tmp_path: Path) -> None:
+    found = {
+        (*(code for _, code in key), period, value)
+        for _, key, period, value in loaded(tmp_path, name).select(DataQuery(dataset="X:DATA"))
+    }
+    assert found == {(*one, float(value(*one))) for one in EVERY}
+
+
+def test_a_folder_holds_several_files_and_what_comes_twice_is_once(tmp_path: Path) -> None:
+    for name in FORMS:
+        loaded(tmp_path, name)
+    (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "structure.xml").write_text(f'<m:Structure xmlns:m="{MESSAGE}"><m:Structures/></m:Structure>')
+    (table,) = load_data(str(tmp_path), structures=None).tables.values()
+    assert (table.series, len(list(table.select(DataQuery(dataset=""))))) == (3, len(EVERY))
+
+
+def test_a_structure_tells_dimensions_from_what_is_said_of_series(tmp_path: Path) -> None:
+    text = specific_series().replace('ITEM="CPI"', 'ITEM="CPI" TITLE="Prices"')
+    (tmp_path / "d.xml").write_text(text)
+    dimensions = tuple(DimensionStructure(id=name) for name in ("AREA", "ITEM"))
+    known = Structures([DatasetStructure(id=ArtefactId(agency="X", id="DATA"), dimensions=dimensions)])
+    found = load_data(str(tmp_path), structures=known).select(DataQuery(dataset="X:DATA"))
+    assert {tuple(name for name, _ in key) for _, key, _, _ in found} == {("AREA", "ITEM")}
+
+
+BOMB = '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">{}]><m:GenericData xmlns:m="sdmx" x="&j;">&j;</m:GenericData>'
+GROWING = "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("d.xml", BOMB.format(GROWING), ["d.xml", "document type|amplification"]),
+        ("d.xml", '<!DOCTYPE m SYSTEM "file:///etc/passwd"><m/>', ["document type"]),
+        ("d.xml", '<!DOCTYPE m [<!ENTITY x SYSTEM "file:///etc/passwd">]><m>&x;</m>', ["document type"]),
+        ("d.xml", "<html/>", ["no SDMX message", "<html>"]),
+        ("d.xml", "<m:GenericData", ["no well-formed XML|no SDMX message"]),
+        ("d.xml", generic_series()[:-40], ["no well-formed XML"]),
+        ("d.xml", generic_series().replace("m:Structure", "m:Other"), ["header describes no structure"]),
+        ("d.xml", message("Structure", ""), ["no data"]),
+        ("d.json", "{}", ["JSON", "SDMX-CSV"]),
+        ("d.csv", "a,b\n1,2\n", ["SDMX-CSV"]),
+        ("d.csv", "DATAFLOW\n", ["SDMX-CSV"]),
+        ("d.csv", "DATAFLOWS,A,OBS_VALUE\nx,1,2\n", ["DATAFLOW", "STRUCTURE_ID"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,1\n", ["line 2", "2 fields", "3"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\n?,1,2\n", ["line 2", "no id"]),
+        ("d.csv", 'DATAFLOW,A,OBS_VALUE\nX:D,"1\n', ["line"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\n", ["no observations"]),
+        ("d.csv", "", ["no data that are known"]),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(name: str, text: str, words: list[str], tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, name, text)
+    for word in words:
+        assert any(one in str(caught.value) for one in word.split("|")), str(caught.value)
+
+
+def test_a_source_that_is_not_there_is_named_with_its_neighbour(tmp_path: Path) -> None:
+    loaded(tmp_path)
+    with pytest.raises(InputError, match=r'did you mean "one\.csv"'):
+        load_data(str(tmp_path / "ones.csv"), structures=None)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="has no data"):
+        load_data(str(tmp_path / "empty"), structures=None)
+
+
+def selection(*queries: dict[str, object], dataset: str = "X:DATA") -> Selection:
+    return Selection(datasets=tuple(_query(dataset, **query) for query in queries))
+
+
+def _query(
+    dataset: str, *, time: tuple[str | None, str | None] | None = None, **dimensions: object
+) -> DatasetSelection:
+    return DatasetSelection(
+        dataset=dataset,
+        dimensions=tuple(
+            DimensionSelection(dimension=name, terms=tuple(Term(id=code) for code in codes))  # type: ignore[attr-defined]
+            for name, codes in dimensions.items()
+        ),
+        time=None if time is None else (TimeRange(start=time[0], end=time[1]),),
+    )
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataTables:
+    return loaded(tmp_path)
+
+
+def compared(data: DataTables, selected: Selection, *targets: Selection, **more: object) -> DataScore:
+    known = more.pop("structures", None)
+    settings_ = SelectionSettings(**more)  # type: ignore[arg-type]
+    return compare_on_data(selected, targets, data, structures=known, settings=settings_)  # type: ignore[arg-type]
+
+
+def test_what_gives_the_same_observations_matches_though_it_is_written_otherwise(data: DataTables) -> None:
+    target = selection({"AREA": ["SE"], "ITEM": ["CPI", "PPI"], "time": ("2019", "2020")})
+    same = selection({"AREA": ["SE"], "time": ("2019-01", "2020-12")})
+    found = compared(data, same, target)
+    assert (found.match, found.series_precision, found.series_recall) == (True, 1.0, 1.0)
+    assert (found.target_observations, found.shared_observations) == (2, 2)
+    assert "same 2 observations" in found.reason
+
+
+def test_series_and_observations_that_differ_are_counted(data: DataTables) -> None:
+    target = selection({"AREA": ["NO"], "time": ("2019", "2020")})
+    found = compared(data, selection({"ITEM": ["CPI"], "time": ("2020", "2021")}), target)
+    assert found.match is False
+    assert (found.target_series, found.selected_series, found.shared_series) == (2, 2, 1)
+    assert (found.target_observations, found.selected_observations, found.shared_observations) == (4, 4, 1)
+    assert found.reason == "3 of the target's 4 observations are missing and 3 are too many"
+
+
+def test_queries_of_a_union_are_executed_each(data: DataTables) -> None:
+    crossed = selection({"AREA": ["NO"], "ITEM": ["CPI"]}, {"AREA": ["SE"], "ITEM": ["PPI"]})
+    assert compared(data, crossed, selection({"ITEM": ["CPI"]})).match is False
+    whole = selection({"AREA": ["NO"], "ITEM": ["CPI"]}, {"AREA": ["SE"]})
+    assert compared(data, whole, selection({"ITEM": ["CPI"]})).match is True
+
+
+def test_time_counts_only_where_the_target_speaks_of_it(data: DataTables) -> None:
+    assert compared(data, selection({"AREA": ["NO"], "time": ("2020", None)}), selection({"AREA": ["NO"]})).match
+    every = selection({"AREA": ["NO"], "time": (None, None)})
+    assert compared(data, selection({"AREA": ["NO"], "time": ("2020", None)}), every).match is False
+
+
+def test_one_of_several_targets_is_enough(data: DataTables) -> None:
+    targets = (selection({"AREA": ["SE"]}), selection({"AREA": ["NO"]}))
+    assert compared(data, targets[1], *targets).match is True
+
+
+def test_an_ignored_dimension_restricts_nothing(data: DataTables) -> None:
+    one, other = selection({"AREA": ["NO"], "ITEM": ["CPI"]}), selection({"AREA": ["NO"], "ITEM": ["PPI"]})
+    assert compared(data, one, other, ignored_dimensions=("ITEM",)).match is True
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        selection({"AREA": ["XX"]}),
+        selection({"ARREA": ["NO"]}),
+        selection({}, dataset="X:OTHER"),
+        Selection(),
+        selection({"AREA": ["NO"], "time": ("2030", None)}),
+    ],
+)
+def test_what_gives_nothing_where_something_is_wanted_is_wrong(data: DataTables, answer: Selection) -> None:
+    found = compared(data, answer, selection({"AREA": ["NO"], "time": ("2019", None)}))
+    assert (found.match, found.failure, found.series_recall) == (False, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (selection({}, dataset="X:OTHER"), ["X:OTHER", "X:DATA(1.0)"]),
+        (selection({"AREA": ["SE"], "ITEM": ["PPI"]}), ["no observation"]),
+    ],
+)
+def test_a_target_without_data_is_a_matter_of_the_setup(data: DataTables, target: Selection, words: list[str]) -> None:
+    found = compared(data, target, target)
+    assert (found.match, found.failure is not None and found.failure.blame) == (None, "setup")
+    assert all(word in found.reason for word in words)
+
+
+def test_a_dataset_that_is_not_at_hand_is_the_systems_only_where_it_invented_it(data: DataTables) -> None:
+    target = selection({"AREA": ["NO"]})
+    more = Selection(datasets=(*target.datasets, *selection({}, dataset="X:OTHER").datasets))
+    unknown = compared(data, more, target)
+    assert (unknown.match, unknown.failure is not None and unknown.failure.blame) == (None, "setup")
+    own = DatasetStructure(id=ArtefactId(agency="X", id="DATA"))
+    assert compared(data, more, target, structures=Structures([own])).match is False
+    other = DatasetStructure(id=ArtefactId(agency="X", id="OTHER"))
+    assert compared(data, more, target, structures=Structures([own, other])).match is None
+
+
+def test_more_observations_than_are_compared_are_said(data: DataTables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "MOST_SELECTED", 4)
+    few, many = selection({"AREA": ["SE"]}), selection({"AREA": ["NO"]})
+    assert compared(data, many, few).match is False
+    found = compared(data, few, many)
+    assert found.failure is not None
+    assert (found.match, found.failure.kind) == (None, "truncated")
+
+
+some = st.lists(st.sampled_from([*AREAS, "XX"]), min_size=1, unique=True)
+items = st.lists(st.sampled_from(ITEMS), min_size=1, unique=True)
+years = st.tuples(st.none() | st.sampled_from(YEARS), st.none() | st.sampled_from(YEARS))
+queries = st.fixed_dictionaries({"time": years}, optional={"AREA": some, "ITEM": items})
+unions = st.lists(queries, min_size=1, max_size=3)
+
+
+def given_by(several: list[dict[str, object]]) -> set[tuple[str, str, str]]:
+    """What a union gives, by looking at each observation."""
+    found = set()
+    for query in several:
+        first, last = query["time"]  # type: ignore[misc]
+        for area, item, year in EVERY:
+            is_in = (first is None or first <= year) and (last is None or year <= last)
+            if is_in and area in query.get("AREA", AREAS) and item in query.get("ITEM", ITEMS):  # type: ignore[operator]
+                found.add((area, item, year))
+    return found
+
+
+@settings(deadline=None)
+@given(unions, unions)
+def test_the_comparison_is_that_of_the_observations_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, target: list[dict[str, object]], selected: list[dict[str, object]]
+) -> None:
+    found = compared(TABLES, selection(*selected), selection(*target))
+    wanted, got = given_by(target), given_by(selected)
+    if not wanted:
+        assert found.match is None
+        return
+    assert found.match == (wanted == got)
+    assert (found.target_observations, found.selected_observations) == (len(wanted), len(got))
+    assert found.shared_observations == len(wanted & got)
+
+
+TABLES = DataTables(name="the data")
+for _area, _item, _year in EVERY:
+    TABLES.add(
+        ArtefactId(agency="X", id="DATA"), {"AREA": _area, "ITEM": _item}, _year, float(value(_area, _item, _year))
+    )
+
+
+def test_the_shared_messages_of_data_are_read(shared_data: Path) -> None:
+    folder = shared_data / "sdmx-messages"
+    names = ["IMF_RES/WEO-data.xml", "INSEE/CNA-2010-CONSO-SI-A17.xml", "IMF/PCPS.xml", "v3/xml/ECB_EXR0.xml"]
+    names += ["pysdmx/xml/sdmx30/data_dataflow_3.0.xml", "ESTAT/demography-xs.xml", "v3/csv/example-04.csv"]
+    for name in names:
+        assert load_data(str(folder / name), structures=None).tables, name
+    exchange = [load_data(str(folder / "ECB_EXR" / f"{name}.xml"), structures=None) for name in ("ng-flat", "ng-ts")]
+    flat, timed = ({one[1:] for one in data.select(DataQuery(dataset="ECB_EXR_NG"))} for data in exchange)
+    assert flat == timed
+    assert len(flat) == 12
