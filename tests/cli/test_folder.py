@@ -120,7 +120,7 @@ def test_a_run_that_was_killed_before_anything_came_leaves_the_folder_free(verb:
     process.kill()
     process.communicate()
     verb.server.faults.clear()
-    more = ["--name", "another", "--limit" if "denodo" not in verb.arguments else "--question-rows", 2]
+    more = ["--name", "another", *(("--max-rows", 99) if "denodo" in verb.arguments else ("--limit", 2))]
     done = assay(*verb.command(run, *more), env=verb.env)
     assert (done.returncode, done.stderr) == (0, ""), "other settings: nothing is there that they could contradict"
 
@@ -155,7 +155,7 @@ def test_a_folder_that_is_moved_meanwhile_can_be_gone_on_from(tmp_path: Path) ->
 def test_the_sdmx_demo_without_its_extra_writes_nothing(tmp_path: Path) -> None:
     stub = tmp_path / "stub"
     stub.mkdir()
-    (stub / "sdmx.py").write_text("raise ImportError('no module named sdmx')\n", encoding="utf-8")
+    (stub / "lxml.py").write_text("raise ImportError('no module named lxml')\n", encoding="utf-8")
     folder = tmp_path / "example"
     done = assay("demo", folder, "--sdmx", env={"PYTHONPATH": str(stub)})
     assert (done.returncode, done.stdout) == (2, "")
