@@ -203,7 +203,19 @@ def test_datasets_are_named_where_several_take_part() -> None:
     assert text.endswith("\n\ndatasets\n  * missing: IMF.STA:BOP\n  * not in target: IMF.STA:CPI")
 
 
-def test_time_hierarchies_and_the_chosen_target_are_told_at_the_end() -> None:
+def test_what_is_wrong_stands_above_what_is_right() -> None:
+    many = tuple(JudgedTerm(id=f"C{number}") for number in range(13))
+    wrong = JudgedTerm(id="OTHER")
+    right = dimension(GDP, name="RIGHT")
+    for place, score in enumerate((dimension(extra=(wrong,)), dimension(missing=(wrong,)))):
+        blocks = details(one(right, score)).split("\n\n")
+        assert [block.partition("\n")[0] for block in blocks] == ["INDICATOR", "RIGHT"], place
+    for terms, first in ((many[:12], "True Positives [12]"), (many, "False Negatives [0]")):
+        assert details(one(dimension(*terms, extra=(wrong,)))).split("\n")[2] == first
+    assert details(one(dimension(*many))).split("\n")[2] == "True Positives [13]"
+
+
+def test_time_hierarchies_and_the_chosen_target_are_told_in_this_order() -> None:
     turns = one(
         dimension(GDP),
         time=(
@@ -230,7 +242,9 @@ def test_time_hierarchies_and_the_chosen_target_are_told_at_the_end() -> None:
         target_index=1,
     )
     case = Case(id="1", question="?", turns=(Turn(question="?", targets=(Selection(), Selection())),))
-    assert details(turns, case=case).split("\n\n")[1:] == [
+    time, right, *rest = details(turns, case=case).split("\n\n")
+    assert right.startswith("INDICATOR\n")
+    assert [time, *rest] == [
         "time\n  * A:B: overlap, 50.0 % in common (target: 2015 to 2020; selected: from 2018)\n  * A:D: exact (2015)",
         "equivalent through the hierarchy\n  * COUNTRY: selected G3 for DE, JP, US (counted as right)",
         "judged by target 2 of 2 acceptable ones",

@@ -25,8 +25,8 @@ from assay.runs.metric_infos import info_of
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
-_LINES = 14
-"""Of text that a row shows, at most: two dimensions of a few terms. The cell holds it all."""
+_LINES = 27
+"""Of text that a row shows, at most: Excel's highest row is of 409 points. The cell holds it all."""
 _FIRST = ("macro_recall", "macro_precision")
 _LONGEST_ANSWER = 4000
 _WIDTH, _COLUMNS = 13.0, 16

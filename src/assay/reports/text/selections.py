@@ -12,6 +12,7 @@ Each dimension reads as the evaluation method of StatGPT writes it (``indicator 
       * GDP_CONST: gross domestic product constant prices
 
 What the method has no words for (datasets, time, hierarchies, notes on a term) is added only where there is some.
+What is wrong stands above what is right: a cell shows so many lines and no more.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ NOT_IN_TARGET: Final = "dimensions not in target"
 _LONGEST_NAME = 500
 _LONGEST_NOTICE = 80
 _CHILDREN = 12
+_MANY_RIGHT = 12
+"""More right terms than these stand below the wrong ones of their dimension."""
 _HUNDREDTH = Decimal("0.01")
 _NOTES: Final[Mapping[TermNote, str]] = {
     "unknown_code": "invented: no such code",
@@ -107,34 +110,37 @@ def _turn(turn: TurnScore, case: Case | None) -> list[str]:
 
 
 def _blocks(score: SelectionScore) -> list[list[str]]:
-    """The parts of one turn, a blank line to come between them."""
+    """The parts of one turn, a blank line to come between them: those with a mistake first."""
     several = len(score.matched_datasets) + len(score.extra_datasets) + len(score.missing_datasets) > 1
-    blocks = [_dimension(one, several) for one in score.dimensions if one.in_target]
+    wrong: list[list[str]] = []
+    right: list[list[str]] = []
+    for one in (one for one in score.dimensions if one.in_target):
+        (wrong if any(one.counts[1:]) else right).append(_dimension(one, several))
     beyond = [_dimension(one, several) for one in score.dimensions if not one.in_target]
     if beyond:
         beyond[0].insert(0, NOT_IN_TARGET)
-        blocks += beyond
     if score.missing_datasets or score.extra_datasets:
         missing = [f"  * missing: {_safe(name)}" for name in score.missing_datasets]
-        blocks.append(["datasets", *missing, *(f"  * not in target: {_safe(name)}" for name in score.extra_datasets)])
-    times = [_time(one) for one in score.time if one.state != "not_judged"]
-    if times:
-        blocks.append(["time", *times])
+        wrong.append(["datasets", *missing, *(f"  * not in target: {_safe(name)}" for name in score.extra_datasets)])
+    judged = [one for one in score.time if one.state != "not_judged"]
+    if judged:
+        (right if all(one.state == "exact" for one in judged) else wrong).append(["time", *map(_time, judged)])
     if score.equivalences:
-        blocks.append(["equivalent through the hierarchy", *map(_equivalence, score.equivalences)])
-    return blocks
+        right.append(["equivalent through the hierarchy", *map(_equivalence, score.equivalences)])
+    # A heading holds what follows it: these come last.
+    return [*wrong, *right, *beyond]
 
 
 def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT001 - private
-    lines = [_safe(score.dimension), f"[recall: {rate(score.recall)}, precision: {rate(score.precision)}]"]
     right, extra, missing = score.counts  # a wildcard is one line, and as many codes as it takes
-    lines.append(f"True Positives [{right}]")
-    lines += _terms(score.true_positives, (), several, _NOTES)
-    lines.append(f"False Negatives [{missing}]")
-    lines += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
-    lines.append(f"False Positives [{extra}]")
-    lines += _terms(score.false_positives, score.false_negatives, several, _NOTES)
-    return lines
+    found = [f"True Positives [{right}]", *_terms(score.true_positives, (), several, _NOTES)]
+    lacking = [f"False Negatives [{missing}]"]
+    lacking += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
+    wrong = [*lacking, f"False Positives [{extra}]"]
+    wrong += _terms(score.false_positives, score.false_negatives, several, _NOTES)
+    below = len(score.true_positives) > _MANY_RIGHT and (extra or missing)
+    lists = [*wrong, *found] if below else [*found, *wrong]
+    return [_safe(score.dimension), f"[recall: {rate(score.recall)}, precision: {rate(score.precision)}]", *lists]
 
 
 def _terms(

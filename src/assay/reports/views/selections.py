@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.model import SelectionTotals, TimeState
+from assay.model import SelectionTotals
 
 TermState = Literal["right", "extra", "missing"]
 """In both (true positives), only selected (false positives), only in the target (false negatives)."""
@@ -72,7 +72,6 @@ class DimensionView:
     lists: tuple[TermList, TermList, TermList]
     precision: str
     recall: str
-    f1: str
 
     @property
     def is_empty(self) -> bool:
@@ -85,7 +84,6 @@ class TimeView:
     """The periods of one dataset, in words. ``good`` None: not judged."""
 
     dataset: str
-    state: TimeState
     said: str
     target: str
     selected: str

@@ -281,7 +281,6 @@ def _dimension(score: DimensionScore, room: Room, *, several: bool) -> Dimension
         ),
         precision=_rate(score.precision),
         recall=_rate(score.recall),
-        f1=_rate(score.f1),
     )
 
 
@@ -313,7 +312,6 @@ def _time(score: TimeScore) -> TimeView:
     share = f", {percent(score.share)} in common" if score.state == "overlap" and score.share is not None else ""
     return TimeView(
         dataset=one_line(score.dataset, limit=100),
-        state=score.state,
         said=words(score.state) + share,
         target=periods(score.target),
         selected=periods(score.selected) if score.selected is not None else "none",
