@@ -24,6 +24,7 @@ from assay.model import (
     Score,
     TokenUsage,
 )
+from assay.model.making import quickly_made
 
 
 class Engine(Protocol):
@@ -171,6 +172,7 @@ class EngineClass(Protocol):
         ...
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
     """One more query that a metric needs executed, beside gold and prediction as they are.
@@ -185,6 +187,7 @@ class QueryRequest:
     candidate: bool = False
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executions:
     """What was executed for one case, rows included.
@@ -199,6 +202,7 @@ class Executions:
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A judged case, with the rows that its evidence no longer carries."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.model.case import ColumnRule
 from assay.model.leniency import STRICT, Leniency
+from assay.model.making import quickly_made
 from assay.model.result import Row
 
 NearMissKind = Literal[
@@ -25,6 +26,7 @@ NearMissKind = Literal[
 ]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearMiss:
     """One way in which an answer that is wrong comes close to gold."""
@@ -54,6 +56,7 @@ class ComparisonOptions:
 RowState = Literal["matched", "missing", "extra"]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedRow:
     """One line of the aligned difference: gold's row beside the predicted one.
@@ -68,6 +71,7 @@ class AlignedRow:
     predicted: Row | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How a predicted result relates to gold's.
