@@ -18,7 +18,6 @@ from assay.model.making import quickly_made
 
 MODULES = (
     "assay.model",
-    "assay.ports",
     "assay.comparison.answer",
     "assay.runs.plan",
     "assay.runs.worker",
@@ -28,7 +27,7 @@ QUICK = sorted(
     {
         found
         for name in MODULES
-        for found in vars(import_module(name)).values()
+        for found in (getattr(import_module(name), each) for each in dir(import_module(name)))
         if isinstance(found, type) and "_thawed" in getattr(found.__init__, "__globals__", ())
     },
     key=lambda cls: cls.__qualname__,

@@ -24,7 +24,6 @@ from assay.model import (
     Score,
     TokenUsage,
 )
-from assay.model.making import quickly_made
 
 
 class Engine(Protocol):
@@ -172,7 +171,6 @@ class EngineClass(Protocol):
         ...
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
     """One more query that a metric needs executed, beside gold and prediction as they are.
@@ -187,7 +185,6 @@ class QueryRequest:
     candidate: bool = False
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executions:
     """What was executed for one case, rows included.
@@ -202,7 +199,6 @@ class Executions:
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A judged case, with the rows that its evidence no longer carries."""

@@ -12,7 +12,6 @@ from assay.model import Ambiguity, Result, Row
 from assay.model.making import quickly_made
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """Consecutive places of the answer whose rows may come in any order.

@@ -26,7 +26,6 @@ NearMissKind = Literal[
 ]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearMiss:
     """One way in which an answer that is wrong comes close to gold."""
@@ -56,7 +55,6 @@ class ComparisonOptions:
 RowState = Literal["matched", "missing", "extra"]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedRow:
     """One line of the aligned difference: gold's row beside the predicted one.

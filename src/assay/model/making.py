@@ -11,11 +11,12 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def quickly_made(cls: _Class) -> _Class:
-    """A frozen, slotted dataclass whose instances are made in a fifth of the time. Stands above ``@dataclass``.
+    """A frozen, slotted dataclass of many fields, made in less than half the time. Stands above ``@dataclass``.
 
     The constructor that `dataclasses` writes sets each field by a call of ``object.__setattr__``, which was a tenth of
     the time of judging a small case. This one has the same signature and sets them while the new instance is of a class
-    with the same slots and nothing frozen. Nobody has the instance before it is frozen.
+    with the same slots and nothing frozen. Nobody has the instance before it is frozen. For two or three fields nothing
+    is gained.
     """
     names = [field.name for field in fields(cls)]
     thawed = type(f"_Thawed{cls.__name__}", (), {"__slots__": tuple(cls.__dict__["__slots__"])})

@@ -18,7 +18,6 @@ Row: TypeAlias = tuple[Cell, ...]
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The columns and rows that a query returned, immutable.
