@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -10,6 +11,8 @@ def main() -> None:
     from assay.cli.streams import flush_streams, settle_streams
 
     settle_streams()
+    # As in workers: a run's values are kept to the end, and looking through all of them for cycles takes long.
+    gc.set_threshold(100_000, 50, 50)
     try:
         from assay.cli.app import UNUSABLE_INPUT, run_command_line
 

@@ -9,6 +9,7 @@ from math import comb
 
 from assay.errors import UsageError
 from assay.model import Ambiguity, Result, Row
+from assay.model.making import quickly_made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Segment:
             raise UsageError(f"a segment of {len(self.rows)} rows cannot give {self.take}")
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """All answers that gold's own text allows, as a sequence of segments.

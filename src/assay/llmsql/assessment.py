@@ -52,7 +52,8 @@ class Finding:
     @property
     def gold(self) -> Execution | None:
         """What gold gave; None where judging failed."""
-        return next(iter(self.evidence.gold_executions), None)
+        golds = self.evidence.gold_executions
+        return golds[0] if golds else None
 
     @property
     def executions(self) -> tuple[Execution, ...]:
@@ -63,9 +64,10 @@ class Finding:
     @property
     def errors(self) -> tuple[str, ...]:
         """Why queries of the output gave no result, in their order."""
-        if self.evidence.prediction.query is not None and not self.executions:
-            return (self.evidence.verdict.reason,)
-        return tuple(error for one in self.executions if (error := error_of(one)) is not None)
+        executions = self.executions
+        if not executions:
+            return () if self.evidence.prediction.query is None else (self.evidence.verdict.reason,)
+        return tuple([error for one in executions if (error := error_of(one)) is not None])
 
 
 def error_of(execution: Execution) -> str | None:
@@ -118,7 +120,7 @@ class Assessment:
     @property
     def accuracy(self) -> Rate:
         """The share of outputs that match, with Wilson's interval at 95 %."""
-        return rate_of([float(finding.matched) for finding in self.findings], binary=True)
+        return rate_of([1.0] * self.matches + [0.0] * len(self.mismatches), binary=True)
 
     @property
     def pred_none(self) -> int:
@@ -130,10 +132,15 @@ class Assessment:
         """Outputs to questions whose gold result is one NULL."""
         return sum(_is_none(finding.gold) for finding in self.findings)
 
+    @cached_property
+    def errors(self) -> tuple[str, ...]:
+        """Why queries of outputs gave no result, of all outputs in their order."""
+        return tuple([error for finding in self.findings for error in finding.errors])
+
     @property
     def sql_errors(self) -> int:
         """Queries in outputs that gave no result. An output may hold several."""
-        return sum(len(finding.errors) for finding in self.findings)
+        return len(self.errors)
 
     @property
     def without_query(self) -> int:

@@ -10,8 +10,10 @@ from assay.llmsql.assessment import SHOWN_ROWS, assess
 from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR
 from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 from assay.model import ComparisonOptions
+from assay.sdmx.collecting import collector_paused
 
 
+@collector_paused()  # what is read, judged and counted is kept to the end
 def evaluate(
     outputs: str | os.PathLike[str] | Sequence[Mapping[str, Any]],
     *,

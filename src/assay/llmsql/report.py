@@ -195,8 +195,7 @@ def _reasons(assessment: Assessment) -> list[tuple[str, int]]:
 
     counted = Counter(
         one_line(error.split(": ", 1)[0] if error.startswith("no such ") else error, limit=100)
-        for finding in assessment.findings
-        for error in finding.errors
+        for error in assessment.errors
     )
     return counted.most_common(5)
 

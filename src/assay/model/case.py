@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.model.failure import Failure
 from assay.model.leniency import STRICT, Leniency
+from assay.model.making import quickly_made
 from assay.model.selection import Turn, TurnAnswer
 from assay.model.usage import TokenUsage
 
@@ -14,6 +15,7 @@ ColumnRule = Literal["any", "strict"]
 """``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOptions:
     """How one case wants to be judged, where it differs from the run's settings.
@@ -35,6 +37,7 @@ class CaseOptions:
     """What the case declares to be no mistake, before what the run declares."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One question with its gold."""
@@ -60,6 +63,7 @@ class Case:
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """What the system answered to one case.

@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.model.case import ColumnRule
 from assay.model.leniency import STRICT, Leniency
+from assay.model.making import quickly_made
 from assay.model.result import Row
 
 NearMissKind = Literal[
@@ -68,6 +69,7 @@ class AlignedRow:
     predicted: Row | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How a predicted result relates to gold's.

@@ -10,6 +10,7 @@ from assay.model.comparison import Comparison
 from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
+from assay.model.making import quickly_made
 from assay.model.metric import MetricInfo
 from assay.model.result import Execution, Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts, TurnScore
@@ -25,6 +26,7 @@ class PairTiming:
     predicted_s: float
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """All that is known of one case: what a run stores and a report shows.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.model.making import quickly_made
+
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 """Where in the life of a case something failed, in the order in which a case passes them."""
 
@@ -35,6 +37,7 @@ FailureKind = Literal[
 ]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """The trouble of one case, as data: it is stored, counted and shown, never raised.

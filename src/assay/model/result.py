@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from assay.model.failure import Failure
+from assay.model.making import quickly_made
 
 Cell: TypeAlias = object
 """One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
@@ -51,6 +52,7 @@ class Result:
         return digest.hexdigest()
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """What an engine made of one query.

@@ -8,6 +8,7 @@ from typing import Literal
 
 from assay.errors import UsageError
 from assay.model.failure import Failure
+from assay.model.making import quickly_made
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -64,6 +65,7 @@ class Ambiguity:
         return f"{self.choices:,} choices are right"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Whether one answer is right, why, and how sure that is."""
@@ -80,6 +82,7 @@ class Verdict:
     """Why the case is unscored, or why the answer could not be compared."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """One metric's value for one case.

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
+from assay.model.making import quickly_made
 from assay.runs.store.codec import identity_of
 from assay.runs.store.size import within_size
 from assay.sql.completions import completed
@@ -18,6 +19,7 @@ _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One case to judge."""

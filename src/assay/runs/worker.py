@@ -14,6 +14,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
+from assay.model.making import quickly_made
 from assay.ports import Executions, Metric, QueryRequest
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.scoring.queries.scorer import QueryScorer
@@ -40,6 +41,7 @@ class WorkerSettings:
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTask:
     """One case to judge in a worker."""

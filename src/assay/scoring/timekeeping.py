@@ -70,7 +70,12 @@ class Timekeeper:
 
         Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
         """
-        return self._hold(what, action, self.limit_s)
+        if self._label is None:
+            return self._hold(what, action, self.limit_s)
+        try:  # within something that is held already
+            return action()
+        except MemoryError:
+            raise _too_large() from None
 
     def hold_briefly(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
         """As `hold`, for many things in one go that nearly always take milliseconds: what is held within is not
@@ -78,11 +83,9 @@ class Timekeeper:
 
         Raises OutOfTimeError soon. Whoever called then has each thing held by itself, to its whole limit.
         """
-        return self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
+        return self.hold(what, action) if self.holds else self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
 
     def _hold(self, what: tuple[object, ...], action: Callable[[], _T], limit_s: float) -> _T:
-        if self._label is not None:  # within something that is held already
-            return _within_memory(action)
         label = _label_of(what)
         loss = self._pulse.lost(label)
         if loss is not None and loss.kind == "timeout":
@@ -94,7 +97,9 @@ class Timekeeper:
             self._deadline = time.monotonic() + limit_s
             self._start()
             try:
-                return _within_memory(action)
+                return action()
+            except MemoryError:
+                raise _too_large() from None
             finally:
                 self._stop()
         except _Alarm:
@@ -102,6 +107,11 @@ class Timekeeper:
             raise OutOfTimeError(f"took longer than {limit_s:g} s") from None
         finally:
             self._label, self._brief = None, False
+
+    @property
+    def holds(self) -> bool:
+        """Whether something is held now."""
+        return self._label is not None
 
     def soon(self) -> float | None:
         """The moment by which what is held should come to an end by itself: a little before its limit.
@@ -178,11 +188,8 @@ class _Timer:
 _timer = _Timer()
 
 
-def _within_memory(action: Callable[[], _T]) -> _T:
-    try:
-        return action()
-    except MemoryError:
-        raise OutOfTimeError("needed more memory than its process may have", kind="out_of_memory") from None
+def _too_large() -> OutOfTimeError:
+    return OutOfTimeError("needed more memory than its process may have", kind="out_of_memory")
 
 
 def _label_of(what: tuple[object, ...]) -> bytes:

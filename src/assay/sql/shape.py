@@ -100,6 +100,7 @@ class QueryShape:
     """The number in its LIMIT, where there is one that is plain."""
 
 
+@lru_cache(maxsize=8192)
 def may_be_cut(query: str) -> bool:
     """Whether a LIMIT, or what chooses rows as one does, may stand anywhere in the text. Searched, not parsed."""
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)

@@ -86,7 +86,7 @@ def size_of(value: object) -> int:
         elif one is None or isinstance(one, (int, float)):
             total += _PLAIN_BYTES + sys.getsizeof(one)
         elif isinstance(one, (list, tuple)):
-            size = _rows_size(one)
+            size = rows_size(one) if _is_table(one) else None
             total += sys.getsizeof(one) if size is None else size
             if size is None and len(one) > _MANY:
                 sample = one[:: len(one) // _SAMPLE]
@@ -98,6 +98,14 @@ def size_of(value: object) -> int:
             if depth < _DEEPEST:
                 waiting.extend((item, depth + 1) for item in _members(one))
     return total
+
+
+def _is_table(values: Sequence[object]) -> bool:
+    """Whether these are rows: tuples of one length."""
+    if not values or not isinstance(values[0], tuple):
+        return False
+    width = len(values[0])
+    return all(isinstance(row, tuple) and len(row) == width for row in values)
 
 
 def _own_size(value: object) -> int:
@@ -124,13 +132,9 @@ def _field_names(kind: type) -> tuple[str, ...] | None:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
-def _rows_size(rows: Sequence[object]) -> int | None:
-    """The size of a table's rows; None where this is something else."""
-    if not rows or not isinstance(rows[0], tuple):
-        return None
+def rows_size(rows: Sequence[Sequence[object]]) -> int:
+    """As `size_of`, of a result's rows: tuples of one length, and at least one."""
     width = len(rows[0])
-    if not all(isinstance(row, tuple) and len(row) == width for row in rows):
-        return None
     size = sys.getsizeof(rows) + len(rows) * (_ROW_BYTES + _CELL_BYTES * width)
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
@@ -138,7 +142,7 @@ def _rows_size(rows: Sequence[object]) -> int | None:
             # Several times as fast as asking each cell, and exact for text. What it cannot take, it says.
             size += len(dumps(chunk))  # type: ignore[arg-type]
         except ValueError:  # dates, decimals, lists within cells and the like do not marshal
-            size += sum(map(_cell_size, chain.from_iterable(chunk)))  # type: ignore[arg-type]
+            size += sum(map(_cell_size, chain.from_iterable(chunk)))
     return size
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from assay.engines import outcomes
 from assay.engines.pool import heartbeat, memory
-from assay.engines.pool.cache import ByteCache, size_of
+from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError, PluginError, UsageError
 from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
@@ -74,6 +74,9 @@ class Executor:
         self._large: deque[int] = deque(maxlen=2)
         """Sizes of the last results that were too large to be kept: whoever asked for them may still hold them."""
         self._classes: dict[str, EngineClass] = {}
+        """By scheme."""
+        self._class_of: dict[str, EngineClass] = {}
+        """By URL."""
         self._open: OrderedDict[str, Engine] = OrderedDict()
         self._unreadable: dict[str, str] = {}
         self._attempt = attempt
@@ -129,7 +132,7 @@ class Executor:
             return outcomes.server_lost(query, away.why)
         loss = heartbeat.lost(label)
         execution = self._run(url, query, label) if loss is None else explain_loss(query, loss, self._limits)
-        if url.text in self._unreadable:
+        if execution.failure is None or url.text in self._unreadable:
             return execution
         if _is_doubtful(execution) or (_kind(execution) == "error" and self._stands_between(url)):
             return self._find_out(url, query, label, execution, hung=loss is not None)
@@ -217,7 +220,7 @@ class Executor:
         held = self._make_room()
         cramped = process.is_cramped(held)
         execution = self._run_once(url, query, label, process, held)
-        if not cramped or _kind(execution) != "out_of_memory":
+        if not cramped or execution.failure is None or execution.failure.kind != "out_of_memory":
             return execution
         # Perhaps for want of what other databases' connections, or queries before it, hold: not its own doing.
         self._close_engines()
@@ -248,7 +251,8 @@ class Executor:
             if len(self._ran) > _MOST_REMEMBERED:
                 self._ran.popitem(last=False)
             execution = engine.execute(query)
-            if _kind(execution) == "crashed":  # what broke once serves nobody else
+            if execution.failure is not None and execution.failure.kind == "crashed":
+                # what broke once serves nobody else
                 self._close(url)
             return execution
         except DatabaseError as error:
@@ -275,11 +279,11 @@ class Executor:
         return held
 
     def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
-        if _kind(execution) == "unreadable_database":
+        if execution.failure is not None and execution.failure.kind == "unreadable_database":
             return  # a server that was away may be back for the next case
         # What is not rows is nearly the same for every query: to look through it takes longer than most queries.
         rows = execution.result.rows if execution.result is not None else ()
-        size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + (size_of(rows) if rows else 0)
+        size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + (rows_size(rows) if rows else 0)
         size += sum(map(sys.getsizeof, execution.columns))
         if key in self.cache.put(key, execution, size=size):
             self._large.append(size)
@@ -303,6 +307,12 @@ class Executor:
         return engine
 
     def _class(self, url: DatabaseUrl) -> EngineClass:
+        if found := self._class_of.get(url.text):  # asked several times a case
+            return found
+        found = self._class_of[url.text] = self._find_class(url)
+        return found
+
+    def _find_class(self, url: DatabaseUrl) -> EngineClass:
         scheme = url.scheme
         if known := self._classes.get(scheme):
             return known

@@ -17,6 +17,11 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 SLACK_BYTES = 300 * 1024 * 1024
 """What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
 _LEAST_SLACK_BYTES = 64 * 1024 * 1024
@@ -52,8 +57,6 @@ class ProcessMemory:
     __slots__ = ("_descriptor", "_first", "_page", "_seen", "_seen_at", "_slack", "_start", "_usual", "at_rest")
 
     def __init__(self) -> None:
-        import resource
-
         self.at_rest: Callable[[], object] | None = None
         """Called by `rest`, for whoever knows what is still needed: it calls `settle` where much is held."""
         self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
@@ -101,13 +104,9 @@ class ProcessMemory:
 
     def end(self) -> None:
         """The cap of the whole process counts again."""
-        import resource
-
         resource.setrlimit(resource.RLIMIT_DATA, self._usual)
 
     def _limit(self, wanted: int) -> None:
-        import resource
-
         usual, hard = self._usual
         if usual != resource.RLIM_INFINITY:
             wanted = min(wanted, usual)

@@ -25,16 +25,18 @@ def forgiven_of(evidence: Sequence[Evidence], rate: Callable[[Sequence[float | N
     if not any(scores):
         return ()
     values = [None if score is None else score.value for score in scores]
+    excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
+    """Per kind the places of the answers that it would make right."""
+    for place, (value, item) in enumerate(zip(values, evidence, strict=True)):
+        if value == 0.0 and item.comparison is not None and item.verdict.outcome == "incorrect":
+            for kind in {miss.kind for miss in item.comparison.near_misses}.intersection(FORGIVABLE):
+                excused[kind].append(place)
     found = []
-    for kind in FORGIVABLE:
-        excused = [value == 0.0 and _misses_by(item, kind) for value, item in zip(values, evidence, strict=True)]
-        ids = dict.fromkeys(item.case.id for item, yes in zip(evidence, excused, strict=True) if yes)
-        if ids:
-            lenient = [1.0 if yes else value for value, yes in zip(values, excused, strict=True)]
+    for kind, places in excused.items():
+        if places:
+            ids = dict.fromkeys(evidence[place].case.id for place in places)
+            lenient = list(values)
+            for place in places:
+                lenient[place] = 1.0
             found.append(Forgiven(kind=kind, count=len(ids), rate=rate(lenient), case_ids=tuple(ids)))
     return tuple(found)
-
-
-def _misses_by(item: Evidence, kind: NearMissKind) -> bool:
-    misses = item.comparison.near_misses if item.comparison is not None else ()
-    return item.outcome == "incorrect" and any(miss.kind == kind for miss in misses)

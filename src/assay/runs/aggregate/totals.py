@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -113,7 +113,7 @@ def groups_of(
         answer_time = _time([times[i] for i in members])
         return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
 
-    def grouped(kind: str, names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Group, ...]:
+    def grouped(kind: str, names_of: Callable[[Evidence], Collection[str]]) -> tuple[Group, ...]:
         order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
@@ -186,12 +186,13 @@ def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
 
 
 def _partition(
-    evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]], order: Callable[[str], int]
+    evidence: Sequence[Evidence], names_of: Callable[[Evidence], Collection[str]], order: Callable[[str], int]
 ) -> list[tuple[str | None, list[int]]]:
     """Indices of the cases by name, ordered by rank and name; none at all where no case has a name."""
     members: dict[str | None, list[int]] = {}
     for index, item in enumerate(evidence):
-        for name in dict.fromkeys(names_of(item)) or (None,):
+        names = names_of(item)
+        for name in dict.fromkeys(names) if names else (None,):
             members.setdefault(name, []).append(index)
     if set(members) <= {None}:
         return []
@@ -256,7 +257,7 @@ def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Itera
     """
     ids: dict[str, dict[str, None]] = {}
     for item in evidence:
-        for name in set(names_of(item)):
+        for name in names_of(item):
             ids.setdefault(name, {})[item.case.id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))

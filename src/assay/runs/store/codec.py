@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import MISSING, fields, replace
 from functools import lru_cache
-from itertools import chain
 from math import isfinite
 from types import NoneType
 from typing import Any, TypeVar, cast, get_type_hints
@@ -63,10 +62,14 @@ def _as_they_were(cells: list[Cell]) -> bool:
 
 def _plain(evidence: Evidence, test: Callable[[list[Cell]], bool]) -> bool:
     """Whether all cells of the sample pass the test."""
-    lines = evidence.comparison.aligned if evidence.comparison is not None else ()
-    rows = chain.from_iterable((line.gold or (), line.predicted or ()) for line in lines)
-    heads = chain.from_iterable(execution.head for execution in _executions(evidence))
-    return test(list(chain.from_iterable(chain(rows, heads))))
+    cells: list[Cell] = []
+    for line in evidence.comparison.aligned if evidence.comparison is not None else ():
+        cells += line.gold or ()
+        cells += line.predicted or ()
+    for execution in _executions(evidence):
+        for row in execution.head:
+            cells += row
+    return test(cells)
 
 
 def _executions(evidence: Evidence) -> tuple[Execution, ...]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
+from assay.model.making import quickly_made
 from assay.ports import QueryExecutor
 from assay.scoring.queries.inner_ties import different, inner_choices
 from assay.scoring.queries.tie_seeing import answer_with_ties
@@ -15,6 +16,7 @@ from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.sql import may_be_cut, read_shape
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldAnswer:
     """What one gold query says the answer is."""

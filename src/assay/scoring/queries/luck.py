@@ -15,6 +15,14 @@ from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
 
+def leaves_room(gold: str, prediction: str, rows: int, dialect: str) -> bool:
+    """Whether the texts alone leave luck any room. What is gold's own text has none."""
+    shape = read_shape(prediction, dialect)
+    if not shape.limited and not (rows > 1 and read_shape(gold, dialect).ordered):
+        return False  # asked first: it rarely takes parsing
+    return not same_text(gold, prediction, dialect)
+
+
 class Luck:
     """Looks for luck in answers that match. Executes a prediction's probe only where its shape leaves luck room."""
 
@@ -22,13 +30,6 @@ class Luck:
         self._executor = executor
         self._url = url
         self._dialect = executor.dialect(url)
-
-    def leaves_room(self, gold: str, prediction: str, rows: int) -> bool:
-        """Whether the texts alone leave luck any room. What is gold's own text has none."""
-        shape = read_shape(prediction, self._dialect)
-        if not shape.limited and not (rows > 1 and read_shape(gold, self._dialect).ordered):
-            return False  # asked first: it rarely takes parsing
-        return not same_text(gold, prediction, self._dialect)
 
     def flags(self, known: GoldAnswer, comparison: Comparison, prediction: str, result: Result) -> frozenset[Flag]:
         """``order_by_chance`` and ``tie_by_chance``, where they hold of a prediction that matches ``known``."""

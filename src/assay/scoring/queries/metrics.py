@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -92,7 +92,9 @@ def _unscored_by(verdict: Verdict) -> Failure | None:
     return failure if verdict.outcome == "unscored" and failure is not None and failure.stage != "compare" else None
 
 
-def _lost_request(requests: Iterable[QueryRequest], executions: Executions) -> Failure | None:
+def _lost_request(requests: Sequence[QueryRequest], executions: Executions) -> Failure | None:
     """What kept a query of the metric's own from running."""
+    if not requests:
+        return None
     found = (execution for one in requests for execution in executions.requested.get(one, ()))
     return next((each.failure for each in found if befalls(each.failure)), None)

@@ -9,6 +9,7 @@ from itertools import chain
 
 from assay.comparison import Answer
 from assay.model import (
+    STRICT,
     Case,
     ColumnRule,
     Comparison,
@@ -28,7 +29,7 @@ from assay.model import (
 )
 from assay.ports import CachingExecutor, Executions, Judged, Metric, Pulse, QueryRequest
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
-from assay.scoring.queries.luck import Luck
+from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metrics import Scorer
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query
@@ -64,7 +65,7 @@ class QueryScorer:
         self._head_rows = head_rows
         self._options = options
         self._answers = GoldAnswers(self._executor)
-        self._variants: dict[tuple[ColumnRule, bool, Leniency], ComparisonOptions] = {}
+        self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
@@ -243,12 +244,14 @@ class QueryScorer:
 
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         columns = case.options.columns or self._options.columns
-        leniency = case.options.leniency.over(self._options.leniency)
+        declared = case.options.leniency
+        # None stands for the run's own leniency, as nearly every case has it: to hash one takes longer than the rest.
+        leniency = None if declared == STRICT else declared.over(self._options.leniency)
         key = (columns, not self._executor.has_boolean_type(url), leniency)
         known = self._variants.get(key)
         if known is None:
             known = self._variants[key] = replace(
-                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency
+                self._options, columns=columns, boolean_is_integer=key[1], leniency=leniency or self._options.leniency
             )
         return known
 
@@ -272,9 +275,9 @@ class QueryScorer:
         gold = golds[index].result if index is not None else None
         if index is None or gold is None or predicted is None or predicted.result is None:
             return frozenset()
-        luck = Luck(ThriftyExecutor(self._executor, predicted.wall_time_s), url)
-        if not luck.leaves_room(golds[index].query, predicted.query, len(gold.rows)):
+        if not leaves_room(golds[index].query, predicted.query, len(gold.rows), self._executor.dialect(url)):
             return frozenset()
+        luck = Luck(ThriftyExecutor(self._executor, predicted.wall_time_s), url)
         known = self._answers.of(url, golds[index], gold)
         return luck.flags(known, comparison, predicted.query, predicted.result)
 
@@ -291,13 +294,13 @@ class QueryScorer:
         if comparison is not None and comparison.lenient:
             flags.add("lenient")
         dialect = self._executor.dialect(url)
-        executions = [*golds, *([predicted] if predicted else [])]
-        if any(is_nondeterministic(execution.query, dialect) for execution in executions):
-            flags.add("nondeterministic")
-        if any(execution.status == "truncated" for execution in executions):
-            flags.add("truncated")
-        if any(execution.status == "timeout" for execution in executions):
-            flags.add("timeout")
+        for execution in golds if predicted is None else (*golds, predicted):
+            if is_nondeterministic(execution.query, dialect):
+                flags.add("nondeterministic")
+            if execution.status == "truncated":
+                flags.add("truncated")
+            elif execution.status == "timeout":
+                flags.add("timeout")
         return frozenset(flags)
 
     def _requested(

@@ -147,8 +147,8 @@ def is_last_word(evidence: Evidence) -> bool:
 
     Of what befell the asking the answers' own journal knows: the question is asked again, whatever was judged.
     """
-    failures = (evidence.verdict.failure, *(score.failure for score in evidence.scores))
-    return all(is_final(failure) or (failure is not None and failure.stage == "ask") for failure in failures)
+    failures = [evidence.verdict.failure, *[score.failure for score in evidence.scores]]
+    return all(is_final(failure) or failure.stage == "ask" for failure in failures if failure is not None)
 
 
 def is_doubtful(evidence: Evidence) -> bool:
