@@ -200,8 +200,12 @@ def two_runs(folder: Path) -> Figures:
     job = sqlite_job(folder, count=400)
     refused: list[str] = []
 
-    def strike(_: object) -> None:
-        refused.append(_refused([*job.command(), *(("--overwrite",) if refused else ())]))
+    def strike(process: subprocess.Popen[str]) -> None:
+        process.send_signal(signal.SIGSTOP)  # or it may be done before the other command has started
+        try:
+            refused.append(_refused([*job.command(), *(("--overwrite",) if refused else ())]))
+        finally:
+            process.send_signal(signal.SIGCONT)
 
     done = disturb(job, strike, [5, 40])
     assert all("another process is writing this run" in text for text in refused), refused
