@@ -197,6 +197,39 @@ def test_killed_while_asking_it_goes_on(server: DenodoEmulator, workbook: Path, 
     assert sorted(verdicts(output)) == sorted(QUESTIONS)
 
 
+@pytest.mark.parametrize("flags", [(), ("--no-ves",), ("--as-denodo",)])
+@pytest.mark.parametrize("kept", [2, len(QUESTIONS)])
+def test_a_folder_without_a_column_that_came_later_goes_on_without_it(
+    flags: tuple[str, ...], kept: int, server: DenodoEmulator, workbook: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "out.run"
+    arguments = command(server, workbook, tmp_path / "out.xlsx", *flags)
+    assert assay(*arguments, env=SECRET).returncode == 0
+    asked = server.asked.total()
+    state = json.loads((run / "run.json").read_bytes())
+    state["settings"]["metrics"].remove("same_column_count")
+    state["status"] = "running"
+    for left in ("order", "aggregates"):
+        state.pop(left)
+    (run / "run.json").write_text(json.dumps(state), encoding="utf-8")
+    lines_of = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)[:kept]
+    without = [json.loads(line) for line in lines_of]
+    for line in without:
+        scores = line["evidence"]["scores"]
+        line["evidence"]["scores"] = [score for score in scores if score["metric"] != "same_column_count"]
+    journal = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in without)
+    (run / "journal.jsonl").write_text(journal, encoding="utf-8")
+    done = assay(*arguments, env=SECRET)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(verdicts(tmp_path / "out.xlsx")) == sorted(QUESTIONS)
+    assert (run / "journal.jsonl").read_text(encoding="utf-8").startswith(journal), "no case is judged anew"
+    assert server.asked.total() - asked <= ASKED[QUESTIONS[12]], "but for the one whose asking failed"
+    assert "same_column_count" not in json.loads((run / "run.json").read_bytes())["settings"]["metrics"]
+    again = assay(*arguments, "--rescore", env=SECRET)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "same_column_count" in json.loads((run / "run.json").read_bytes())["settings"]["metrics"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
 def test_killed_while_judging_it_asks_nothing_again(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     run, output = tmp_path / "out.run", tmp_path / "out.xlsx"

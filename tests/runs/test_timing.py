@@ -326,3 +326,33 @@ def test_the_same_command_goes_on_with_what_the_budget_left(make_sqlite: Callabl
     assert then is not None
     assert then.value is not None
     assert run(0.0)[0] == then
+
+
+def test_a_run_of_before_that_was_cut_ahead_of_its_timing_is_timed(
+    make_sqlite: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Such a folder blames the wait for the timing on ``judge``: it is the same wait."""
+    database, run = make_sqlite("CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1), (2);"), tmp_path / "run"
+    cases = [{"id": id_, "question": f"{id_}?", "gold_sql": GOLD} for id_ in "12345"]
+    answers = {id_: f"SELECT a FROM t WHERE {id_} = {id_}" for id_ in "12345"}
+
+    def go_on() -> list[float | None]:
+        done = evaluate(
+            cases,
+            answers,
+            databases=f"sqlite:///{database}",
+            metrics=["match", "ves", "bird_rves"],
+            output=run,
+            workers=1,
+        )
+        return [score.value for evidence in done.evidence for score in evidence.scores]
+
+    go_on()
+    journal = run / "journal.jsonl"
+    waiting = journal.read_bytes().splitlines(keepends=True)[:5]
+    assert all(line.count(b'"blame":"assay"') == 2 for line in waiting)
+    journal.write_bytes(b"".join(waiting).replace(b'"blame":"assay"', b'"blame":"judge"'))
+    state = (run / "run.json").read_text(encoding="utf-8")
+    (run / "run.json").write_text(state.replace('"status": "finished"', '"status": "running"'), encoding="utf-8")
+    assert None not in go_on()
+    assert journal.read_bytes().count(b'"blame":"judge"') == 10, "no case is judged anew"

@@ -55,6 +55,8 @@ METRICS = (
 )
 _AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
 """What takes a metric's place where the numbers are to be those of Denodo's own workbook."""
+_CAME_LATER = frozenset({"same_column_count"})
+"""Metrics that this verb took on after folders had been written without them."""
 _DENODO_ROWS = 100
 """How many rows Denodo's own evaluator asks for."""
 
@@ -250,7 +252,7 @@ def denodo(  # one parameter an option
         input,
         to,
     )
-    metrics = _metrics(ves=ves, as_denodo=as_denodo)
+    metrics = _metrics(ves=ves, as_denodo=as_denodo, goes_on=None if overwrite or rescore else folder)
     keeper = keeper_of(gates.gathered(), metrics, baseline=gates.baseline, output=folder)
     verify_ssl = _verifies(verify=verify_ssl, said=data_catalog_verify_ssl)
     flags = _flags(
@@ -329,9 +331,28 @@ def _password(user: str | None, password: str | None, of_wire: Secret | None, of
     return of_api if of_wire is None else of_wire.reveal()
 
 
-def _metrics(*, ves: bool, as_denodo: bool) -> tuple[str, ...]:
+def _metrics(*, ves: bool, as_denodo: bool, goes_on: Path | None) -> tuple[str, ...]:
+    """The metrics of the run. Nobody names them, so a run that ``goes_on`` in its folder keeps those it began with."""
     wanted = (name for name in METRICS if ves or name != "ves")
-    return tuple(_AS_DENODO.get(name, name) if as_denodo else name for name in wanted)
+    metrics = tuple(_AS_DENODO.get(name, name) if as_denodo else name for name in wanted)
+    began_with = () if goes_on is None else _metrics_in(goes_on)
+    missing = set(metrics).difference(began_with)
+    if missing <= _CAME_LATER and began_with == tuple(name for name in metrics if name not in missing):
+        return began_with
+    return metrics
+
+
+def _metrics_in(folder: Path) -> tuple[str, ...]:
+    """The metrics of the run that the folder holds; none where it holds no run that can be read."""
+    from assay.errors import RunError
+    from assay.runs.store.folder import RUN_FILE, read_run_file
+
+    if not (folder / RUN_FILE).is_file():
+        return ()
+    try:
+        return read_run_file(folder).settings.metrics
+    except RunError:  # said where the folder is claimed
+        return ()
 
 
 def _targets(reports: Mapping[str, Path | None], questions: Path, to: Sequence[str] | None) -> dict[str, Path | None]:

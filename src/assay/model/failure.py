@@ -12,8 +12,7 @@ Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 
 Blame = Literal["system", "gold", "engine", "network", "assay", "judge", "setup"]
 """Who has to act: the system under test, the author of the gold query, the database engine, whoever runs the way to the
-system under test, Assay itself, the LLM that was asked for its opinion, or whoever set up the run. Runs of before name
-``judge`` where ``assay`` is meant."""
+system under test, Assay itself, the LLM that was asked for its opinion, or whoever set up the run."""
 
 FailureKind = Literal[
     "unanswered",

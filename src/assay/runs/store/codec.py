@@ -26,6 +26,8 @@ from assay.model.cells import cell_from_json, cell_to_json
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
 _NOT_USED = b'"table":null,'
+_BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
+"""How runs of before named Assay's own failures, and their name now. Within a text quotation marks are escaped."""
 _NUMERIC = _PLAIN | {float}
 
 
@@ -80,7 +82,15 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where it is no such line."""
-    return _with_rows(decode_value(line, Evidence), lambda row: tuple(map(cell_from_json, row)))
+    return _with_rows(decode_value(_of_today(line), Evidence), lambda row: tuple(map(cell_from_json, row)))
+
+
+def _of_today(line: bytes) -> bytes:
+    """A line of evidence with its failures named as now: they are compared, so each must have one name alone.
+
+    An evidence says nothing of LLMs: the failures of those are kept with their opinions.
+    """
+    return line.replace(_BLAME_OF_BEFORE, _BLAME)
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +112,7 @@ def _findings() -> type[msgspec.Struct]:
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, for whoever has the case and the prediction: not reading them spares half the work."""
-    found = decode_value(line, _findings())
+    found = decode_value(_of_today(line), _findings())
     evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
     if _plain(evidence, _as_they_were):
         return evidence
