@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assay.api.inputs import _fingerprint
+from assay.api.inputs import fingerprint_file
 from assay.cases import POSITION
 from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError
@@ -153,10 +153,10 @@ def test_a_folder_of_predictions_has_a_fingerprint_of_names_and_contents(tmp_pat
     (tmp_path / "b" / "x.json").write_text('{"id": "x", "answer": "1"}')
     (tmp_path / "a.json").write_text('{"id": "a", "answer": "2"}')
     assert [one.origin for one in load(tmp_path).predictions] == ["a.json, item 1", "b/x.json, item 1"]
-    before = _fingerprint(str(tmp_path))
-    assert before == _fingerprint(str(tmp_path))
+    before = fingerprint_file(str(tmp_path))
+    assert before == fingerprint_file(str(tmp_path))
     assert before.name == tmp_path.name
     (tmp_path / "a.json").rename(tmp_path / "c.json")
-    renamed = _fingerprint(str(tmp_path))
+    renamed = fingerprint_file(str(tmp_path))
     (tmp_path / "c.json").write_text('{"id": "a", "answer": "3"}')
-    assert len({before.digest, renamed.digest, _fingerprint(str(tmp_path)).digest}) == 3
+    assert len({before.digest, renamed.digest, fingerprint_file(str(tmp_path)).digest}) == 3
