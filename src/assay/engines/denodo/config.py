@@ -142,7 +142,7 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text: save it as such"
         if isinstance(error, FileNotFoundError):
-            reason = f"{reason}{_nearest(Path(path))}"
+            reason = f"{reason}{nearest_file(Path(path))}"
         raise InputError(f"{path}: the Data Catalog's settings cannot be read: {reason}") from error
     plain: dict[str, str] = {}
     given: dict[str, tuple[str, str]] = {}
@@ -165,7 +165,7 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
     return _settings(given)
 
 
-def _nearest(path: Path) -> str:
+def nearest_file(path: Path) -> str:
     """The file beside an absent one that may have been meant, as the end of a message."""
     try:
         near = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=1)
