@@ -177,12 +177,13 @@ class QueryRequest:
 
     ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
     another query of the answer itself: it is executed whatever became of gold, all of an answer's queries share one
-    time limit, and what came of it is part of the evidence.
+    time limit, and what came of it is part of the evidence. ``turn`` tells apart those of one text.
     """
 
     query: str
     scope: Literal["own", "siblings"] = "own"
     candidate: bool = False
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,3 +73,20 @@ def test_only_a_sheet_has_such_a_row(tmp_path: Path) -> None:
     path.write_text("Question,Solution\nOne?,SELECT 1\n")
     with pytest.raises(CaseFileError, match="is no workbook"):
         questions(path, header_row=0)
+
+
+@pytest.mark.parametrize("above", [1, 2, 5])
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_where_a_title_stands_above_the_names_their_row_is_told(tmp_path: Path, above: int, others: int) -> None:
+    path = workbook(tmp_path, *[[("Read me",), ("first",)]] * others, [("A title",), *[()] * (above - 1), *TABLE])
+    said = rf'Row {above + 1} of "S{others}" has them: .*--header {above}, counted from 0'
+    with pytest.raises(CaseFileError, match=said):
+        questions(path)
+    assert questions(path, sheet=f"S{others}", header_row=above) == FOUND
+
+
+def test_where_no_row_has_the_names_none_is_told(tmp_path: Path) -> None:
+    path = workbook(tmp_path, [("A title",), ("Frage", "Lösung"), ("Eins?", "SELECT 1")])
+    with pytest.raises(CaseFileError) as raised:
+        questions(path)
+    assert "--header" not in str(raised.value)

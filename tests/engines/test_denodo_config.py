@@ -171,6 +171,11 @@ def test_the_execution_url_of_the_older_name_goes_with_its_server(tmp_path: Path
         ("DATA_CATALOG_VERIFY_SLL", "DATA_CATALOG_VERIFY_SSL"),
         ("DATA_MARKETPLACE_SERVERID", "DATA_MARKETPLACE_SERVER_ID"),
         ("DATA_CATALOG_EXECUTION_UR", "DATA_CATALOG_EXECUTION_URL"),
+        ("DATA_MARKTPLACE_URL", "DATA_MARKETPLACE_URL"),
+        ("DATA_MARKETPACE_VERIFY_SSL", "DATA_MARKETPLACE_VERIFY_SSL"),
+        ("DATACATALOG_URL", "DATA_CATALOG_URL"),
+        ("DATA_CATALOGUE_URL", "DATA_CATALOG_URL"),
+        ("DATA_CATLOG_SERVER_ID", "DATA_CATALOG_SERVER_ID"),
     ],
 )
 def test_a_misspelt_setting_is_named_and_others_settings_are_not(tmp_path: Path, written: str, meant: str) -> None:
@@ -178,6 +183,14 @@ def test_a_misspelt_setting_is_named_and_others_settings_are_not(tmp_path: Path,
     with pytest.warns(UserWarning, match=f"line 5: {written} is left alone: did you mean {meant}") as caught:
         assert read_project_config(write(tmp_path, text)) == DenodoConfig()
     assert len(caught) == 1
+
+
+def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:
+    write(tmp_path, f"DATA_CATALOG_URL={BASE}\n")
+    with pytest.raises(InputError, match=r"No such file or directory; did you mean .*project_config\.env\?$"):
+        read_project_config(tmp_path / "project-config.env")
+    with pytest.raises(InputError, match=r"No such file or directory$"):
+        read_project_config(tmp_path / "zzz")
 
 
 def test_other_settings_of_the_file_and_the_environment_may_be_named_in_a_value(tmp_path: Path) -> None:

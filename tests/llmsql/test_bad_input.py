@@ -91,6 +91,8 @@ def test_an_answer_of_null_or_nothing_is_a_mismatch(evaluated: Evaluated) -> Non
     ("line", "said"),
     [
         ('{"question_id": 1, "question": "?", "sql": "SELECT 1"}', "line 2: is no question of LLMSQL: it needs"),
+        ('{"question_id": 2, "question": "?", "sql": "", "table_id": "t"}', "and question, and \"sql\" is ''"),
+        ('{"question_id": 2, "question": "?", "sql": "SELECT 1", "table_id": 7}', 'and question, and "table_id" is 7'),
         ('{"id": 1, "question": "?", "sql": "SELECT 1", "table_id": "t"}', 'line 2: has no "question_id"'),
         ('{"question_id": "1", "question": "?", "sql": "SELECT 1", "table_id": "t"}', "'1' occurs twice"),
         ("{", "line 2, column 2: is not valid JSON"),

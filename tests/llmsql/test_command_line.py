@@ -118,6 +118,11 @@ def test_the_options_of_the_packages_own_command_are_understood(
         assert latency
         heads.append(head)
     assert heads[0] == heads[1]
+    for more, printed in (["--show-mismatches"], 2), (["--max-mismatches", "1"], 1), (["--no-show-mismatches"], 0):
+        assert run_command_line([*theirs, *more]) == 0
+        assert capsys.readouterr().out.count("mismatch: question") == printed
+    assert run_command_line([verb, "evaluate", *theirs[1:]]) == 2
+    assert "is 'assay llmsql', without evaluate" in capsys.readouterr().err
     for wrong in ([*theirs, outputs], [verb, *options]):
         assert run_command_line(wrong) == 2
         assert "name the file of outputs, once" in capsys.readouterr().err

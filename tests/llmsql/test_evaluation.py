@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import re
 import sqlite3
 import subprocess
@@ -144,6 +145,29 @@ def test_the_loop_of_the_package_and_ours_agree_on_a_made_up_benchmark(tmp_path:
         assert _without_ours(saved.read_text(encoding="utf-8")) == _without_ours(report.read_text(encoding="utf-8"))
 
 
+_SPELLINGS = ("FROM Table", 'FROM "Table"', "FROM 'Table'", f'FROM "{TABLE}"')
+_QUERIES = ("SELECT Name {}", "SELECT nothing {}", "SELECT MAX(Age) {} WHERE Name = 'nobody'", "SELECT gone FROM gone")
+
+
+def test_one_query_in_several_spellings_of_the_placeholder_counts_as_often_as_in_the_package(
+    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
+) -> None:
+    chance = random.Random(17)
+    made = [
+        "; ".join(chance.choice(_QUERIES).format(chance.choice(_SPELLINGS)) for _ in range(chance.randint(1, 14)))
+        for _ in range(40)
+    ]
+    with benchmark.questions.open("a", encoding="utf-8") as file:
+        for number in range(len(made)):
+            gold = {"question_id": 100 + number, "question": "?", "table_id": TABLE, "sql": f'SELECT 1 FROM "{TABLE}"'}
+            file.write(json.dumps(gold) + "\n")
+    outputs = [{"question_id": 100 + number, "completion": text} for number, text in enumerate(made)]
+    ours, theirs = evaluated(outputs), _peer(benchmark, outputs, tmp_path)
+    assert [ours[key] for key in COUNTS] == [theirs[key] for key in COUNTS]
+    assert ours["sql_errors"] > len(made)
+    assert ours["pred_none"] > len(made) / 2
+
+
 def _without_ours(text: str) -> str:
     """A report's text without the time and the keys that only Assay writes, which come last in each mismatch."""
     text = re.sub(r'"timestamp": "[^"]*"', "", text)
@@ -261,6 +285,18 @@ def test_a_gold_query_that_fails_matches_nothing_and_is_told(
     assert [report[key] for key in COUNTS] == [2, 1, 0, 0, 1]
     assert report["mismatches"][0]["gold_error"] == "no such table: gone"
     assert "1 gold query failed, so nothing can match: no such table: gone" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("gold", ["SELECT gone FROM gone", "SELECT abs(-9223372036854775808)", "SELECT"])
+def test_where_no_gold_query_runs_there_is_a_report_all_the_same(
+    benchmark: Benchmark, evaluated: Evaluated, capsys: pytest.CaptureFixture[str], gold: str
+) -> None:
+    with benchmark.questions.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"question_id": 7, "question": "?", "table_id": TABLE, "sql": gold}))
+    report = evaluated([{"question_id": 7, "completion": gold}])
+    assert [report[key] for key in COUNTS] == [1, 0, 0, 0, 1]
+    assert report["mismatches"][0]["gold_error"]
+    assert "1 gold query failed, so nothing can match" in capsys.readouterr().out
 
 
 def test_a_large_result_is_counted_whole_and_shown_in_part(evaluated: Evaluated) -> None:

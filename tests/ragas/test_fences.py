@@ -24,6 +24,19 @@ def test_a_fenced_table_is_the_table(mark: str, word: str, end: str) -> None:
         assert compare_tables(GOOD, text).matches
 
 
+@pytest.mark.parametrize("indent", [1, 2, 3])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_blanks_by_which_a_fence_is_indented_are_no_part_of_the_table(indent: int, end: str) -> None:
+    table = ["id,v", "1,a", '2,"b', '   c"', "  3,d"]
+    inside = ["id,v", "1,a", '2,"b', '   c"', f"{' ' * max(0, 2 - indent)}3,d"]
+    blanks = " " * indent
+    indented = [line if line.startswith(" ") else blanks + line for line in table]  # a cell's and a lesser indent stay
+    text = end.join([f"{blanks}```csv", *indented, f"{blanks}```"])
+    assert unfenced(text) == end.join([*inside, ""])
+    assert unfenced(f"\ufeff{text}") == unfenced(text)
+    assert compare_tables(GOOD, "\ufeff```csv\n" + GOOD + "```").matches
+
+
 def test_fences_change_nothing_of_what_is_in_them() -> None:
     chance = Random(5)
     for _ in range(200):

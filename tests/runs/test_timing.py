@@ -53,9 +53,15 @@ class Pool:
         self.clock, self.ratios, self.ends = clock, ratios, ends
         self.random = random.Random(7)
         self.tasks: list[list[TimingTask]] = []
+        self.starting_s = 0.0
+
+    def wait_until_ready(self) -> None:
+        self.clock.now += self.starting_s
+        self.starting_s = 0.0
 
     def run(self, batches: Sequence[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
         [batch] = batches
+        self.wait_until_ready()
         self.tasks.append([task.payload for task in batch])  # type: ignore[misc]
         for task in batch:
             assert isinstance(task.payload, TimingTask)
@@ -80,9 +86,9 @@ def work_of(index: int, predicted: str) -> Work:
     return Work(index=index, case=case, prediction=Prediction(case_id=case.id, query=predicted), url=URL)
 
 
-def waiting(work: Work) -> Evidence:
+def waiting(work: Work, took_s: float = 0.5) -> Evidence:
     score = Score(metric="ves", value=None, failure=AWAITS_TIMING)
-    execution = Execution(query=GOLD, status="rows", wall_time_s=0.5, row_count=1)
+    execution = Execution(query=GOLD, status="rows", wall_time_s=took_s, row_count=1)
     return Evidence(
         case=work.case,
         prediction=work.prediction,
@@ -106,12 +112,16 @@ class Trial:
         pairs: int = 1,
         predicted: str = "SELECT a FROM t WHERE 1",
         ends: Any = None,
+        starting_s: float = 0.0,
+        took_s: Sequence[float] = (),
         **given: Any,
     ) -> None:
         self.clock = Clock()
         self.pool = Pool(self.clock, ratios, ends=ends)
+        self.pool.starting_s = starting_s
         works = [work_of(index, predicted) for index in range(pairs)]
-        self.found = {work.index: waiting(work) for work in works}
+        times = took_s or [0.5] * pairs
+        self.found = {work.index: waiting(work, took_s) for work, took_s in zip(works, times, strict=True)}
         self.told: list[Progress] = []
         self.given: list[int] = []
         timing = time_pairs(
@@ -220,6 +230,17 @@ def test_one_stray_measurement_moves_nothing() -> None:
 def test_without_more_time_every_pair_is_timed_as_often_as_asked_and_no_more() -> None:
     trial = Trial(about(1.0, 0.5), pairs=3, timing_iterations=4)
     assert [len(evidence.pair_timings) for evidence in trial.found.values()] == [4] * 3
+
+
+def test_starting_a_worker_is_no_part_of_the_budget() -> None:
+    trial = Trial(about(9.0, 0.1), pairs=2, timing_budget_s=7.0, starting_s=30.0)
+    assert [trial.ves(index).value for index in range(2)] == [1.25, 1.25]
+
+
+def test_a_slow_pair_does_not_take_the_budget_from_those_after_it() -> None:
+    trial = Trial(about(9.0, 0.1), pairs=4, timing_budget_s=9.0, took_s=[60.0, 0.1, 9.0, 0.2])
+    assert [trial.ves(index).value for index in range(4)] == [None, 1.25, 1.25, 1.25]
+    assert trial.given == [1, 3, 2, 0]
 
 
 @pytest.mark.parametrize("budget_s", [0.0, 1.0, 7.0, 20.0, 55.0, 1000.0])

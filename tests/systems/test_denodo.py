@@ -285,6 +285,9 @@ def test_trouble_that_stays_is_a_failure_of_the_question_or_of_the_way_to_the_se
     [
         (404, "Not Found"),
         (404, ""),
+        (404, "The requested URL was not found on the server."),
+        (404, "No such endpoint: /answerDataQuestoin"),
+        (404, "Unknown route"),
         (401, "Not authenticated"),
         (401, "Invalid credentials"),
         (403, "Forbidden"),

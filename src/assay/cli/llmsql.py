@@ -43,6 +43,9 @@ def llmsql(  # one parameter an option
     save_report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
     ] = None,
+    show_mismatches: Annotated[
+        bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Whether to print mismatches.")
+    ] = True,
     max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Mismatches to print.")] = 5,
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For all queries of an output. [default: 30]")
@@ -68,7 +71,9 @@ def llmsql(  # one parameter an option
 
     given = outputs if outputs is not None else outputs_option
     if given is None or (outputs is not None and outputs_option is not None):
-        raise UsageError("name the file of outputs, once: assay llmsql OUTPUTS")
+        of_package = outputs is not None and outputs.name == "evaluate" and not outputs.exists()
+        hint = f": what the package calls 'llmsql evaluate' is 'assay llmsql', without {outputs}" if of_package else ""
+        raise UsageError(f"name the file of outputs, once: assay llmsql OUTPUTS{hint}")
     keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
     targets = reports.targets()
     printed_report(targets, as_json=as_json)
@@ -93,7 +98,7 @@ def llmsql(  # one parameter an option
     if path is not None:
         write_report(report_of(assessment), path)
     if not as_json and STANDARD_OUTPUT not in targets.values():
-        for finding in assessment.mismatches[:max_mismatches]:
+        for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
             say(mismatch_text(finding) + "\n")
         say(summary_text(assessment, saved=path) + "\n")
     finish(

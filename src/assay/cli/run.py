@@ -359,7 +359,8 @@ def _tell_untimed(done: Run) -> None:
     untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in done.record.evidence)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
-        typer.echo(f"{pairs} not timed within --ves-budget: the same command goes on with them", err=True)
+        advice = "the same command goes on with them, and a longer budget comes further"
+        typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
 
 
 def _files(settings: RunFileSettings) -> FileOptions:

@@ -27,7 +27,9 @@ class LlmsqlEx:
         """The further queries of a completion, all of them, also where one before matches: evidence counts them."""
         from assay.sql.completions import candidates  # the parser behind it is wanted in workers only
 
-        return [QueryRequest(query=query, candidate=True) for query in candidates(case, prediction)]
+        # Two that differ in how they write the placeholder are one text by now, and still two for the benchmark.
+        queries = enumerate(candidates(case, prediction))
+        return [QueryRequest(query=query, candidate=True, turn=turn) for turn, query in queries]
 
     def score(
         self,

@@ -91,6 +91,9 @@ def time_pairs(
             yield work.index, pair.by_definition()
         else:
             pairs.append(pair)
+    pairs.sort(
+        key=lambda pair: pair.took_s
+    )  # else a slow one takes the budget each time, and those after it wait forever
     rounds = _Rounds(settings=settings, pool=pool, clock=clock, on_progress=on_progress or _untold)
     yield from rounds.first(pairs)
     yield from rounds.further([pair for pair in pairs if pair.noisy])
@@ -109,6 +112,10 @@ class _Pair:
         self.told = 0
         """How many of the timings the evidence that was given last holds."""
         self.attempt = attempt
+        golds, chosen = evidence.gold_executions, evidence.verdict.gold_index or 0
+        executed = (*golds[chosen : chosen + 1], evidence.predicted_execution)
+        self.took_s = sum(one.wall_time_s or 0.0 for one in executed if one is not None)
+        """Both, when they were executed to be judged."""
         self._evidence = evidence
         self._metrics = {metric.name: metric for metric in metrics}
 
@@ -176,6 +183,8 @@ class _Rounds:
         if not pairs:
             return
         budget_s = self.settings.timing_budget_s
+        if budget_s:
+            self.pool.wait_until_ready()  # starting a process is no timing
         self._until = None if budget_s is None else self.clock() + budget_s
         least = min(2, self.settings.timing_iterations)
         self._tell("timing", len(pairs), 0)

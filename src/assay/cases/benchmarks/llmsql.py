@@ -78,9 +78,16 @@ def read_questions(path: str) -> dict[str, Case]:
             raise _no_id(values, path, place)
         gold, table = values.get("sql"), values.get("table_id")
         if not (isinstance(gold, str) and gold and isinstance(table, str) and table):
+            unusable = [f'"{field}" is {values[field]!r:.40}' for field in ("table_id", "sql") if field in values]
+            had = f"and has {listed(list(values)) or 'nothing'}"
+            if len(unusable) == 2:
+                had = "and " + " and ".join(
+                    text
+                    for text, one in zip(unusable, (table, gold), strict=True)
+                    if not (isinstance(one, str) and one)
+                )
             raise CaseFileError(
-                "is no question of LLMSQL: it needs question_id, table_id, sql and question, "
-                f"and has {listed(list(values)) or 'nothing'}",
+                f"is no question of LLMSQL: it needs question_id, table_id, sql and question, {had}",
                 path=path,
                 place=place,
             )

@@ -14,6 +14,9 @@ from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
+_TITLE_ROWS = 20
+"""So many rows are looked at for the names of the columns, to say where they are."""
+
 
 def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
     """The records of one sheet of an Excel file: the named one, or the only visible one with the ``wanted`` fields.
@@ -41,6 +44,11 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
             f"columns (--header {sheet.first_row}, counted from 0): name another, or leave it out",
             path=str(path),
         )
+    below = "" if _has(path, sheet, fields, wanted) else _further_down(path, [sheet], fields, wanted)
+    if below:
+        there = listed([name for name in _header(sheet)[0] if name], most=6)
+        what = " and ".join(map(describe, wanted))
+        raise CaseFileError(f"the first row has {there} in place of {what}. {below.rstrip()}", path=str(path))
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
     called = f'sheet "{sheet.name}", ' if others or fields.sheet is not None else ""
     columns, repeated = _header(sheet)
@@ -103,10 +111,26 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             f'"{sheet.name}" has {listed([name for name in _header(sheet)[0] if name], most=6)}' for sheet in visible
         )
         raise CaseFileError(
-            f"no sheet has {what}: {held}. Name the sheet ({option}) and its columns",
+            f"no sheet has {what}: {held}. {_further_down(path, visible, fields, wanted)}"
+            f"Name the sheet ({option}) and its columns",
             path=str(path),
         )
     return fitting[0]
+
+
+def _further_down(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> str:
+    """Where a title stands above the names of the columns: the row that has them, as a sentence."""
+    if fields.header_row is not None:
+        return ""
+    for sheet in sheets:
+        for row in range(sheet.first_row + 1, sheet.first_row + min(_TITLE_ROWS, len(sheet.rows))):
+            below = _from_row(sheet, row)
+            if below.rows and _has(path, below, fields, wanted):
+                return (
+                    f'Row {row + 1} of "{sheet.name}" has them: remove the rows above it, '
+                    f"or name it where there is the option (--header {row}, counted from 0). "
+                )
+    return ""
 
 
 def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> bool:

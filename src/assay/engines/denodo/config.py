@@ -37,6 +37,8 @@ _SETTINGS = ("URL", "EXECUTION_URL", "SERVER_ID", "VERIFY_SSL")
 _PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_")
 """The newer name last: it weighs more."""
 _CLOSE = 0.8
+_CLOSE_WHOLE = 0.9
+"""Of whole names, half of which is the prefix that all of them have."""
 
 PROJECT_CONFIG = "project_config.env"
 """What the file is called that Denodo's own evaluator reads from the working folder without being asked."""
@@ -139,6 +141,8 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text: save it as such"
+        if isinstance(error, FileNotFoundError):
+            reason = f"{reason}{nearest_file(Path(path))}"
         raise InputError(f"{path}: the Data Catalog's settings cannot be read: {reason}") from error
     plain: dict[str, str] = {}
     given: dict[str, tuple[str, str]] = {}
@@ -159,6 +163,15 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
         if meant := _meant(name):
             warnings.warn(f"{place}: {name} is left alone: did you mean {meant}?", UserWarning, stacklevel=2)
     return _settings(given)
+
+
+def nearest_file(path: Path) -> str:
+    """The file beside an absent one that may have been meant, as the end of a message."""
+    try:
+        near = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=1)
+    except OSError:
+        return ""
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def _expanded(value: str, written: str, known: Mapping[str, str], place: str) -> str:
@@ -189,7 +202,8 @@ def _meant(name: str) -> str | None:
     """The setting whose name is misspelt here; None where the name is somebody else's."""
     prefix = next((prefix for prefix in _PREFIXES if name.upper().startswith(prefix)), None)
     if prefix is None:
-        return None
+        names = [prefix + setting for prefix in _PREFIXES for setting in _SETTINGS]
+        return next(iter(get_close_matches(name.upper(), names, n=1, cutoff=_CLOSE_WHOLE)), None)
     said = name.upper().removeprefix(prefix)
     close = get_close_matches(said, _SETTINGS, n=1, cutoff=_CLOSE)
     close += [setting for setting in _SETTINGS if sorted(setting) == sorted(said)]

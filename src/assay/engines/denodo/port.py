@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from assay.engines.denodo.config import nearest_file
 from assay.errors import InputError
 from assay.model import Secret
 
 DEFAULT_PORT = 9996
+_LAST_PORT = 65535
+_LONGEST_PORT = len(str(_LAST_PORT))
 _FORM = 'write {"user": "…", "password": "…", "host": "…", "port": 9996, "databaseName": "…"}'
 _KINDS: Mapping[str, type] = {"user": str, "password": str, "host": str, "port": int, "databaseName": str}
 
@@ -61,6 +64,8 @@ def read_database_port(path: Path | None) -> DatabasePort:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        if isinstance(error, FileNotFoundError):
+            reason = f"{reason}{nearest_file(path)}"
         raise InputError(f"{path}: the settings of the database port cannot be read: {reason}") from error
     except (ValueError, RecursionError) as error:
         # Where, and not what: the text may hold a password.
@@ -68,6 +73,9 @@ def read_database_port(path: Path | None) -> DatabasePort:
         raise InputError(f"{path}{where}: this is no JSON: {_FORM}") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: this is no JSON object: {_FORM}")
+    port = found.get("port")
+    if isinstance(port, str) and port.isascii() and port.isdigit() and len(port) <= _LONGEST_PORT:
+        found["port"] = int(port)  # drivers take it so, too
     _check(path, found)
     password = found.get("password")
     return DatabasePort(
@@ -87,3 +95,5 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
             raise InputError(f"{path}: there is no setting {name!r}{hint}: there is {', '.join(_KINDS)}")
         if value is not None and (not isinstance(value, _KINDS[name]) or isinstance(value, bool)):
             raise InputError(f"{path}: {name} is no {'number' if name == 'port' else 'text'}: {_FORM}")
+        if name == "port" and isinstance(value, int) and not 1 <= value <= _LAST_PORT:
+            raise InputError(f"{path}: port is {value}: give one from 1 to {_LAST_PORT}")

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from assay.errors import InputError
 
-_FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^`\r\n]*)(?:\r\n?|\n|\Z)", re.MULTILINE)
+_FENCE = re.compile(
+    r"(?:\A\ufeff?|(?<=[\r\n]))(?P<indent> {0,3})(?P<marks>`{3,}|~{3,})(?P<info>[^`\r\n]*)(?:\r\n?|\n|\Z)"
+)
 _TABLE_WORDS = frozenset({"", "csv", "text", "txt", "plain", "plaintext"})
 _SHOWN = 60
 
@@ -18,7 +20,7 @@ def unfenced(text: str) -> str:
     Raises InputError where a fence has no other end, where words or another block stand beside it, and
     where it says that it holds something else than CSV. A fence inside a quoted cell is part of that cell.
     """
-    if "```" not in text and not text.lstrip().startswith("~~~"):
+    if "```" not in text and not text.lstrip("\ufeff \r\n\t").startswith("~~~"):
         return text
     fences = _fences(text)
     opening = next(fences, None)
@@ -39,7 +41,20 @@ def unfenced(text: str) -> str:
     language = opening["info"].strip().lower()
     if language not in _TABLE_WORDS:
         raise InputError(f"the text is no CSV: the fenced block says that it holds {language!r}")
-    return text[opening.end() : closing.start()]
+    return _outdented(text[opening.end() : closing.start()], len(opening["indent"]))
+
+
+def _outdented(table: str, indent: int) -> str:
+    """The lines without the blanks by which their fence is indented, as Markdown takes them; cells keep theirs."""
+    if not indent:
+        return table
+    parts: list[str] = []
+    quotes = 0
+    for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", table):
+        blanks = len(line) - len(line.lstrip(" ")) if quotes % 2 == 0 else 0
+        parts.append(line[min(blanks, indent) :])
+        quotes += line.count('"')
+    return "".join(parts)
 
 
 def _fences(text: str) -> Iterator[re.Match[str]]:

@@ -312,8 +312,11 @@ class QueryScorer:
             if request in found:
                 continue
             if request.candidate:
-                answers.append(self._candidate(url, request.query, answers))
-                found[request] = (answers[-1],)
+                same = next((one for one in answers if one.query == request.query), None)
+                if same is None:
+                    same = self._candidate(url, request.query, answers)
+                    answers.append(same)
+                found[request] = (same,)
             else:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
                 # Whose query it was, the metric knows; here it matters only what kept it from running.

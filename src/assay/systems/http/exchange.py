@@ -38,6 +38,7 @@ _PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 52
 """Too much, too slow or away: of the service, or of gateways before it, which have numbers of their own from 520."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
+    r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
     r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
     re.IGNORECASE,
 )
