@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import assay
-from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, Turn
+from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
 from assay.sdmx.gold import gold_failure
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
@@ -137,3 +139,39 @@ def test_parameters_that_were_not_read_are_noted_in_the_verdict() -> None:
         "(note: the URL's parameter 'startperiod' was not read; did you mean \"startPeriod\"?; "
         "the URL's parameter 'geo' was not read)"
     )
+
+
+def at(*ranges: tuple[str | None, str | None]) -> Selection:
+    time = tuple(TimeRange(start=start, end=end) for start, end in ranges)
+    areas = (DimensionSelection(dimension="AREA", terms=(Term(id="NO"),)),)
+    return Selection(datasets=(DatasetSelection(dataset="T:FLOW", dimensions=areas, time=time),))
+
+
+@pytest.mark.parametrize("known", [None, Structures([structures()])], ids=["no structures", "structures"])
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (at(("2015-13", None)), "'2015-13' is no period of time"),
+        (at((None, "2015-02-29")), "'2015-02-29' is no period of time"),
+        (at(("2015", "2016"), ("soon", "soon")), "'soon' is no period of time"),
+        (at(("2020", "2015")), "the time range from 2020 to 2015 ends before it starts"),
+    ],
+)
+def test_a_target_of_no_period_leaves_the_case_unscored(target: Selection, says: str, known: Structures | None) -> None:
+    evidence = judged("https://x/data/T,FLOW?startPeriod=2015&endPeriod=2016", target, known=known)
+    assert (evidence.outcome, evidence.verdict.failure.kind) == ("unscored", "wrong_target")
+    assert says in evidence.verdict.reason
+
+
+def test_a_period_that_cannot_be_read_is_met_by_the_very_same_text() -> None:
+    target = at(("2015/16", "2015/16"))
+    query = {"urn": "T:FLOW", "filters": [{"componentCode": "AREA", "operator": "in", "values": ["NO"]}]}
+    query["filters"].append({"componentCode": "TIME_PERIOD", "operator": "in", "values": ["2015/16"]})
+    assert judged(json.dumps(query), target, known=None).outcome == "correct"
+
+
+def test_a_period_of_the_answer_that_cannot_be_read_is_named() -> None:
+    target = at(("2015", "2016"))
+    evidence = judged("https://x/data/FLOW/NO?startPeriod=2015-13", target, known=Structures([structures()]))
+    assert evidence.outcome == "incorrect"
+    assert "(note: '2015-13' is no period of time" in evidence.verdict.reason

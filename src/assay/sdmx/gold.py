@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from assay.model import DatasetSelection, DimensionSelection, Failure, Selection
 from assay.sdmx.matching import TIME_DIMENSION
 from assay.sdmx.naming import plain_name, same_name
+from assay.sdmx.periods import odd_time
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
 from assay.sdmx.trouble import excerpt, suggestion
@@ -32,6 +33,21 @@ def gold_failure(target: Selection, structures: Structures | None) -> Failure | 
                 stage="load", kind="wrong_target", blame="gold", message=f"the target is wrong: {troubles[0]}"
             )
     return None
+
+
+def time_failure(target: Selection) -> Failure | None:
+    """What is wrong with the periods of a target: no answer can be compared with them, but one that says the same."""
+    troubles = (odd_time(dataset.time or ()) for dataset in target.datasets)
+    trouble = next((one for one in troubles if one is not None), None)
+    if trouble is None:
+        return None
+    return Failure(stage="load", kind="wrong_target", blame="gold", message=f"the target is wrong: {trouble}")
+
+
+def odd_periods(selected: Selection) -> tuple[str, ...]:
+    """What of an answer's periods cannot be read, a sentence each: they are compared as they are written."""
+    told = (odd_time(dataset.time or ()) for dataset in selected.datasets)
+    return tuple(dict.fromkeys(one for one in told if one is not None))
 
 
 def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:

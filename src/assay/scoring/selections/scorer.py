@@ -24,7 +24,7 @@ from assay.model import (
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
 from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
-from assay.sdmx.gold import gold_failure, stale_names
+from assay.sdmx.gold import gold_failure, odd_periods, stale_names, time_failure
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
@@ -64,9 +64,10 @@ class SelectionScorer:
         A target that nothing can meet might have been, put right, the one that the answer meets.
         """
         broken = [gold_failure(target, self.structures) for target in turn.targets]
-        wrong = next((failure for failure in broken if failure is not None), None)
+        wrong = next((failure for failure in (*broken, *map(time_failure, turn.targets)) if failure is not None), None)
         if wrong is None:
             return judged
+        # Periods that cannot be read are met by an answer that writes the very same ones.
         met = judged.score is not None and judged.score.exact and broken[judged.score.target_index] is None
         return judged if met else TurnScore(number=judged.number, failure=wrong)
 
@@ -79,6 +80,8 @@ class SelectionScorer:
             if judged.score is None or answer.selection is None:
                 continue
             notes += answer_notes(answer.raw) if answer.raw is not None else ()
+            if any(one.state == "disjoint" for one in judged.score.time):
+                notes += odd_periods(answer.selection)
             if self.settings.match_on != "id":
                 notes += stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
         if not notes or verdict.outcome == "unscored":
