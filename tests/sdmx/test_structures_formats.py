@@ -479,3 +479,76 @@ def test_the_messages_of_publishers_are_read(shared_data: Path) -> None:
     assert named is not None
     assert os.fspath(folder) not in str(named)
     assert named.dimensions[0].missing == "code list IMF.RES:CL_WEO_COUNTRY(1.0.1)"
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-ML 3.1", "SDMX-JSON 1.0", "SDMX-JSON 2.0"])
+def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Code id="DK">', "<s:Code>", 1).replace('{"id": "DK", ', "{", 1)
+    assert without != content
+    (tmp_path / "given.xml").write_text(without)
+    area = load_structures([tmp_path / "given.xml"]).datasets[0].dimensions[0]
+    assert area.codes is not None
+    assert ("DK" in area.codes.names, area.codes.whole) == (False, False)
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])
+def test_a_parent_that_is_no_code_has_no_children(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Code id="EU">', '<s:Code id="XX">', 1).replace('{"id": "EU", ', '{"id": "XX", ', 1)
+    assert without != content
+    area = read(without.encode(), tmp_path).dimensions[0]
+    assert area.codes is not None
+    assert "EU" not in area.codes.names
+    assert "EU" not in area.codes.children
+
+
+@pytest.mark.parametrize("named", ["https://example.org/lists/area", "", "urn:sdmx:nothing"])
+def test_a_list_whose_name_cannot_be_read_is_missing(named: str, tmp_path: Path) -> None:
+    whole = xml("3_0")
+    start = whole.index("<s:Enumeration>")
+    old = whole[start : whole.index("</s:Enumeration>", start)]
+    texts = [(whole.replace(old, f"<s:Enumeration>{named}"), ".xml")]
+    value = message("2.0")
+    text = json.dumps(value)
+    urn = next(part for part in text.split('"') if part.startswith(f"{URN}codelist.Codelist=T:CL("))
+    if named:
+        texts.append((text.replace(f'"enumeration": "{urn}"', f'"enumeration": "{named}"'), ".json"))
+    for content, ending in texts:
+        area = read(content.encode(), tmp_path, f"given{ending}").dimensions[0]
+        assert (area.codes, area.missing) == (None, f"code list {named or 'that is not named'}")
+    extended = whole.replace(
+        "</s:Codelist>", f"<s:CodelistExtension><s:Codelist>{named}</s:Codelist></s:CodelistExtension></s:Codelist>", 1
+    )
+    area = read(extended.encode(), tmp_path, "given.xml").dimensions[0]
+    assert area.codes is not None
+    assert not area.codes.whole
+
+
+@pytest.mark.parametrize(
+    ("selection", "kept"),
+    [
+        ("", {"P_EU": (("P_NO", "P_SE"),), "P_NO": (("P_OSL",),)}),
+        ("<s:InclusiveCodeSelection>{}</s:InclusiveCodeSelection>", {"P_NO": (("P_OSL",),)}),
+        ("<s:ExclusiveCodeSelection>{}</s:ExclusiveCodeSelection>", {"P_EU": (("P_SE",),)}),
+    ],
+    ids=["all", "included", "excluded"],
+)
+def test_codes_that_a_list_takes_from_another_keep_their_parents(
+    selection: str, kept: dict[str, object], tmp_path: Path
+) -> None:
+    whole = xml("3_0")
+    member = '<s:MemberValue cascadeValues="true">NO</s:MemberValue>'
+    extension = (
+        f'<s:CodelistExtension prefix="P_"><s:Codelist>{URN}codelist.Codelist=T:BASE(1.0)</s:Codelist>'
+        f"{selection.format(member)}</s:CodelistExtension></s:Codelist>"
+    )
+    codes = (("EU", ""), ("NO", "EU"), ("SE", "EU"), ("OSL", "NO"))
+    base = "".join(
+        f'<s:Code id="{code}">{f"<s:Parent>{above}</s:Parent>" if above else ""}</s:Code>' for code, above in codes
+    )
+    other = f'<s:Codelist agencyID="T" id="BASE" version="1.0">{base}</s:Codelist>'
+    text = whole.replace("</s:Codelist>", f"{extension}{other}", 1)
+    area = read(text.encode(), tmp_path).dimensions[0]
+    assert area.codes is not None
+    assert {parent: below for parent, below in area.codes.children.items() if parent.startswith("P_")} == kept

@@ -207,10 +207,15 @@ class _Builder:
         if id_ not in self._built:
             extended = Extended(id_, self._catalogue, self._code_lists)
             children: dict[str, tuple[tuple[str, ...], ...]] = {}
-            for hierarchy in (self._catalogue.code_lists[id_].children, *self._over.get(id_, ())):
-                for parent, below in hierarchy.items():
-                    if tuple(below) not in children.get(parent, ()):
-                        children[parent] = (*children.get(parent, ()), tuple(below))
+            for hierarchy in (extended.children, *self._over.get(id_, ())):
+                for parent, codes in hierarchy.items():
+                    below = tuple(codes)
+                    if extended.whole:  # what is not in the list is no code, though another may call it its parent
+                        below = tuple(code for code in codes if code in extended.names)
+                        if parent not in extended.names:
+                            continue
+                    if below and below not in children.get(parent, ()):
+                        children[parent] = (*children.get(parent, ()), below)
             self._built[id_] = CodeList(id=id_, names=extended.names, children=children, whole=extended.whole)
             self._lacking[id_] = extended.lacking
         return self._built[id_]
