@@ -15,6 +15,7 @@ from assay.cases.values import UnusableValue, number_of
 from assay.errors import CaseFileError
 from assay.model import FieldNames, Prediction, TurnAnswer
 from assay.ports import LoadedPredictions
+from assay.sdmx.answers.messages import answers_among
 
 ANSWER_KEYS = ("answer", "prediction", "selection", "query", "url")
 _WRAPPERS = ("cases", "predictions", "results", "answers")
@@ -23,10 +24,12 @@ _SHAPES = (
     ("urn", "filters", "metadata"),
     ("datasetUrn", "filters", "requestedPeriod", "metadata"),
     ("structuredContent", "_meta", "content", "isError"),
+    ("structured_content", "meta", "content", "is_error"),
     ("_meta", "content", "isError"),
     ("queries",),
     ("choices",),
     ("custom_content", "role", "content"),
+    ("customContent", "role", "content"),
     ("role", "content"),
 )
 """Keys of answers that may stand in the record itself: the targets' shape, StatGPT's query, results and messages."""
@@ -165,7 +168,7 @@ def _logged(messages: object) -> list[tuple[int, dict[str, object]]] | None:
         return None
     if any("target" in one or "targets" in one for one in messages):
         return None
-    return [(place, one) for place, one in enumerate(messages) if one.get("role") == "assistant"] or None
+    return [(place, messages[place]) for place in answers_among(messages)] or None
 
 
 def _conversation(messages: object, origin: str) -> Iterator[TurnAnswer]:

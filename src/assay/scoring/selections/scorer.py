@@ -23,7 +23,7 @@ from assay.model import (
     Verdict,
 )
 from assay.scoring.selections.metrics import SELECTION_METRICS, SelectionMetric
-from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
+from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer, silent_notes
 from assay.sdmx.gold import gold_failure, odd_periods, stale_names, time_failure
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
@@ -80,6 +80,8 @@ class SelectionScorer:
             if judged.score is None or answer.selection is None:
                 continue
             notes += answer_notes(answer.raw) if answer.raw is not None else ()
+            if not answer.selection.datasets:
+                notes += silent_notes(answer.raw, answer.text)
             if any(one.state == "disjoint" for one in judged.score.time):
                 notes += odd_periods(answer.selection)
             if self.settings.match_on != "id":
