@@ -125,7 +125,11 @@ def test_a_stale_name_is_noted_where_the_answer_says_none_and_is_a_miss_where_it
         "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')"
     )
     named = wanted("AREA", Term(id="MEX", name="Mexico"), Term(id="NO", name="Norway"))
-    assert judged(named, target, known=known).outcome == "incorrect"
+    missed = judged(named, target, known=known)
+    assert missed.outcome == "incorrect"
+    assert "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')" in missed.verdict.reason
+    other = wanted("AREA", Term(id="MEX", name="Messico"), Term(id="NO", name="Norway"))
+    assert "note" not in judged(other, target, known=known).verdict.reason
     assert "note" not in judged(wanted("AREA", "MEX", "NO"), target, known=known, match_on="id").verdict.reason
     fresh = wanted("AREA", Term(id="MEX", name="Mexico "), "NO")
     assert "note" not in judged(wanted("AREA", "MEX", "NO"), fresh, known=known).verdict.reason
