@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -552,3 +553,21 @@ def test_codes_that_a_list_takes_from_another_keep_their_parents(
     area = read(text.encode(), tmp_path).dimensions[0]
     assert area.codes is not None
     assert {parent: below for parent, below in area.codes.children.items() if parent.startswith("P_")} == kept
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [("*", "1.1.0"), ("1.0+", "1.1.0"), ("2.0.0-draft", "2.0.0-draft"), ("1.0.0", "1.0"), ("0.9", None)],
+)
+def test_a_draft_is_taken_only_where_it_is_named(wanted: str, found: str | None, tmp_path: Path) -> None:
+    whole = xml("3_0").replace("T:CL(1+.0)", f"T:CL({wanted})")
+    assert f"T:CL({wanted})" in whole
+    start = whole.index('<s:Codelist agencyID="T" id="CL"')
+    end = whole.index("</s:Codelist>", start) + len("</s:Codelist>")
+    lists = [
+        re.sub('version="[^"]*"', f'version="{version}"', whole[start:end], count=1)
+        for version in ("1.0", "1.1.0", "2.0.0-draft")
+    ]
+    text = whole[:start] + "".join(lists) + whole[end:]
+    area = read(text.encode(), tmp_path).dimensions[0]
+    assert (None if area.codes is None else area.codes.id.version) == found
