@@ -319,3 +319,26 @@ def test_a_message_without_a_query_is_noted_in_the_verdict(words: str) -> None:
     assert evidence.outcome == "incorrect"
     assert "neither the message's attachments nor its words have a query" in evidence.verdict.reason
     assert (words in evidence.verdict.reason) is True
+
+
+@pytest.mark.parametrize(
+    ("logged", "outcomes"),
+    [
+        ([asks("a"), asks("b"), said(ATTACHED)], [False, True]),
+        ([asks("a"), said(ATTACHED), asks("b")], [True, False]),
+        ([said(words="Welcome!"), asks("a"), said(ATTACHED), asks("b"), said(ATTACHED)], [True, True]),
+        ([said(words="Welcome!"), asks("a"), asks("b")], [False, False]),
+        ([said(ATTACHED), said(ATTACHED)], [True, True]),
+        ([asks("I am in Oslo."), asks("a"), said(ATTACHED), asks("b"), said(ATTACHED)], [True, True]),
+    ],
+    ids=["first unanswered", "last unanswered", "greeting", "greeting alone", "answers alone", "more said"],
+)
+def test_an_answer_of_a_logged_conversation_stays_with_its_question(
+    logged: list[dict[str, Any]], outcomes: list[bool], tmp_path: Path
+) -> None:
+    turn = Turn(question="?", targets=(wanted(named=False),))
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"id": "one", "messages": logged}))
+    (evidence,) = assay.evaluate_selections([Case(id="one", question="?", turns=(turn, turn))], path).evidence
+    assert [one.score is not None and one.score.exact for one in evidence.turns] == outcomes
+    assert evidence.outcome == ("correct" if all(outcomes) else "incorrect")

@@ -102,6 +102,10 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
         rest = iter(given)
         return [next(rest) if scored else TurnAnswer() for scored in wanted]
     if len(given) > len(wanted):
+        # What a user said without being answered need not be a question of the case.
+        told = [one for one in given if one.raw is not None or one.failure is None]
+        given = told if len(told) == len(wanted) else given
+    if len(given) > len(wanted):
         message = (
             f"{prediction.origin or 'the prediction'} holds {len(given)} answers, and the case {len(wanted)} "
             f"question{'s' * (len(wanted) != 1)}: which answers which cannot be told"

@@ -181,7 +181,8 @@ def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     """The places of a conversation's answers, one for each question of the user that was answered.
 
     Behind a question an assistant may write several messages: it calls tools, or says what it is about to do. The
-    last one with attachments is the answer, else the last one. Where no user speaks, each message is an answer.
+    last one with attachments is the answer, else the last one. Where no user speaks, each message is an answer, and
+    where one does, a greeting is none.
     """
     found: dict[int, int] = {}
     asked = 0
@@ -193,8 +194,21 @@ def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
         before = found.get(asked)
         if before is None or _has_attachments(message) or not _has_attachments(messages[before]):
             found[asked] = place
-    spoken = any(message.get("role") == "user" for message in messages)
-    return list(found.values()) if spoken else [at for at, one in enumerate(messages) if one.get("role") == "assistant"]
+    if asked:
+        return [place for question, place in found.items() if question]
+    return [at for at, one in enumerate(messages) if one.get("role") == "assistant"]
+
+
+def answer_by_question(messages: Sequence[Mapping[str, Any]]) -> list[int | None]:
+    """The place of each question's answer; None: it has none. Where no user speaks, of each answer."""
+    answers = answers_among(messages)
+    asked = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    if not asked or not any(message.get("role") == "assistant" for message in messages):
+        return [*answers]
+    ends = [*asked[1:], len(messages)]
+    return [
+        next((place for place in answers if start < place < end), None) for start, end in zip(asked, ends, strict=True)
+    ]
 
 
 def _either(value: Mapping[str, Any], name: str, other: str) -> Any:
