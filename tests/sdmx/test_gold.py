@@ -179,3 +179,16 @@ def test_a_period_of_the_answer_that_cannot_be_read_is_named() -> None:
     evidence = judged("https://x/data/FLOW/NO?startPeriod=2015-13", target, known=Structures([structures()]))
     assert evidence.outcome == "incorrect"
     assert "(note: '2015-13' is no period of time" in evidence.verdict.reason
+
+
+@pytest.mark.parametrize("name", ["lastTimePeriod", "geoLevel"])
+def test_a_filter_of_eurostat_that_no_structure_tells_is_noted_without_a_guess(name: str) -> None:
+    target = Selection(datasets=(DatasetSelection(dataset="nama"),))
+    url = f"https://ec.europa.eu/eurostat/api/dissemination/statistics/1.0/data/nama?{name}=5"
+    reason = judged(url, target, known=None).verdict.reason
+    assert reason.endswith(f"(note: the URL's parameter '{name}' was not read)")
+
+
+def test_an_answer_that_holds_nothing_known_is_named_as_such() -> None:
+    evidence = judged(json.dumps({}), wanted("AREA", "NO"), known=None)
+    assert evidence.verdict.reason.startswith("the answer holds an empty object: expected")

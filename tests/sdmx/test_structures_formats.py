@@ -403,7 +403,10 @@ def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytes
     def area(count: int, last: str, *, twice: bool) -> Any:
         added = f"{lists(count, twice=twice)}{last}</s:Codelists>"
         whole = xml("3_0").replace("</s:Codelists>", added).replace("T:CL(1+.0)", "T:L0(1.0)")
-        return read(whole.encode(), tmp_path).dimensions[0]
+        (tmp_path / "given.xml").write_text(whole)
+        structures = load_structures([tmp_path / "given.xml"])
+        assert all("a constraint allows no code of AREA" in note for note in structures.notes)
+        return structures.datasets[0].dimensions[0]
 
     end = '<s:Codelist agencyID="T" id="L{}" version="1.0"><s:Code id="END"/></s:Codelist>'
     few = area(3, end.format(3), twice=True)
@@ -571,3 +574,17 @@ def test_a_draft_is_taken_only_where_it_is_named(wanted: str, found: str | None,
     text = whole[:start] + "".join(lists) + whole[end:]
     area = read(text.encode(), tmp_path).dimensions[0]
     assert (None if area.codes is None else area.codes.id.version) == found
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])
+def test_a_constraint_of_other_codes_than_the_lists_is_not_used_and_named(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    for code in AVAILABLE:
+        content = content.replace(f"Value>{code}<", f"Value>X_{code}<").replace(
+            f'{{"value": "{code}"}}', f'{{"value": "X_{code}"}}'
+        )
+    (tmp_path / "given.xml").write_text(content)
+    structures = load_structures([tmp_path / "given.xml"])
+    area = structures.datasets[0].dimensions[0]
+    assert area.available is None
+    assert [note for note in structures.notes if "a constraint allows no code of AREA" in note]

@@ -63,7 +63,8 @@ def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
         msgspec.json.encode(selection)
     except SelectionError as error:
         failure = error.failure()
-        return replace(failure, message=failure.message.encode("utf-8", "backslashreplace").decode())
+        message = failure.message.encode("utf-8", "backslashreplace").decode()
+        return replace(failure, message=f"the answer {message}" if message.startswith("holds ") else message)
     except UnicodeEncodeError as error:
         found = error.object[error.start : error.start + 1]
         return SelectionError(f"the answer has {found!a} in a name, half a character: {_EXPECTED}").failure()

@@ -186,6 +186,12 @@ class _Builder:
             allowed = _allowed(constraint, component.id, codes)
             if allowed is not None:
                 available = allowed if available is None else available & allowed
+        if available and codes is not None and codes.whole and available.isdisjoint(codes.names):
+            # Of another version of the list, or written without the prefix that it gives its codes
+            self._catalogue.notes.append(
+                f"a constraint allows no code of {component.id} that the code list {codes.id} has: it is not used there"
+            )
+            available = None
         return DimensionStructure(
             id=component.id,
             name=None if concept is None else concept.name,
