@@ -603,3 +603,19 @@ def test_many_codes_one_by_one_take_no_long_time(form: str) -> None:
     assert time.process_time() - started < 20
     assert isinstance(answer, Selection)
     assert [term.id for term in answer.datasets[0].dimensions[0].terms] == codes
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Fetch {}/MEX.LP.A.", weo(["MEX"], ["LP"], ["A"])),
+        ("Fetch {}/MEX.LP.A. It has all.", weo(["MEX"], ["LP"], ["A"])),
+        ("(See {}/MEX.LP.A.)", weo(["MEX"], ["LP"], ["A"])),
+        ("I asked {}/MEX.LP. for it", weo(["MEX"], ["LP"])),
+        ("I asked {}/MEX.LP. and more", weo(["MEX"], ["LP"])),
+    ],
+)
+def test_a_full_stop_behind_a_url_ends_the_sentence_unless_the_key_has_it(
+    sentence: str, expected: dict[str, object]
+) -> None:
+    assert short(read(sentence.format("https://x/data/IMF.RES,WEO,1.0"))) == {"IMF.RES,WEO,1.0": expected}

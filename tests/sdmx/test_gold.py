@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import assay
-from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, Turn
+from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
 from assay.sdmx.gold import gold_failure
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
@@ -123,7 +125,11 @@ def test_a_stale_name_is_noted_where_the_answer_says_none_and_is_a_miss_where_it
         "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')"
     )
     named = wanted("AREA", Term(id="MEX", name="Mexico"), Term(id="NO", name="Norway"))
-    assert judged(named, target, known=known).outcome == "incorrect"
+    missed = judged(named, target, known=known)
+    assert missed.outcome == "incorrect"
+    assert "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')" in missed.verdict.reason
+    other = wanted("AREA", Term(id="MEX", name="Messico"), Term(id="NO", name="Norway"))
+    assert "note" not in judged(other, target, known=known).verdict.reason
     assert "note" not in judged(wanted("AREA", "MEX", "NO"), target, known=known, match_on="id").verdict.reason
     fresh = wanted("AREA", Term(id="MEX", name="Mexico "), "NO")
     assert "note" not in judged(wanted("AREA", "MEX", "NO"), fresh, known=known).verdict.reason
@@ -137,3 +143,52 @@ def test_parameters_that_were_not_read_are_noted_in_the_verdict() -> None:
         "(note: the URL's parameter 'startperiod' was not read; did you mean \"startPeriod\"?; "
         "the URL's parameter 'geo' was not read)"
     )
+
+
+def at(*ranges: tuple[str | None, str | None]) -> Selection:
+    time = tuple(TimeRange(start=start, end=end) for start, end in ranges)
+    areas = (DimensionSelection(dimension="AREA", terms=(Term(id="NO"),)),)
+    return Selection(datasets=(DatasetSelection(dataset="T:FLOW", dimensions=areas, time=time),))
+
+
+@pytest.mark.parametrize("known", [None, Structures([structures()])], ids=["no structures", "structures"])
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (at(("2015-13", None)), "'2015-13' is no period of time"),
+        (at((None, "2015-02-29")), "'2015-02-29' is no period of time"),
+        (at(("2015", "2016"), ("soon", "soon")), "'soon' is no period of time"),
+        (at(("2020", "2015")), "the time range from 2020 to 2015 ends before it starts"),
+    ],
+)
+def test_a_target_of_no_period_leaves_the_case_unscored(target: Selection, says: str, known: Structures | None) -> None:
+    evidence = judged("https://x/data/T,FLOW?startPeriod=2015&endPeriod=2016", target, known=known)
+    assert (evidence.outcome, evidence.verdict.failure.kind) == ("unscored", "wrong_target")
+    assert says in evidence.verdict.reason
+
+
+def test_a_period_that_cannot_be_read_is_met_by_the_very_same_text() -> None:
+    target = at(("2015/16", "2015/16"))
+    query = {"urn": "T:FLOW", "filters": [{"componentCode": "AREA", "operator": "in", "values": ["NO"]}]}
+    query["filters"].append({"componentCode": "TIME_PERIOD", "operator": "in", "values": ["2015/16"]})
+    assert judged(json.dumps(query), target, known=None).outcome == "correct"
+
+
+def test_a_period_of_the_answer_that_cannot_be_read_is_named() -> None:
+    target = at(("2015", "2016"))
+    evidence = judged("https://x/data/FLOW/NO?startPeriod=2015-13", target, known=Structures([structures()]))
+    assert evidence.outcome == "incorrect"
+    assert "(note: '2015-13' is no period of time" in evidence.verdict.reason
+
+
+@pytest.mark.parametrize("name", ["lastTimePeriod", "geoLevel"])
+def test_a_filter_of_eurostat_that_no_structure_tells_is_noted_without_a_guess(name: str) -> None:
+    target = Selection(datasets=(DatasetSelection(dataset="nama"),))
+    url = f"https://ec.europa.eu/eurostat/api/dissemination/statistics/1.0/data/nama?{name}=5"
+    reason = judged(url, target, known=None).verdict.reason
+    assert reason.endswith(f"(note: the URL's parameter '{name}' was not read)")
+
+
+def test_an_answer_that_holds_nothing_known_is_named_as_such() -> None:
+    evidence = judged(json.dumps({}), wanted("AREA", "NO"), known=None)
+    assert evidence.verdict.reason.startswith("the answer holds an empty object: expected")

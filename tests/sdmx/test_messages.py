@@ -234,3 +234,111 @@ def test_words_are_noted_in_the_verdict() -> None:
     assert evidence.outcome == "correct"
     assert "in words alone, which select nothing: 'I only know statistics.'" in evidence.verdict.reason
     assert answer_notes(json.dumps(STRUCTURED)) == ()
+
+
+def said(*attachments: dict[str, Any], words: str = "See there.") -> dict[str, Any]:
+    return {"role": "assistant", "content": words, "custom_content": {"attachments": list(attachments)}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        said({**ATTACHED, "data": json.dumps(json.dumps(APP))}),
+        said({"data": json.dumps(APP)}),
+        said({"type": "text/markdown", "data": json.dumps(APP)}),
+        said({"type": "text/markdown", "data": f"Asked:\n```\n{json.dumps(APP)}\n```"}, {"data": "Words."}),
+        {"role": "assistant", "content": "", "customContent": {"attachments": [ATTACHED]}},
+        {"content": WORDS, "structured_content": {"queries": [APP]}, "meta": None, "is_error": False},
+        {"content": WORDS, "structured_content": None, "meta": META, "is_error": False},
+    ],
+    ids=["JSON twice", "no type", "bare JSON", "fence", "camel case", "snake case", "snake case, meta"],
+)
+def test_messages_and_results_are_read_as_libraries_write_them(message: dict[str, Any], tmp_path: Path) -> None:
+    assert read_answer(json.dumps(message), None) == wanted(named=False)
+    case = Case(id="one", question="?", turns=(Turn(question="?", targets=(wanted(named=False),)),))
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"id": "one", **message}))
+    assert assay.evaluate_selections([case], path).evidence[0].outcome == "correct"
+
+
+def test_an_attachment_that_cannot_be_read_is_said() -> None:
+    for attachment, says in (
+        ({"type": "application/json", "title": "Query"}, "the attachment 'Query' is said to be JSON and has neither"),
+        ({**ATTACHED, "data": json.dumps('{"urn"')}, "the attachment 'Query' is said to be JSON and is none"),
+        ({**ATTACHED, "data": ""}, "the attachment 'Query' is said to be JSON and is none"),
+    ):
+        read = read_answer(json.dumps(said(attachment)), None)
+        assert isinstance(read, Failure)
+        assert says in read.message
+    failed = read_answer('{"content": [{"type": "text", "text": "boom"}], "is_error": true}', None)
+    assert isinstance(failed, Failure)
+    assert "boom" in failed.message
+
+
+TOOL = [
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]},
+    {"role": "tool", "content": "3 series", "tool_call_id": "1"},
+]
+
+
+def asks(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([said(ATTACHED)], [said(ATTACHED)]),
+        ([*TOOL, said(ATTACHED)], [*TOOL, *TOOL, said(ATTACHED)]),
+        ([said(words="Let me look."), said(ATTACHED)], [said(ATTACHED), said(words="Anything else?")]),
+    ],
+    ids=["plain", "tools", "words around"],
+)
+def test_each_question_of_a_logged_conversation_has_one_answer(
+    first: list[dict[str, Any]], second: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    logged = [{"role": "system", "content": "Be kind."}, asks("a"), *first, asks("b"), *second]
+    turn = Turn(question="?", targets=(wanted(named=False),))
+    cases = [Case(id="two", question="?", turns=(turn, turn)), Case(id="one", question="?", turns=(turn,))]
+    path = tmp_path / "answers.jsonl"
+    records = [{"id": "two", "messages": logged}, {"id": "one", "answer": {"messages": logged}}]
+    path.write_text("\n".join(map(json.dumps, records)))
+    assert [one.outcome for one in assay.evaluate_selections(cases, path).evidence] == ["correct", "correct"]
+
+
+def test_a_conversation_without_an_answer_is_said() -> None:
+    read = read_answer(json.dumps({"messages": [asks("a")]}), None)
+    assert isinstance(read, Failure)
+    assert "no assistant answers" in read.message
+
+
+@pytest.mark.parametrize("words", ["I only know statistics.", ""])
+def test_a_message_without_a_query_is_noted_in_the_verdict(words: str) -> None:
+    case = Case(id="one", question="?", turns=(Turn(question="?", targets=(wanted(named=False),)),))
+    (evidence,) = assay.evaluate_selections([case], {"one": said(words=words)}).evidence
+    assert evidence.outcome == "incorrect"
+    assert "neither the message's attachments nor its words have a query" in evidence.verdict.reason
+    assert (words in evidence.verdict.reason) is True
+
+
+@pytest.mark.parametrize(
+    ("logged", "outcomes"),
+    [
+        ([asks("a"), asks("b"), said(ATTACHED)], [False, True]),
+        ([asks("a"), said(ATTACHED), asks("b")], [True, False]),
+        ([said(words="Welcome!"), asks("a"), said(ATTACHED), asks("b"), said(ATTACHED)], [True, True]),
+        ([said(words="Welcome!"), asks("a"), asks("b")], [False, False]),
+        ([said(ATTACHED), said(ATTACHED)], [True, True]),
+        ([asks("I am in Oslo."), asks("a"), said(ATTACHED), asks("b"), said(ATTACHED)], [True, True]),
+    ],
+    ids=["first unanswered", "last unanswered", "greeting", "greeting alone", "answers alone", "more said"],
+)
+def test_an_answer_of_a_logged_conversation_stays_with_its_question(
+    logged: list[dict[str, Any]], outcomes: list[bool], tmp_path: Path
+) -> None:
+    turn = Turn(question="?", targets=(wanted(named=False),))
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"id": "one", "messages": logged}))
+    (evidence,) = assay.evaluate_selections([Case(id="one", question="?", turns=(turn, turn))], path).evidence
+    assert [one.score is not None and one.score.exact for one in evidence.turns] == outcomes
+    assert evidence.outcome == ("correct" if all(outcomes) else "incorrect")

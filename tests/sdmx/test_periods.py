@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+import random
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
@@ -232,3 +233,14 @@ def test_bounds_that_exclude_one_another_leave_no_day() -> None:
     (empty,) = intersection((span("2020", None),), (span(None, "2015"),))
     assert ends_before_start(empty)
     assert merged_days([empty]) == ()
+
+
+def test_ranges_of_many_periods_have_the_days_of_each_and_no_others() -> None:
+    """Also of durations, of which one may lie within another."""
+    chance = random.Random(20)
+    for _ in range(300):
+        starts = [date(2015, 1, 1) + timedelta(days=chance.randrange(200)) for _ in range(chance.randint(1, 5))]
+        written = [f"{start}/P{chance.choice(['3M', '40D', '1D', '2W', '1Y'])}" for start in starts]
+        written += chance.sample(["2015", "2015-03", "2015-04", "2015-Q1", "2015-02-03", "2015-02-04"], 2)
+        alone = [TimeRange(start=text, end=text) for text in written]
+        assert merged_days(ranges_of(written)) == merged_days(alone), written

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -402,7 +403,10 @@ def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytes
     def area(count: int, last: str, *, twice: bool) -> Any:
         added = f"{lists(count, twice=twice)}{last}</s:Codelists>"
         whole = xml("3_0").replace("</s:Codelists>", added).replace("T:CL(1+.0)", "T:L0(1.0)")
-        return read(whole.encode(), tmp_path).dimensions[0]
+        (tmp_path / "given.xml").write_text(whole)
+        structures = load_structures([tmp_path / "given.xml"])
+        assert all("a constraint allows no code of AREA" in note for note in structures.notes)
+        return structures.datasets[0].dimensions[0]
 
     end = '<s:Codelist agencyID="T" id="L{}" version="1.0"><s:Code id="END"/></s:Codelist>'
     few = area(3, end.format(3), twice=True)
@@ -479,3 +483,108 @@ def test_the_messages_of_publishers_are_read(shared_data: Path) -> None:
     assert named is not None
     assert os.fspath(folder) not in str(named)
     assert named.dimensions[0].missing == "code list IMF.RES:CL_WEO_COUNTRY(1.0.1)"
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-ML 3.1", "SDMX-JSON 1.0", "SDMX-JSON 2.0"])
+def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Code id="DK">', "<s:Code>", 1).replace('{"id": "DK", ', "{", 1)
+    assert without != content
+    (tmp_path / "given.xml").write_text(without)
+    area = load_structures([tmp_path / "given.xml"]).datasets[0].dimensions[0]
+    assert area.codes is not None
+    assert ("DK" in area.codes.names, area.codes.whole) == (False, False)
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])
+def test_a_parent_that_is_no_code_has_no_children(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    without = content.replace('<s:Code id="EU">', '<s:Code id="XX">', 1).replace('{"id": "EU", ', '{"id": "XX", ', 1)
+    assert without != content
+    area = read(without.encode(), tmp_path).dimensions[0]
+    assert area.codes is not None
+    assert "EU" not in area.codes.names
+    assert "EU" not in area.codes.children
+
+
+@pytest.mark.parametrize("named", ["https://example.org/lists/area", "", "urn:sdmx:nothing"])
+def test_a_list_whose_name_cannot_be_read_is_missing(named: str, tmp_path: Path) -> None:
+    whole = xml("3_0")
+    start = whole.index("<s:Enumeration>")
+    old = whole[start : whole.index("</s:Enumeration>", start)]
+    texts = [(whole.replace(old, f"<s:Enumeration>{named}"), ".xml")]
+    value = message("2.0")
+    text = json.dumps(value)
+    urn = next(part for part in text.split('"') if part.startswith(f"{URN}codelist.Codelist=T:CL("))
+    if named:
+        texts.append((text.replace(f'"enumeration": "{urn}"', f'"enumeration": "{named}"'), ".json"))
+    for content, ending in texts:
+        area = read(content.encode(), tmp_path, f"given{ending}").dimensions[0]
+        assert (area.codes, area.missing) == (None, f"code list {named or 'that is not named'}")
+    extended = whole.replace(
+        "</s:Codelist>", f"<s:CodelistExtension><s:Codelist>{named}</s:Codelist></s:CodelistExtension></s:Codelist>", 1
+    )
+    area = read(extended.encode(), tmp_path, "given.xml").dimensions[0]
+    assert area.codes is not None
+    assert not area.codes.whole
+
+
+@pytest.mark.parametrize(
+    ("selection", "kept"),
+    [
+        ("", {"P_EU": (("P_NO", "P_SE"),), "P_NO": (("P_OSL",),)}),
+        ("<s:InclusiveCodeSelection>{}</s:InclusiveCodeSelection>", {"P_NO": (("P_OSL",),)}),
+        ("<s:ExclusiveCodeSelection>{}</s:ExclusiveCodeSelection>", {"P_EU": (("P_SE",),)}),
+    ],
+    ids=["all", "included", "excluded"],
+)
+def test_codes_that_a_list_takes_from_another_keep_their_parents(
+    selection: str, kept: dict[str, object], tmp_path: Path
+) -> None:
+    whole = xml("3_0")
+    member = '<s:MemberValue cascadeValues="true">NO</s:MemberValue>'
+    extension = (
+        f'<s:CodelistExtension prefix="P_"><s:Codelist>{URN}codelist.Codelist=T:BASE(1.0)</s:Codelist>'
+        f"{selection.format(member)}</s:CodelistExtension></s:Codelist>"
+    )
+    codes = (("EU", ""), ("NO", "EU"), ("SE", "EU"), ("OSL", "NO"))
+    base = "".join(
+        f'<s:Code id="{code}">{f"<s:Parent>{above}</s:Parent>" if above else ""}</s:Code>' for code, above in codes
+    )
+    other = f'<s:Codelist agencyID="T" id="BASE" version="1.0">{base}</s:Codelist>'
+    text = whole.replace("</s:Codelist>", f"{extension}{other}", 1)
+    area = read(text.encode(), tmp_path).dimensions[0]
+    assert area.codes is not None
+    assert {parent: below for parent, below in area.codes.children.items() if parent.startswith("P_")} == kept
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [("*", "1.1.0"), ("1.0+", "1.1.0"), ("2.0.0-draft", "2.0.0-draft"), ("1.0.0", "1.0"), ("0.9", None)],
+)
+def test_a_draft_is_taken_only_where_it_is_named(wanted: str, found: str | None, tmp_path: Path) -> None:
+    whole = xml("3_0").replace("T:CL(1+.0)", f"T:CL({wanted})")
+    assert f"T:CL({wanted})" in whole
+    start = whole.index('<s:Codelist agencyID="T" id="CL"')
+    end = whole.index("</s:Codelist>", start) + len("</s:Codelist>")
+    lists = [
+        re.sub('version="[^"]*"', f'version="{version}"', whole[start:end], count=1)
+        for version in ("1.0", "1.1.0", "2.0.0-draft")
+    ]
+    text = whole[:start] + "".join(lists) + whole[end:]
+    area = read(text.encode(), tmp_path).dimensions[0]
+    assert (None if area.codes is None else area.codes.id.version) == found
+
+
+@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-JSON 2.0"])
+def test_a_constraint_of_other_codes_than_the_lists_is_not_used_and_named(edition: str, tmp_path: Path) -> None:
+    content = WRITTEN[edition].decode()
+    for code in AVAILABLE:
+        content = content.replace(f"Value>{code}<", f"Value>X_{code}<").replace(
+            f'{{"value": "{code}"}}', f'{{"value": "X_{code}"}}'
+        )
+    (tmp_path / "given.xml").write_text(content)
+    structures = load_structures([tmp_path / "given.xml"])
+    area = structures.datasets[0].dimensions[0]
+    assert area.available is None
+    assert [note for note in structures.notes if "a constraint allows no code of AREA" in note]

@@ -18,7 +18,7 @@ import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.load import load_structures
-from assay.sdmx.structures.missing import missing_parts
+from assay.sdmx.structures.missing import missing_datasets, missing_parts
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -41,7 +41,7 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
     [
         (b"", "no well-formed XML"),
         (b"id,question\n1,Why?\n", "no well-formed XML"),
-        (b"<html><body>Please log in</body></html>", "root element is <html>"),
+        (b"<html><body>Please log in</body></html>", "is an HTML page"),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
         (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
         (EXAMPLE.read_bytes()[:9000], "no well-formed XML"),
@@ -68,7 +68,7 @@ def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     assert path.read_text("utf-8") != text
     structures = load_structures([path])
     (note,) = structures.notes
-    assert note.startswith(f'"{path}": the Codelist ASSAY:in line ')
+    assert note.startswith(f'"{path}": the Codelist in line ')
     assert note.endswith("cannot be read: it has no id")
     outlook = structures.dataset("IMF.RES:WEO")
     assert outlook is not None
@@ -250,7 +250,7 @@ def test_a_service_may_answer_in_json_and_with_an_error_in_a_message() -> None:
 
 def test_service_in_trouble_is_one_clear_message() -> None:
     with service({"/rest/dataflow/A/B/latest": 500, "/rest/dataflow/A/P/latest": b"<html/>"}, []) as url:
-        for dataset, says in (("A:B", "answered 500"), ("A:P", "root element is <html>"), ("A:C", "has none of the 1")):
+        for dataset, says in (("A:B", "answered 500"), ("A:P", "is an HTML page"), ("A:C", "has none of the 1")):
             with pytest.raises(InputError, match=says) as caught:
                 load_structures([url], datasets=[dataset])
             assert url in str(caught.value)
@@ -258,3 +258,22 @@ def test_service_in_trouble_is_one_clear_message() -> None:
             load_structures([url])
     with pytest.raises(InputError, match=r"cannot be reached \(.*refused"):
         load_structures([url], datasets=["A:B"])
+
+
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>", "", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>"])
+def test_a_page_in_place_of_structures_is_called_so(start: str, tmp_path: Path) -> None:
+    (tmp_path / "page.xml").write_text(f"{start}<html><body>Sign in</body></html>")
+    assert "is an HTML page, no SDMX structure message" in failure(tmp_path / "page.xml")
+
+
+def test_datasets_of_targets_that_the_structures_do_not_have_are_named() -> None:
+    known = load_structures([EXAMPLE])
+    assert missing_datasets(["IMF.RES:WEO", "WEO", "ASSAY:HARBOUR(2.1)"], known) == ()
+    (said,) = missing_datasets(["IMF.RES:WEOO(1.0.0)", "WEO", "A:B", "A:B"], known)
+    assert said.startswith(
+        'not among the structures: the datasets IMF.RES:WEOO(1.0.0), A:B; did you mean "IMF.RES:WEO(1'
+    )
+    target = Selection(datasets=(assay.DatasetSelection(dataset="A:B"),))
+    case = Case(id="one", question="?", turns=(Turn(question="?", targets=(target,)),))
+    run = assay.evaluate_selections([case], {"one": "no query"}, structures=known)
+    assert any("the dataset A:B" in note for note in run.provenance.notes)

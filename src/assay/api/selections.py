@@ -39,9 +39,9 @@ from assay.sdmx.answers.reading import datasets_named, read_answer
 from assay.sdmx.collecting import collector_paused
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.scoring import score_selection
-from assay.sdmx.structures.known import DatasetStructure, Structures, shown_source
+from assay.sdmx.structures.known import Structures, shown_source
 from assay.sdmx.structures.load import load_structures
-from assay.sdmx.structures.missing import missing_parts
+from assay.sdmx.structures.missing import missing_datasets, missing_parts
 
 MatchOn: TypeAlias = Literal["id_and_name", "id"]
 StructuresInput: TypeAlias = "Structures | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None"
@@ -308,17 +308,17 @@ def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
     return replace(
         provenance,
         inputs=(*provenance.inputs, Fingerprint(name=name, digest=_digest(known))),
-        notes=(*known.notes, *missing_parts(_wanted(known, inputs.cases))),
+        notes=(*known.notes, *_missing(known, inputs.cases)),
     )
 
 
-def _wanted(known: Structures, cases: Sequence[Case]) -> list[DatasetStructure]:
-    """What is known of the datasets that a target names: what is missing of others matters to nobody."""
+def _missing(known: Structures, cases: Sequence[Case]) -> tuple[str, ...]:
+    """What the structures lack of the datasets that a target names: what is missing of others matters to nobody."""
     names = dict.fromkeys(
         dataset.dataset for case in cases for turn in case.turns for one in turn.targets for dataset in one.datasets
     )
     found = {dataset.id: dataset for name in names if (dataset := known.dataset(name)) is not None}
-    return list(found.values())
+    return (*missing_datasets(names, known), *missing_parts(found.values()))
 
 
 def _digest(known: Structures | None) -> str:

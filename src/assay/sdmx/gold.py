@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import DatasetSelection, DimensionSelection, Failure, Selection
 from assay.sdmx.matching import TIME_DIMENSION
 from assay.sdmx.naming import plain_name, same_name
+from assay.sdmx.periods import odd_time
 from assay.sdmx.structures.identifiers import code_of
 from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
 from assay.sdmx.trouble import excerpt, suggestion
@@ -34,24 +35,39 @@ def gold_failure(target: Selection, structures: Structures | None) -> Failure | 
     return None
 
 
-def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:
-    """Names in the target that are not those of the code lists, of codes that the answer selects without a name.
+def time_failure(target: Selection) -> Failure | None:
+    """What is wrong with the periods of a target: no answer can be compared with them, but one that says the same."""
+    troubles = (odd_time(dataset.time or ()) for dataset in target.datasets)
+    trouble = next((one for one in troubles if one is not None), None)
+    if trouble is None:
+        return None
+    return Failure(stage="load", kind="wrong_target", blame="gold", message=f"the target is wrong: {trouble}")
 
-    Such a term is right, as its code is: a sentence each says what the target might be mended to.
+
+def odd_periods(selected: Selection) -> tuple[str, ...]:
+    """What of an answer's periods cannot be read, a sentence each: they are compared as they are written."""
+    told = (odd_time(dataset.time or ()) for dataset in selected.datasets)
+    return tuple(dict.fromkeys(one for one in told if one is not None))
+
+
+def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:
+    """Names in the target that are not those of the code lists, of codes that the answer selects.
+
+    Where the answer says no name such a term is right, as its code is; where it says the list's, it is not the
+    target's. A sentence each says what the target might be mended to.
     """
     if structures is None:
         return ()
-    unnamed = {
-        (dimension.dimension, code_of(term.id))
+    said = {
+        (dimension.dimension, code_of(term.id)): term.name
         for dataset in selected.datasets
         for dimension in dataset.dimensions
         for term in dimension.terms
-        if term.name is None
     }
-    return tuple(dict.fromkeys(_stale(target, unnamed, structures))) if unnamed else ()
+    return tuple(dict.fromkeys(_stale(target, said, structures))) if said else ()
 
 
-def _stale(target: Selection, unnamed: set[tuple[str, str]], structures: Structures) -> Iterator[str]:
+def _stale(target: Selection, said: Mapping[tuple[str, str], str | None], structures: Structures) -> Iterator[str]:
     for dataset in target.datasets:
         known = structures.dataset(dataset.dataset)
         for dimension in dataset.dimensions if known is not None else ():
@@ -59,9 +75,11 @@ def _stale(target: Selection, unnamed: set[tuple[str, str]], structures: Structu
             names = {} if there is None or there.codes is None else there.codes.names
             for term in dimension.terms:
                 listed = names.get(term.id)
-                if listed is None or term.name is None or (dimension.dimension, term.id) not in unnamed:
+                key = (dimension.dimension, term.id)
+                if listed is None or term.name is None or key not in said:
                     continue
-                if not same_name(listed, term.name):
+                named = said[key]
+                if not same_name(listed, term.name) and (named is None or same_name(listed, named)):
                     yield (
                         f"the target calls {term.id} of {dimension.dimension} {excerpt(term.name)}, its code list "
                         f"{excerpt(listed)}"

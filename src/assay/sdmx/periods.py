@@ -20,7 +20,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from assay.model.selection import TimeRange, TimeState
-from assay.sdmx.trouble import SelectionError
+from assay.sdmx.trouble import SelectionError, excerpt
 
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 _CLOCK = r"T(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?|24:00:00(?:\.0+)?)"
@@ -202,6 +202,8 @@ def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
     for period, text in known:
         frequency = period.frequency
         if frequency in last_of and period.first <= after_of[frequency]:
+            if period.after <= after_of[frequency]:
+                continue  # it lies within the range that is there
             start, _ = joined[last_of[frequency]]
             joined[last_of[frequency]] = (start, text)
         else:
@@ -216,6 +218,17 @@ def ends_before_start(span: TimeRange) -> bool:
     start = None if span.start is None else parse_period(span.start)
     end = None if span.end is None else parse_period(span.end)
     return start is not None and end is not None and end.after <= start.first
+
+
+def odd_time(ranges: Iterable[TimeRange]) -> str | None:
+    """What is wrong with ranges as such: a bound that is no period, or an end before the start. None: nothing is."""
+    for span in ranges:
+        for bound in (span.start, span.end):
+            if bound is not None and parse_period(bound) is None:
+                return f"{excerpt(bound, most=40)} is no period of time (2015, 2015-Q1, 2015-03 and 2015-03-01 are)"
+        if ends_before_start(span):
+            return f"the time range from {span.start} to {span.end} ends before it starts"
+    return None
 
 
 def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:

@@ -16,6 +16,7 @@ from assay.cases.values import UnusableValue, number_of
 from assay.errors import CaseFileError
 from assay.model import FieldNames, Prediction, TurnAnswer
 from assay.ports import LoadedPredictions
+from assay.sdmx.answers.messages import answer_by_question
 
 ANSWER_KEYS = ("answer", "prediction", "selection", "query", "url")
 _WRAPPERS = ("cases", "predictions", "results", "answers")
@@ -24,10 +25,12 @@ _SHAPES = (
     ("urn", "filters", "metadata"),
     ("datasetUrn", "filters", "requestedPeriod", "metadata"),
     ("structuredContent", "_meta", "content", "isError"),
+    ("structured_content", "meta", "content", "is_error"),
     ("_meta", "content", "isError"),
     ("queries",),
     ("choices",),
     ("custom_content", "role", "content"),
+    ("customContent", "role", "content"),
     ("role", "content"),
 )
 """Keys of answers that may stand in the record itself: the targets' shape, StatGPT's query, results and messages."""
@@ -123,7 +126,12 @@ class PredictionReader:
         for key in ("conversation", "messages"):
             logged = _logged(held.get(key))
             if logged is not None:
-                return tuple(_answer(message, origin, (key, place)) for place, message in logged)
+                return tuple(
+                    _answer(message, origin, (key, place))
+                    if message is not None
+                    else TurnAnswer(failure=unanswered(f"{origin}, holds no answer to this question"))
+                    for place, message in logged
+                )
         if "conversation" in held:
             return tuple(_conversation(held["conversation"], origin))
         if "turns" in held:
@@ -157,8 +165,8 @@ class PredictionReader:
         )
 
 
-def _logged(messages: object) -> list[tuple[int, dict[str, object]]] | None:
-    """The assistant's messages of a conversation as it was held, with their places; None where it is none.
+def _logged(messages: object) -> list[tuple[int, dict[str, object] | None]] | None:
+    """The answer to each question of a conversation as it was held, with its place; None where it is none.
 
     In the very shape of the cases the questions have targets: then these are the answers.
     """
@@ -166,7 +174,8 @@ def _logged(messages: object) -> list[tuple[int, dict[str, object]]] | None:
         return None
     if any("target" in one or "targets" in one for one in messages):
         return None
-    return [(place, one) for place, one in enumerate(messages) if one.get("role") == "assistant"] or None
+    places = answer_by_question(messages)
+    return [(0, None) if place is None else (place, messages[place]) for place in places] or None
 
 
 def _conversation(messages: object, origin: str) -> Iterator[TurnAnswer]:

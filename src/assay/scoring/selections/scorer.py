@@ -23,10 +23,10 @@ from assay.model import (
     Verdict,
 )
 from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
-from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer
+from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer, silent_notes
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
-from assay.sdmx.gold import gold_failure, stale_names
+from assay.sdmx.gold import gold_failure, odd_periods, stale_names, time_failure
 from assay.sdmx.matching import pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
@@ -67,9 +67,10 @@ class SelectionScorer:
         A target that nothing can meet might have been, put right, the one that the answer meets.
         """
         broken = [gold_failure(target, self.structures) for target in turn.targets]
-        wrong = next((failure for failure in broken if failure is not None), None)
+        wrong = next((failure for failure in (*broken, *map(time_failure, turn.targets)) if failure is not None), None)
         if wrong is None:
             return judged
+        # Periods that cannot be read are met by an answer that writes the very same ones.
         met = judged.score is not None and judged.score.exact and broken[judged.score.target_index] is None
         return judged if met else TurnScore(number=judged.number, failure=wrong)
 
@@ -82,6 +83,10 @@ class SelectionScorer:
             if judged.score is None or answer.selection is None:
                 continue
             notes += answer_notes(answer.raw) if answer.raw is not None else ()
+            if not answer.selection.datasets:
+                notes += silent_notes(answer.raw, answer.text)
+            if any(one.state == "disjoint" for one in judged.score.time):
+                notes += odd_periods(answer.selection)
             if self.settings.match_on != "id":
                 notes += stale_names(turn.targets[judged.score.target_index], answer.selection, self.structures)
         if not notes or verdict.outcome == "unscored":
@@ -125,6 +130,10 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
     if len(given) == sum(wanted):
         rest = iter(given)
         return [next(rest) if scored else TurnAnswer() for scored in wanted]
+    if len(given) > len(wanted):
+        # What a user said without being answered need not be a question of the case.
+        told = [one for one in given if one.raw is not None or one.failure is None]
+        given = told if len(told) == len(wanted) else given
     if len(given) > len(wanted):
         message = (
             f"{prediction.origin or 'the prediction'} holds {len(given)} answers, and the case {len(wanted)} "

@@ -14,7 +14,7 @@ _PATH = re.compile(r"(?:^|/)statistics/[^/]+/data/[^/?#]")
 _WITHOUT_EFFECT = frozenset(
     {"format", "lang", "compress", "compressed", "precision", "unitLabel", "shortLabel", "groupedIndicators"}
 )
-_NOT_TOLD = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
+NOT_TOLD = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
 """What selects codes or periods that no structure tells."""
 
 
@@ -44,7 +44,7 @@ def read_parameters(given: Iterable[tuple[str, str]]) -> Parameters:
             bounds[name] = value
         elif name in ("time", "TIME_PERIOD"):
             periods.append(value)
-        elif name in _NOT_TOLD:
+        elif name in NOT_TOLD:
             unread.append(name)
         elif name not in _WITHOUT_EFFECT and value:
             codes.setdefault(name, {})[value] = None

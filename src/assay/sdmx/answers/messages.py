@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.model import Failure
@@ -26,10 +26,10 @@ _MEANT = re.compile(
 _MOST_STARTS = 200  # places in one text at which JSON is looked for
 _DECODER = json.JSONDecoder()
 _APP = "/mcp-app"
-_RESULT_KEYS = ("structuredContent", "queries")
+_RESULT_KEYS = ("structuredContent", "structured_content", "queries")
 _ASKING_BACK = ("missingDimensions", "candidateDatasets")
 """What a result without queries holds: the assistant asks which of these are meant."""
-_MESSAGE_KEYS = ("custom_content", "choices")
+_MESSAGE_KEYS = ("custom_content", "customContent", "choices")
 
 
 def means_a_query(text: str) -> bool:
@@ -51,7 +51,7 @@ def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fe
     texts = [text for one in attachments if _is(one, "json") for text in _json_queries(one, fetch, left, broken)]
     if not texts:
         markdown = (data for one in attachments if _is(one, "markdown") and isinstance(data := one.get("data"), str))
-        texts = [text for data in markdown for text in _fenced_queries(data)]
+        texts = [text for data in markdown for text in _fenced_queries(data) or _queries_in(data)]
     if not texts:
         texts = _fenced_queries(content) or list(_bare_queries(content)) or _urls(content)
     if texts:
@@ -84,17 +84,25 @@ def _json_queries(attachment: Mapping[str, Any], fetch: Fetch, left: list[str], 
             left.append(url)
             return []
         data = fetched.decode("utf-8-sig", "replace")
+    if data is None:
+        broken.append(f"{_called(attachment)} is said to be JSON and has neither data nor a URL")
+        return []
     if not isinstance(data, str):
         return [json.dumps(item, ensure_ascii=False) for item in _looking_like_queries(data)]
     try:
-        json.loads(data)
+        value = json.loads(data)
+        if isinstance(value, str):  # written as JSON twice
+            json.loads(data := value)
     except (ValueError, RecursionError) as error:
         if '"filters"' not in data:
-            title = attachment.get("title")
-            named = f"the attachment {excerpt(title, most=40)}" if isinstance(title, str) and title else "an attachment"
-            broken.append(f"{named} is said to be JSON and is none ({error}): {excerpt(data)}")
+            broken.append(f"{_called(attachment)} is said to be JSON and is none ({error}): {excerpt(data)}")
             return []
     return _queries_in(data)
+
+
+def _called(attachment: Mapping[str, Any]) -> str:
+    title = attachment.get("title")
+    return f"the attachment {excerpt(title, most=40)}" if isinstance(title, str) and title else "an attachment"
 
 
 def _queries_in(text: str) -> list[str]:
@@ -169,6 +177,51 @@ def is_message(value: Mapping[str, Any]) -> bool:
     return any(key in value for key in _MESSAGE_KEYS) or ("role" in value and "content" in value)
 
 
+def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The places of a conversation's answers, one for each question of the user that was answered.
+
+    Behind a question an assistant may write several messages: it calls tools, or says what it is about to do. The
+    last one with attachments is the answer, else the last one. Where no user speaks, each message is an answer, and
+    where one does, a greeting is none.
+    """
+    found: dict[int, int] = {}
+    asked = 0
+    for place, message in enumerate(messages):
+        if message.get("role") == "user":
+            asked += 1
+        if message.get("role") != "assistant":
+            continue
+        before = found.get(asked)
+        if before is None or _has_attachments(message) or not _has_attachments(messages[before]):
+            found[asked] = place
+    if asked:
+        return [place for question, place in found.items() if question]
+    return [at for at, one in enumerate(messages) if one.get("role") == "assistant"]
+
+
+def answer_by_question(messages: Sequence[Mapping[str, Any]]) -> list[int | None]:
+    """The place of each question's answer; None: it has none. Where no user speaks, of each answer."""
+    answers = answers_among(messages)
+    asked = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    if not asked or not any(message.get("role") == "assistant" for message in messages):
+        return [*answers]
+    ends = [*asked[1:], len(messages)]
+    return [
+        next((place for place in answers if start < place < end), None) for start, end in zip(asked, ends, strict=True)
+    ]
+
+
+def _either(value: Mapping[str, Any], name: str, other: str) -> Any:
+    """What stands under either way to write a name: libraries write them their own way."""
+    held = value.get(name)
+    return value.get(other) if held is None else held
+
+
+def _has_attachments(message: Mapping[str, Any]) -> bool:
+    custom = _either(message, "custom_content", "customContent")
+    return isinstance(custom, dict) and bool(_attachments(custom))
+
+
 def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
     """The words of a message and what DIAL adds to it. Raises SelectionError where there is no message."""
     choices = value.get("choices")
@@ -183,7 +236,7 @@ def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]
     content = value.get("content")
     if isinstance(content, list):  # in parts
         content = "\n".join(_texts(content))
-    custom = value.get("custom_content")
+    custom = _either(value, "custom_content", "customContent")
     if not isinstance(content, str | None):
         raise SelectionError(f"holds {described(content)}: text is expected", path=("content",))
     if not isinstance(custom, dict | None):
@@ -217,9 +270,9 @@ def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
             raise SelectionError(f"the tool's call ended in an error: {_told(value.get('error'))}")
         return queries_of(inner)
     content = value.get("content")
-    if value.get("isError") is True:
+    if _either(value, "isError", "is_error") is True:
         raise SelectionError(f"the tool answered with an error: {excerpt(' '.join(_texts(content)), most=200)}")
-    structured = value.get("structuredContent")
+    structured = _either(value, "structuredContent", "structured_content")
     if isinstance(structured, dict) and isinstance(structured.get("queries"), list):
         return _listed(structured)
     app = _app(value)
@@ -240,7 +293,7 @@ def _listed(holder: Mapping[str, Any]) -> list[Any]:
 
 
 def _app(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    meta = value.get("_meta")
+    meta = _either(value, "_meta", "meta")
     if not isinstance(meta, dict):
         return None
     return next((held for key, held in meta.items() if str(key).endswith(_APP) and isinstance(held, dict)), None)

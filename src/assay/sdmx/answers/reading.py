@@ -13,7 +13,15 @@ import msgspec
 from assay.model.failure import Failure
 from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
-from assay.sdmx.answers.messages import find_query, is_message, is_result, means_a_query, message_of, queries_of
+from assay.sdmx.answers.messages import (
+    answers_among,
+    find_query,
+    is_message,
+    is_result,
+    means_a_query,
+    message_of,
+    queries_of,
+)
 from assay.sdmx.answers.plain import DATASET_KEYS, TOP_KEYS, read_fast, selection_of
 from assay.sdmx.answers.rest import is_data_url, read_url, url_notes
 from assay.sdmx.answers.series import SERIES_KEYS, read_series
@@ -55,7 +63,8 @@ def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
         msgspec.json.encode(selection)
     except SelectionError as error:
         failure = error.failure()
-        return replace(failure, message=failure.message.encode("utf-8", "backslashreplace").decode())
+        message = failure.message.encode("utf-8", "backslashreplace").decode()
+        return replace(failure, message=f"the answer {message}" if message.startswith("holds ") else message)
     except UnicodeEncodeError as error:
         found = error.object[error.start : error.start + 1]
         return SelectionError(f"the answer has {found!a} in a name, half a character: {_EXPECTED}").failure()
@@ -81,6 +90,21 @@ def answer_notes(raw: str) -> tuple[str, ...]:
         return ()
     links = [*_urls(raw.strip()), *(match[0].rstrip(".,;:!)") for match in _URL_IN_TEXT.finditer(raw))]
     return tuple(note for link in dict.fromkeys(links) if is_data_url(link) for note in url_notes(link))
+
+
+def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
+    """What an answer that selects nothing is, where it is a chat's message: its words."""
+    if raw is None:
+        return (f"the answer is in words alone, which select nothing: {excerpt(text)}",) if text else ()
+    try:
+        value = _parse(raw)
+        content = message_of(value)[0] if isinstance(value, dict) and is_message(value) else None
+    except (_NotJson, SelectionError):
+        return ()
+    if content is None:
+        return ()
+    said = f": {excerpt(content)}" if content.strip() else ""
+    return (f"neither the message's attachments nor its words have a query{said}",)
 
 
 class _Lookup(Structures):
@@ -167,9 +191,10 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
         return _read_object(value, structures)
     if not isinstance(value, list):
         raise SelectionError(f"the answer holds {described(value)}: {_EXPECTED}")
-    said = [one for one in value if isinstance(one, dict) and one.get("role") == "assistant" and is_message(one)]
-    if said:  # a whole conversation: its last answer is the one to the question
-        return _read_object(said[-1], structures)
+    said = [one for one in value if isinstance(one, dict) and "role" in one and is_message(one)]
+    answers = answers_among(said)
+    if answers:  # a whole conversation: its last answer is the one to the question
+        return _read_object(said[answers[-1]], structures)
     draft = SelectionDraft()
     for place, one in enumerate(value):
         try:
@@ -226,6 +251,11 @@ def _read_result(value: dict[str, object], structures: Structures | None) -> Sel
 def _read_object(value: dict[str, object], structures: Structures | None) -> Selection:
     if is_result(value):
         return _read_result(value, structures)
+    logged = value.get("messages")
+    if isinstance(logged, list) and not is_message(value):
+        if not any(isinstance(one, dict) and one.get("role") == "assistant" for one in logged):
+            raise SelectionError("holds a conversation in which no assistant answers", path=("messages",))
+        return _read_value(logged, structures)
     if is_message(value):
         return _read_message(value, structures)
     if "filters" in value or any(name in value for name in DATASET_NAMES[:3]):
@@ -261,8 +291,18 @@ def _embedded(text: str, structures: Structures | None) -> Selection | None:
         links = (match[0] for match in _URL_IN_TEXT.finditer(text))
         # A sentence may end, or a bracket close, behind a link.
         ends = (link.rstrip(".,;:!)") if "?" in link else link.rstrip(",;:!)") for link in links)
-        found = [read_url(link, structures) for link in ends if _KEY_IN_URL.search(link) and is_data_url(link)]
+        found = [_read_link(link, structures) for link in ends if _KEY_IN_URL.search(link) and is_data_url(link)]
     return _joined(iter(found)) if found else None
+
+
+def _read_link(link: str, structures: Structures | None) -> Selection:
+    """A URL within prose: a full stop behind it ends the sentence where it is no part of the key."""
+    try:
+        return read_url(link, structures)
+    except SelectionError:
+        if not link.endswith("."):
+            raise
+        return read_url(link[:-1], structures)
 
 
 def _within(text: str, structures: Structures | None) -> list[Selection]:

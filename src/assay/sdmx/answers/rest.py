@@ -209,7 +209,9 @@ def url_notes(url: str) -> tuple[str, ...]:
     except SelectionError:
         return ()
     return tuple(
-        f"the URL's parameter {excerpt(name, most=40)} was not read{suggestion(name, _PARAMETERS)}" for name in unread
+        f"the URL's parameter {excerpt(name, most=40)} was not read"
+        + ("" if name in eurostat.NOT_TOLD else suggestion(name, _PARAMETERS))
+        for name in unread
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.sdmx.structures.catalogue import Catalogue, Codes, Extension, Index
+from assay.sdmx.structures.catalogue import Catalogue, Extension, Index
 from assay.sdmx.structures.identifiers import ArtefactId
 
 _DEEPEST = 32
+_List = tuple[Mapping[str, str | None], Mapping[str, Sequence[str]]]
+"""Name by code, and the codes below each code."""
 _MOST_TAKEN = 2_000_000
 """Codes that one list takes from others in all. A few lists that take from one another twice each have no end."""
 
@@ -23,8 +25,8 @@ class Extended:
         self._id = id
         self.whole = True
         """Whether it is complete: what it lacks does not exist."""
-        self.names = self._names(id, (id,))
-        """Name by code."""
+        self.names, self.children = self._taken(id, (id,))
+        """Name by code; codes by parent, which those that are taken from another list keep among themselves."""
 
     @property
     def lacking(self) -> str | None:
@@ -34,12 +36,13 @@ class Extended:
         absent = ", ".join(self._absent)
         return f"code list {absent}, from which {self._id} takes codes" if absent else None
 
-    def _names(self, id_: ArtefactId, within: tuple[ArtefactId, ...]) -> Mapping[str, str | None]:
+    def _taken(self, id_: ArtefactId, within: tuple[ArtefactId, ...]) -> _List:
         said = self._known[id_]
         self.whole = self.whole and said.whole
         if not said.extensions:
-            return said.names
+            return said.names, said.children
         names: dict[str, str | None] = {}
+        below: dict[str, list[str]] = {}
         for extension in said.extensions:
             other = self._lists.find(extension.code_list)
             if other is None:
@@ -48,20 +51,26 @@ class Extended:
             elif len(within) >= _DEEPEST or self._left < 0:
                 self.whole = False
             elif other not in within:  # never its own through one of them
-                self._take(names, extension, self._names(other, (*within, other)), self._known[other])
-        return names | said.names
+                self._take(names, below, extension, self._taken(other, (*within, other)))
+        for parent, codes in said.children.items():
+            below.setdefault(parent, []).extend(codes)
+        return names | said.names, {parent: list(dict.fromkeys(codes)) for parent, codes in below.items()}
 
     def _take(
-        self, names: dict[str, str | None], extension: Extension, every: Mapping[str, str | None], other: Codes
+        self, names: dict[str, str | None], below: dict[str, list[str]], extension: Extension, other: _List
     ) -> None:
+        every, children = other
         self._left -= len(every) + 1
         if self._left < 0:
             self.whole = False
             return
-        chosen = _chosen(extension, every, other.children)
-        for code, name in every.items():
-            if chosen is None or extension.excluded != (code in chosen):
-                names[extension.prefix + code] = name
+        chosen = _chosen(extension, every, children)
+        taken = {code for code in every if chosen is None or extension.excluded != (code in chosen)}
+        names.update({extension.prefix + code: name for code, name in every.items() if code in taken})
+        for parent, codes in children.items():
+            kept = [extension.prefix + code for code in codes if code in taken] if parent in taken else ()
+            if kept:
+                below.setdefault(extension.prefix + parent, []).extend(kept)
 
 
 def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]) -> frozenset[str] | None:

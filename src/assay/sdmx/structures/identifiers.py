@@ -91,6 +91,11 @@ def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
         return None
 
 
+def nameless(text: str) -> ArtefactId:
+    """What stands for an artefact whose name cannot be read: none is called so, and messages can."""
+    return ArtefactId(id=" ".join(text.split())[:100] or "that is not named")
+
+
 def code_of(value: str) -> str:
     """The code that a value names: ``MEX`` itself, or the last part of a code's URN (``…=IMF:CL_AREA(1.0).MEX``)."""
     urn = _URN.fullmatch(value)

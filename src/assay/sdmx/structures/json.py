@@ -26,7 +26,7 @@ from assay.sdmx.structures.catalogue import (
     Region,
 )
 from assay.sdmx.structures.elements import Unreadable
-from assay.sdmx.structures.identifiers import ArtefactId, artefact_of, referred
+from assay.sdmx.structures.identifiers import ArtefactId, artefact_of, nameless, referred
 from assay.sdmx.structures.naming import name_in
 from assay.sdmx.structures.refusals import NoStructures, refused_json
 from assay.sdmx.structures.relations import ROOT_EXCLUDED, constraints, hierarchy, key_region
@@ -168,6 +168,12 @@ def _reference(holder: _Object, key: str) -> ArtefactId | None:
     return None if found is None else found[0]
 
 
+def _list(holder: _Object, key: str) -> ArtefactId | None:
+    """The list that is named there, also where its name cannot be read: then nothing is known by that name."""
+    urn = _text(holder, key)
+    return None if urn is None else _reference(holder, key) or nameless(urn)
+
+
 def _item(holder: _Object, key: str) -> ItemReference | None:
     urn = _text(holder, key)
     found = None if urn is None else referred(urn)
@@ -195,18 +201,17 @@ def _add_code_list(catalogue: Catalogue, artefact: _Object, language: str) -> No
             for child in _objects(item, "codes"):
                 deeper.append({"parent": code, **child})
         items = deeper
+    extensions = list(_extensions(artefact))
     codes = catalogue.code_lists.setdefault(_named(artefact), Codes())
-    codes.add(names, below, whole=not _flag(artefact, "isPartial", default=False))
-    codes.extensions.extend(_extensions(artefact))
+    codes.add(names, below, whole=not _flag(artefact, "isPartial", default=False) and not unnamed)
+    codes.extensions.extend(extensions)
     if unnamed:
         raise Unreadable(f"{unnamed:,} of its codes have no id (the others were read)")
 
 
 def _extensions(artefact: _Object) -> Iterator[Extension]:
     for extension in _objects(artefact, "codelistExtensions"):
-        code_list = _reference(extension, "codelist")
-        if code_list is None:
-            continue
+        code_list = _list(extension, "codelist") or nameless("")
         key = next((one for one in ("inclusiveCodeSelection", "exclusiveCodeSelection") if extension.get(one)), None)
         chosen = None if key is None else _mapping(extension[key], f'"{key}"')
         values: list[str] = []
@@ -248,7 +253,7 @@ def _add_concepts(catalogue: Catalogue, artefact: _Object, language: str) -> Non
         if id_ is None:
             raise Unreadable("one of its concepts has no id")
         core = concept.get("coreRepresentation")
-        code_list = None if core is None else _reference(_mapping(core, '"coreRepresentation"'), "enumeration")
+        code_list = None if core is None else _list(_mapping(core, '"coreRepresentation"'), "enumeration")
         known.setdefault(id_, Concept(name=_name(concept, language), code_list=code_list))
 
 
@@ -274,7 +279,7 @@ def _add_structure(catalogue: Catalogue, artefact: _Object, language: str) -> No
             time = id_
             continue
         own = _mapping(dimension.get("localRepresentation") or {}, '"localRepresentation"')
-        enumerated = _reference(own, "enumeration")
+        enumerated = _list(own, "enumeration")
         of_measures = measure or dimension.get("type") == "MeasureDimension"
         components.append(
             Component(

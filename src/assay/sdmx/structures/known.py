@@ -130,9 +130,12 @@ class Structures:
 
 
 def version_key(version: str | None) -> tuple[int, ...]:
-    """A key that puts versions in order, those that are no numbers and absent ones first."""
-    numbers = map(version_part, (version or "").split("."))
-    return tuple(-1 if number is None else number for number in numbers)
+    """A key that puts versions in order, absent ones and those that are no numbers first.
+
+    So ``2.0.0-draft`` comes before ``1.1.0``: what is not stable yet is meant only where it is named.
+    """
+    numbers = [version_part(part) for part in (version or "").split(".")]
+    return (int(None not in numbers), *(-1 if number is None else number for number in numbers))
 
 
 def shown_source(source: str) -> str:

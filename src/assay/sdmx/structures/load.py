@@ -186,6 +186,12 @@ class _Builder:
             allowed = _allowed(constraint, component.id, codes)
             if allowed is not None:
                 available = allowed if available is None else available & allowed
+        if available and codes is not None and codes.whole and available.isdisjoint(codes.names):
+            # Of another version of the list, or written without the prefix that it gives its codes
+            self._catalogue.notes.append(
+                f"a constraint allows no code of {component.id} that the code list {codes.id} has: it is not used there"
+            )
+            available = None
         return DimensionStructure(
             id=component.id,
             name=None if concept is None else concept.name,
@@ -207,10 +213,15 @@ class _Builder:
         if id_ not in self._built:
             extended = Extended(id_, self._catalogue, self._code_lists)
             children: dict[str, tuple[tuple[str, ...], ...]] = {}
-            for hierarchy in (self._catalogue.code_lists[id_].children, *self._over.get(id_, ())):
-                for parent, below in hierarchy.items():
-                    if tuple(below) not in children.get(parent, ()):
-                        children[parent] = (*children.get(parent, ()), tuple(below))
+            for hierarchy in (extended.children, *self._over.get(id_, ())):
+                for parent, codes in hierarchy.items():
+                    below = tuple(codes)
+                    if extended.whole:  # what is not in the list is no code, though another may call it its parent
+                        below = tuple(code for code in codes if code in extended.names)
+                        if parent not in extended.names:
+                            continue
+                    if below and below not in children.get(parent, ()):
+                        children[parent] = (*children.get(parent, ()), below)
             self._built[id_] = CodeList(id=id_, names=extended.names, children=children, whole=extended.whole)
             self._lacking[id_] = extended.lacking
         return self._built[id_]

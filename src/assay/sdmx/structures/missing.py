@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.sdmx.structures.known import DatasetStructure
+from assay.sdmx.structures.known import DatasetStructure, Structures
+from assay.sdmx.trouble import suggestion
 
 _SHOWN = 20
+_MOST_COMPARED = 2_000
 
 
 def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
@@ -40,6 +42,19 @@ def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
             "cannot be read there, and no dimension or code can be checked"
         )
     return tuple(said)
+
+
+def missing_datasets(wanted: Iterable[str], structures: Structures) -> tuple[str, ...]:
+    """The datasets that targets name and the structures do not have: a sentence, or none."""
+    absent = [name for name in dict.fromkeys(wanted) if structures.dataset(name) is None]
+    if not absent:
+        return ()
+    near = suggestion(absent[0], [str(one.id) for one in structures.datasets[:_MOST_COMPARED]])
+    said = (
+        f"not among the structures: the dataset{'s' * (len(absent) > 1)} {_some(absent, _SHOWN)}{near}. Nothing "
+        "that is selected there can be checked, and keys cannot be read"
+    )
+    return (said,)
 
 
 def _some(names: Sequence[str], most: int) -> str:

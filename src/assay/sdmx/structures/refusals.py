@@ -50,6 +50,8 @@ def refused_root(root: Any, where: str) -> NoStructures:
     if is_too_old(root):
         edition = "1.0" if "/v1_0/" in space else "2.0"
         return NoStructures(f"{where} is SDMX-ML {edition}, which is not read: fetch it as 2.1 or later")
+    if name.lower() == "html":
+        return NoStructures(f"{where} is an HTML page, no SDMX structure message", _GIVE)
     return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>", _GIVE)
 
 

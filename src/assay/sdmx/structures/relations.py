@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from assay.sdmx.structures.catalogue import Constraint, Extension, Hierarchy, ItemReference, KeyValues, Region
 from assay.sdmx.structures.elements import TRUE, children, flag, local, named, reference, text_of
-from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.identifiers import ArtefactId, nameless
 
 ROOT_EXCLUDED = "excluderoot"
 """A value that means the codes below it, and not itself (SDMX 3.0)."""
@@ -98,14 +98,14 @@ def read_extensions(element: Any) -> list[Extension]:
     """What a code list takes from others."""
     extensions = []
     for extension in children(element, "CodelistExtension"):
-        found = next((reference(part) for part in children(extension, "Codelist")), None)
-        if found is None:
-            continue
+        named_in = next(children(extension, "Codelist"), None)
+        found = None if named_in is None else reference(named_in)
+        other = found[0] if found is not None else nameless("" if named_in is None else " ".join(named_in.itertext()))
         chosen = [part for part in extension if local(part) in ("InclusiveCodeSelection", "ExclusiveCodeSelection")]
         values, cascading = _values(value for part in chosen for value in children(part, "MemberValue"))
         extensions.append(
             Extension(
-                code_list=found[0],
+                code_list=other,
                 prefix=extension.get("prefix") or "",
                 values=values if chosen else None,
                 cascading=cascading,

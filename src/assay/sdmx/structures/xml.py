@@ -13,7 +13,7 @@ from typing import Any
 from assay.errors import MissingDependency
 from assay.sdmx.structures.catalogue import Catalogue, Codes, Component, Concept, Dataflow, DataStructure
 from assay.sdmx.structures.elements import Unreadable, children, flag, local, name_of, named, reference, text_of
-from assay.sdmx.structures.identifiers import ArtefactId
+from assay.sdmx.structures.identifiers import ArtefactId, nameless
 from assay.sdmx.structures.refusals import NoStructures, is_too_old, refused_root
 from assay.sdmx.structures.relations import read_constraints, read_extensions, read_hierarchies
 
@@ -71,6 +71,8 @@ def _parse(content: bytes, where: str) -> Any:
         reason = getattr(error, "msg", None) or str(error) or "it is empty"
         raise NoStructures(f"{where} is no well-formed XML: {reason}. Fetch or save it anew") from None
     if root.getroottree().docinfo.internalDTD is not None:
+        if root.getroottree().docinfo.internalDTD.name.lower() == "html":
+            raise refused_root(root, where)
         raise NoStructures(f"{where} declares a document type (DTD), which SDMX-ML never does: it is not read")
     return root
 
@@ -106,7 +108,8 @@ def _add(catalogue: Catalogue, artefact: Any, where: str, language: str) -> None
             catalogue.hierarchies.setdefault(named(artefact), read_hierarchies(artefact))
     except Unreadable as error:
         agency = artefact.get("agencyID")
-        shown = f"{kind} {f'{agency}:' if agency else ''}{artefact.get('id') or f'in line {artefact.sourceline}'}"
+        id_ = artefact.get("id")
+        shown = f"{kind} {f'{agency}:' if agency else ''}{id_}" if id_ else f"{kind} in line {artefact.sourceline}"
         _note(catalogue, where, f"the {shown[:200]}", str(error))
 
 
@@ -127,9 +130,10 @@ def _add_code_list(catalogue: Catalogue, element: Any, language: str) -> None:
         parent = _parent(item, element)
         if parent:
             below.setdefault(parent, []).append(code)
+    extensions = read_extensions(element)
     codes = catalogue.code_lists.setdefault(named(element), Codes())
-    codes.add(names, below, whole=not flag(element, "isPartial", default=False))
-    codes.extensions.extend(read_extensions(element))
+    codes.add(names, below, whole=not unnamed and not flag(element, "isPartial", default=False))
+    codes.extensions.extend(extensions)
     if unnamed:
         raise Unreadable(f"{unnamed:,} of its codes have no id (the others were read)")
 
@@ -156,8 +160,12 @@ def _add_concepts(catalogue: Catalogue, element: Any, language: str) -> None:
 
 
 def _enumeration(representation: Any) -> ArtefactId | None:
-    found = next((reference(part) for part in children(representation, "Enumeration")), None)
-    return None if found is None or not found[0].id else found[0]
+    """The list that values are taken from, also where its name cannot be read: then nothing is known by that name."""
+    named_in = next(children(representation, "Enumeration"), None)
+    if named_in is None:
+        return None
+    found = reference(named_in)
+    return found[0] if found is not None and found[0].id else nameless(" ".join(named_in.itertext()))
 
 
 def _data_structure(element: Any, language: str) -> DataStructure:
