@@ -47,11 +47,11 @@ from assay.model import (
 )
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import compare_records
-from assay.runs.compare.metrics import compare_groups, compare_metrics, paired_columns
-from assay.runs.compare.pairing import pair_cases
+from assay.runs.compare.metric_differences import compare_groups, compare_metrics, paired_columns
+from assay.runs.compare.same_cases import pair_cases
+from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import save_run
-from assay.runs.store.records import read_records
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 
 BOUND_S = 10.0
 METRICS = registry.BUILT_IN_METRICS

@@ -1,4 +1,4 @@
-"""How long judging takes, against executing alone.
+"""How long scoring takes, against executing alone.
 
     python benchmarks/evaluation.py QUESTIONS PREDICTIONS DB_TEMPLATE [--rounds N] [--workers N]
 
@@ -57,12 +57,12 @@ class RecordingExecutor(Executor):
 
 
 def needed_queries(works: list[Work]) -> dict[str, list[str]]:
-    """Database path to the distinct queries that judging these cases executes there."""
+    """Database path to the distinct queries that scoring these cases executes there."""
     executor = RecordingExecutor()
     metrics = [registry.metric(name) for name in registry.BUILT_IN_METRICS]
-    judge = QueryScorer(executor, metrics, ComparisonOptions())
+    scorer = QueryScorer(executor, metrics, ComparisonOptions())
     for work in works:
-        judge.judge(work.case, work.prediction, work.url)
+        scorer.score(work.case, work.prediction, work.url)
     executor.close()
     return {path: list(queries) for path, queries in executor.queries.items()}
 

@@ -20,7 +20,7 @@ MODULES = (
     "assay.model",
     "assay.comparison.answer",
     "assay.runs.plan",
-    "assay.runs.worker",
+    "assay.runs.scoring_worker",
     "assay.scoring.queries.gold_answers",
 )
 QUICK = sorted(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from assay.api.evaluation import evaluate
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
-    from assay.api.judge_model import judge_equivalence, open_judge, open_model
-    from assay.api.judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.labels import read_labels
+    from assay.api.llm_judge_model import judge_equivalence, open_judge, open_model
+    from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
     from assay.api.single import check, compare, examine, gather_evidence, judge
@@ -152,8 +152,8 @@ _HOMES = {
     "assay.api.evaluation": ("evaluate",),
     "assay.api.history": ("export_mlflow", "list_runs"),
     "assay.api.inputs": ("FileOptions",),
-    "assay.api.judge_model": ("judge_equivalence", "open_judge", "open_model"),
-    "assay.api.judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
+    "assay.api.llm_judge_model": ("judge_equivalence", "open_judge", "open_model"),
+    "assay.api.llm_judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
     "assay.api.labels": ("read_labels",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),

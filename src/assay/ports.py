@@ -201,7 +201,7 @@ class Executions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ScoredCase:
     """A judged case, with the rows that its evidence no longer carries."""
 
     evidence: Evidence

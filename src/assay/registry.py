@@ -18,7 +18,7 @@ from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 
 _ANY = "assay.engines.sqlalchemy.engine:engine_for_scheme"

@@ -88,7 +88,7 @@ class RunFileSettings:
     case: str | None = None
     tolerance: float | None = None
     timeout_s: float | None = None
-    judge_timeout_s: float | None = None
+    comparison_timeout_s: float | None = None
     max_rows: int | None = None
     max_memory_mib: int | None = None
     workers: int | None = None
@@ -135,11 +135,12 @@ class RunFileSettings:
         """The caps for every query, the default ones where none are given."""
         default = Limits()
         memory = self.max_memory_mib
+        comparing = default.comparison_timeout_s if self.comparison_timeout_s is None else self.comparison_timeout_s
         return Limits(
             timeout_s=default.timeout_s if self.timeout_s is None else self.timeout_s,
             max_rows=default.max_rows if self.max_rows is None else self.max_rows,
             max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
-            judge_timeout_s=default.judge_timeout_s if self.judge_timeout_s is None else self.judge_timeout_s,
+            comparison_timeout_s=comparing,
         )
 
 

@@ -15,7 +15,7 @@ from hub_server import Hub, serve
 from small_benchmark import Benchmark, write_lines
 
 from assay.errors import InputError
-from assay.llmsql.files import DATABASE, QUESTIONS, VERSIONS, locate_files
+from assay.llmsql.benchmark_files import DATABASE, QUESTIONS, VERSIONS, locate_files
 
 needs_hub = pytest.mark.skipif(
     importlib.util.find_spec("huggingface_hub") is None, reason="huggingface_hub is not installed (extra llmsql)"

@@ -13,7 +13,7 @@ from assay.errors import InputError
 from assay.ragas import compare_tables
 from assay.ragas.tables.cells import absent
 from assay.ragas.tables.frames import as_table
-from assay.ragas.tables.model import Table
+from assay.ragas.tables.table import Table
 
 pandas = pytest.importorskip("pandas")
 datacompy = pytest.importorskip("datacompy", minversion="1.1")

@@ -15,7 +15,6 @@ from assay.model import (
     Failure,
     Group,
     HierarchyEquivalence,
-    JudgedTerm,
     Limits,
     MetricSummary,
     Prediction,
@@ -24,6 +23,7 @@ from assay.model import (
     Run,
     RunSettings,
     Score,
+    ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
@@ -90,9 +90,9 @@ def f1(precision: float | None, recall: float | None) -> float | None:
 
 def dimension(
     name: str,
-    right: Sequence[JudgedTerm] = (),
-    extra: Sequence[JudgedTerm] = (),
-    missing: Sequence[JudgedTerm] = (),
+    right: Sequence[ScoredTerm] = (),
+    extra: Sequence[ScoredTerm] = (),
+    missing: Sequence[ScoredTerm] = (),
     *,
     in_target: bool = True,
 ) -> DimensionScore:
@@ -339,8 +339,8 @@ def make_selection_run(items: Sequence[Evidence], *, settings: RunSettings = SET
     )
 
 
-MEXICO = JudgedTerm(id="MEX", name="Mexico")
-POPULATION = JudgedTerm(id="LP", name="Population, Persons for countries / Index for country groups")
+MEXICO = ScoredTerm(id="MEX", name="Mexico")
+POPULATION = ScoredTerm(id="LP", name="Population, Persons for countries / Index for country groups")
 
 
 def right() -> Evidence:
@@ -364,12 +364,12 @@ def extra_gdp() -> Evidence:
             dimension(
                 "INDICATOR",
                 [
-                    JudgedTerm(id="GDP", name="gross domestic product"),
-                    JudgedTerm(id="GDPPC", name="GDP per capita"),
+                    ScoredTerm(id="GDP", name="gross domestic product"),
+                    ScoredTerm(id="GDPPC", name="GDP per capita"),
                 ],
-                [JudgedTerm(id="GDP_CONST", name="gross domestic product constant prices", note="unknown_code")],
+                [ScoredTerm(id="GDP_CONST", name="gross domestic product constant prices", note="unknown_code")],
             ),
-            dimension("FREQUENCY", extra=[JudgedTerm(id="A", name="Annual")], in_target=False),
+            dimension("FREQUENCY", extra=[ScoredTerm(id="A", name="Annual")], in_target=False),
         ],
         time=[
             TimeScore(
@@ -408,8 +408,8 @@ def conversation() -> Evidence:
         [
             dimension(
                 "COUNTRY",
-                extra=[JudgedTerm(id="NAM", name="North America", dataset="IMF.STA:CPI", note="through_hierarchy")],
-                missing=[JudgedTerm(id=code, dataset=WEO) for code in ("CAN", "MEX", "USA")],
+                extra=[ScoredTerm(id="NAM", name="North America", dataset="IMF.STA:CPI", note="through_hierarchy")],
+                missing=[ScoredTerm(id=code, dataset=WEO) for code in ("CAN", "MEX", "USA")],
             )
         ],
         extra=["IMF.STA:CPI"],
@@ -438,7 +438,7 @@ def small_selection_run() -> Run:
 
 def hostile_selection_run(text: str) -> Run:
     """A run in which every text from outside is ``text``."""
-    term = JudgedTerm(id=text, name=text, dataset=text, note="name_differs")
+    term = ScoredTerm(id=text, name=text, dataset=text, note="name_differs")
     score = selection_score(
         [dimension(text, [term], [term], [term]), dimension(text + "2", extra=[term], in_target=False)],
         matched=[text],
@@ -486,7 +486,7 @@ def large_selection_run(cases: int, terms: int) -> Run:
     for number in range(cases):
         dimensions = []
         for name in ("COUNTRY", "INDICATOR", "TYPE_OF_TRANSFORMATION", "FREQUENCY"):
-            found = [JudgedTerm(id=f"C{at:05}", name=names[at % 400]) for at in source.sample(range(9999), each)]
+            found = [ScoredTerm(id=f"C{at:05}", name=names[at % 400]) for at in source.sample(range(9999), each)]
             if source.random() < 0.5:
                 dimensions.append(dimension(name, found))
             else:

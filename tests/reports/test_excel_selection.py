@@ -22,7 +22,6 @@ from assay.model import (
     Evidence,
     Failure,
     Group,
-    JudgedTerm,
     Limits,
     MetricSummary,
     Prediction,
@@ -31,6 +30,7 @@ from assay.model import (
     Run,
     RunSettings,
     Score,
+    ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
@@ -66,9 +66,9 @@ METRICS = (
     *map(Named, ("dataset_precision", "dataset_recall", "time_range")),
 )
 GDP = (
-    JudgedTerm(id="GDP", name="gross domestic product"),
-    JudgedTerm(id="GDPPC", name="GDP per capita"),
-    JudgedTerm(id="GDP_CONST", name="gross domestic product constant prices"),
+    ScoredTerm(id="GDP", name="gross domestic product"),
+    ScoredTerm(id="GDPPC", name="GDP per capita"),
+    ScoredTerm(id="GDP_CONST", name="gross domestic product constant prices"),
 )
 
 
@@ -112,7 +112,7 @@ def right(identifier: str = "right", *, tags: Sequence[str] = ("imf",)) -> Evide
     score = DimensionScore(
         dimension="COUNTRY",
         in_target=True,
-        true_positives=(JudgedTerm(id="MEX", name="Mexico"),),
+        true_positives=(ScoredTerm(id="MEX", name="Mexico"),),
         precision=1.0,
         recall=1.0,
         f1=1.0,
@@ -347,7 +347,7 @@ def test_text_stays_text(run: Run) -> None:
 
 
 def test_a_cell_holds_what_excel_holds_and_says_what_is_missing() -> None:
-    terms = tuple(JudgedTerm(id=f"CODE_{number}", name="a name of some length") for number in range(2000))
+    terms = tuple(ScoredTerm(id=f"CODE_{number}", name="a name of some length") for number in range(2000))
     score = DimensionScore(dimension="INDICATOR", in_target=True, true_positives=terms, precision=1.0, recall=1.0)
     item = replace(right(), turns=(TurnScore(number=1, score=SelectionScore(exact=True, dimensions=(score,))),))
     cell = str(overview(make_run([item]))[0]["indicator selection details"])

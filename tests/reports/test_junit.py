@@ -20,11 +20,11 @@ from assay.model import (
     DimensionScore,
     Evidence,
     Failure,
-    JudgedTerm,
     Prediction,
     Row,
     Run,
     Score,
+    ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
@@ -377,8 +377,8 @@ def asked(identifier: str, outcome: Any, *, failure: Failure | None = None) -> E
     dimension = DimensionScore(
         dimension="INDICATOR",
         in_target=True,
-        true_positives=(JudgedTerm(id="GDP", name="gross domestic product"), JudgedTerm(id="GDPPC")),
-        false_positives=(JudgedTerm(id="GDP_CONST", note="unknown_code"),),
+        true_positives=(ScoredTerm(id="GDP", name="gross domestic product"), ScoredTerm(id="GDPPC")),
+        false_positives=(ScoredTerm(id="GDP_CONST", note="unknown_code"),),
         precision=2 / 3,
         recall=1.0,
     )

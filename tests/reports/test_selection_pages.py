@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from assay.model import Evidence, JudgedTerm, Run, SelectionSettings, TurnScore
+from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
 from assay.model.evidence import Aggregates
 from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
@@ -207,7 +207,7 @@ def test_a_run_without_scored_cases_or_totals_is_drawn() -> None:
 
 
 def long_case(terms: int, number: int = 0) -> Evidence:
-    found = [JudgedTerm(id=f"C{place}") for place in range(terms)]
+    found = [ScoredTerm(id=f"C{place}") for place in range(terms)]
     return evidence(f"long-{number}", [("All?", selection_score([dimension("AREA", missing=found)]))])
 
 
@@ -228,7 +228,7 @@ def test_the_more_lists_there_are_the_fewer_terms_of_each_are_shown() -> None:
 
 
 def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
-    found = [JudgedTerm(id=f"C{place}") for place in range(40)]
+    found = [ScoredTerm(id=f"C{place}") for place in range(40)]
     item = evidence("a", [("All?", selection_score([dimension("AREA", right=found, extra=found)]))])
     few, many = room_for([item]), room_for([item] * 1500)
     assert (few.terms, few.right, few.cut) == (40, 40, False)
@@ -259,7 +259,7 @@ def test_a_thousand_cases_of_200_terms_are_drawn_quickly() -> None:
 
 
 def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inventions() -> None:
-    stale = JudgedTerm(id="GONE", note="unknown_code")
+    stale = ScoredTerm(id="GONE", note="unknown_code")
     score = selection_score([dimension("INDICATOR", missing=[stale])])
     run = make_selection_run([evidence("old", [("How many?", score)])])
     assert (

@@ -11,7 +11,7 @@ from assay.model import (
     DimensionScore,
     Failure,
     HierarchyEquivalence,
-    JudgedTerm,
+    ScoredTerm,
     Selection,
     SelectionScore,
     Term,
@@ -33,15 +33,15 @@ False Negatives [0]
 False Positives [1]
   * GDP_CONST: gross domestic product constant prices"""
 
-GDP = JudgedTerm(id="GDP", name="gross domestic product")
-GDPPC = JudgedTerm(id="GDPPC", name="GDP per capita")
-CONST = JudgedTerm(id="GDP_CONST", name="gross domestic product constant prices")
+GDP = ScoredTerm(id="GDP", name="gross domestic product")
+GDPPC = ScoredTerm(id="GDPPC", name="GDP per capita")
+CONST = ScoredTerm(id="GDP_CONST", name="gross domestic product constant prices")
 
 
 def dimension(
-    *positives: JudgedTerm,
-    extra: tuple[JudgedTerm, ...] = (),
-    missing: tuple[JudgedTerm, ...] = (),
+    *positives: ScoredTerm,
+    extra: tuple[ScoredTerm, ...] = (),
+    missing: tuple[ScoredTerm, ...] = (),
     precision: float | None = 1.0,
     recall: float | None = 1.0,
     name: str = "INDICATOR",
@@ -72,9 +72,9 @@ def test_dimensions_stand_apart_and_those_beyond_the_target_under_a_heading_of_t
     text = details(
         one(
             dimension(GDP),
-            dimension(JudgedTerm(id="MEX"), name="COUNTRY"),
-            dimension(extra=(JudgedTerm(id="A"),), name="FREQ", in_target=False, precision=0.0, recall=None),
-            dimension(extra=(JudgedTerm(id="N"),), name="ADJ", in_target=False, precision=0.0, recall=None),
+            dimension(ScoredTerm(id="MEX"), name="COUNTRY"),
+            dimension(extra=(ScoredTerm(id="A"),), name="FREQ", in_target=False, precision=0.0, recall=None),
+            dimension(extra=(ScoredTerm(id="N"),), name="ADJ", in_target=False, precision=0.0, recall=None),
         )
     )
     assert (
@@ -142,7 +142,7 @@ def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) 
     ],
 )
 def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) -> None:
-    assert details(one(dimension(extra=(JudgedTerm(id="GDPX", note=note),)))).splitlines()[-1] == line
+    assert details(one(dimension(extra=(ScoredTerm(id="GDPX", note=note),)))).splitlines()[-1] == line
 
 
 @pytest.mark.parametrize(
@@ -154,12 +154,12 @@ def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) ->
     ],
 )
 def test_what_only_the_target_has_is_not_called_invented(note: TermNote, line: str) -> None:
-    lines = details(one(dimension(missing=(JudgedTerm(id="GDPX", note=note),)))).splitlines()
+    lines = details(one(dimension(missing=(ScoredTerm(id="GDPX", note=note),)))).splitlines()
     assert line in lines
 
 
 def test_a_wildcard_is_headed_by_as_many_codes_as_it_takes() -> None:
-    rest = JudgedTerm(id="*", name="201 other codes", note="rest_of_the_list", count=201)
+    rest = ScoredTerm(id="*", name="201 other codes", note="rest_of_the_list", count=201)
     lines = details(one(dimension(extra=(rest,)))).splitlines()
     assert lines[-2:] == [
         "False Positives [201]",
@@ -168,8 +168,8 @@ def test_a_wildcard_is_headed_by_as_many_codes_as_it_takes() -> None:
 
 
 def test_many_codes_with_other_names_take_no_long_time() -> None:
-    def named(word: str) -> tuple[JudgedTerm, ...]:
-        return tuple(JudgedTerm(id=f"C{n}", name=f"{word} {n}", note="name_differs") for n in range(20_000))
+    def named(word: str) -> tuple[ScoredTerm, ...]:
+        return tuple(ScoredTerm(id=f"C{n}", name=f"{word} {n}", note="name_differs") for n in range(20_000))
 
     started = time.process_time()
     lines = details(one(dimension(extra=named("Land"), missing=named("Country")))).splitlines()
@@ -178,8 +178,8 @@ def test_many_codes_with_other_names_take_no_long_time() -> None:
 
 
 def test_a_right_code_with_another_name_says_the_name_across() -> None:
-    selected = JudgedTerm(id="LP", name="Labour", note="name_differs")
-    target = JudgedTerm(id="LP", name="Population", note="name_differs")
+    selected = ScoredTerm(id="LP", name="Labour", note="name_differs")
+    target = ScoredTerm(id="LP", name="Population", note="name_differs")
     lines = details(one(dimension(extra=(selected,), missing=(target,)))).splitlines()
     assert "  * LP: Population (name differs: Labour)" in lines
     assert "  * LP: Labour (name differs: Population)" in lines
@@ -188,11 +188,11 @@ def test_a_right_code_with_another_name_says_the_name_across() -> None:
 
 
 def test_datasets_are_named_where_several_take_part() -> None:
-    term = JudgedTerm(id="LP", name="Population", dataset="IMF.RES:WEO")
+    term = ScoredTerm(id="LP", name="Population", dataset="IMF.RES:WEO")
     assert "IMF.RES:WEO" not in details(one(dimension(term), matched_datasets=("IMF.RES:WEO",)))
     text = details(
         one(
-            dimension(term, extra=(JudgedTerm(id="LP", dataset="IMF.STA:CPI", note="other_dataset"),)),
+            dimension(term, extra=(ScoredTerm(id="LP", dataset="IMF.STA:CPI", note="other_dataset"),)),
             matched_datasets=("IMF.RES:WEO",),
             extra_datasets=("IMF.STA:CPI",),
             missing_datasets=("IMF.STA:BOP",),
@@ -204,8 +204,8 @@ def test_datasets_are_named_where_several_take_part() -> None:
 
 
 def test_what_is_wrong_stands_above_what_is_right() -> None:
-    many = tuple(JudgedTerm(id=f"C{number}") for number in range(13))
-    wrong = JudgedTerm(id="OTHER")
+    many = tuple(ScoredTerm(id=f"C{number}") for number in range(13))
+    wrong = ScoredTerm(id="OTHER")
     right = dimension(GDP, name="RIGHT")
     for place, score in enumerate((dimension(extra=(wrong,)), dimension(missing=(wrong,)))):
         blocks = details(one(right, score)).split("\n\n")
@@ -273,7 +273,7 @@ def test_an_empty_selection_for_an_empty_target_says_so() -> None:
 
 
 def test_names_from_outside_stay_on_their_line() -> None:
-    term = JudgedTerm(id="A\nFalse Positives [9]", name="x\u202e\x00\ud800 y")
+    term = ScoredTerm(id="A\nFalse Positives [9]", name="x\u202e\x00\ud800 y")
     text = details(one(dimension(term)))
     assert "  * A False Positives [9]: x⟨U+202E⟩⟨U+0000⟩⟨U+D800⟩ y" in text.splitlines()
     assert len(text.splitlines()) == 6
@@ -281,7 +281,7 @@ def test_names_from_outside_stay_on_their_line() -> None:
 
 @pytest.mark.parametrize("name", ["gross domestic product", "国内総生産 📈"])
 def test_a_text_longer_than_a_cell_ends_at_a_line_and_counts_the_rest(name: str) -> None:
-    terms = tuple(JudgedTerm(id=f"T{number}", name=name) for number in range(3000))
+    terms = tuple(ScoredTerm(id=f"T{number}", name=name) for number in range(3000))
     whole = details(one(dimension(*terms)))
     text = details(one(dimension(*terms)), limit=CELL_LIMIT)
     assert len(text.encode("utf-16-le")) // 2 <= CELL_LIMIT

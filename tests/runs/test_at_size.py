@@ -26,7 +26,7 @@ from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
 from assay.ports import Executions, QueryRequest
-from assay.runs.worker import CaseTask, WorkerJudge, WorkerSettings
+from assay.runs.scoring_worker import CaseTask, WorkerScorer, WorkerSettings
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
@@ -47,18 +47,18 @@ def url(tmp_path: Path) -> DatabaseUrl:
 
 
 @pytest.fixture
-def make_judge() -> Iterator[Callable[..., WorkerJudge]]:
+def make_judge() -> Iterator[Callable[..., WorkerScorer]]:
     """Make a judge of this process, with metrics by name and options of WorkerSettings."""
     with ExitStack() as stack:
 
-        def make(*metrics: str, **options: Any) -> WorkerJudge:
+        def make(*metrics: str, **options: Any) -> WorkerScorer:
             settings = WorkerSettings(
                 engines=registry.engine_references(),
                 metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
                 options=ComparisonOptions(),
                 **options,
             )
-            return stack.enter_context(closing(WorkerJudge(settings)))
+            return stack.enter_context(closing(WorkerScorer(settings)))
 
         yield make
 
@@ -71,7 +71,7 @@ def gold(number: int) -> str:
 
 
 def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge]
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer]
 ) -> None:
     made: list[ByteCache] = []
 
@@ -80,7 +80,7 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
             super().__init__(most_bytes)
             made.append(self)
 
-    monkeypatch.setattr("assay.runs.worker.ByteCache", Seen)
+    monkeypatch.setattr("assay.runs.scoring_worker.ByteCache", Seen)
     room = 8 * 1024 * 1024
     judge = make_judge("match", limits=Limits(), cache_bytes=room)
     for number in range(20):
@@ -283,7 +283,7 @@ def test_a_metric_that_never_ends_is_unscored_alone_and_in_that_case_alone(
         {"slow": "SELECT a FROM t WHERE a < 3", "b": "SELECT a FROM t WHERE a < 9"},
         databases=url.text,
         metrics=["match", trial.name, "bird_ex"],
-        limits=Limits(judge_timeout_s=0.3),
+        limits=Limits(comparison_timeout_s=0.3),
         workers=1,
     )
     slow, other = run.record.evidence
@@ -300,21 +300,21 @@ def test_a_metric_that_never_ends_is_unscored_alone_and_in_that_case_alone(
 def test_a_metric_of_the_callers_own_is_held_in_its_process_too(url: DatabaseUrl) -> None:
     case = Case(id="slow", question="q", golds=("SELECT 1",))
     metrics: list[Any] = ["match", Loops(), "bird_ex"]
-    limits = Limits(judge_timeout_s=0.3)
+    limits = Limits(comparison_timeout_s=0.3)
     run = assay.evaluate([case], {"slow": "SELECT 1"}, databases=url.text, metrics=metrics, limits=limits, workers=1)
     assert [score.value for score in run.record.evidence[0].scores] == [1.0, None, 1.0]
 
 
 @posix
 def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics_scored(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge]
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer]
 ) -> None:
     def endless(*_: object, **__: object) -> None:
         Loops().take(case)
 
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
-    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(judge_timeout_s=0.2))
+    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=0.2))
     from assay.runs.store.codec import decode_evidence
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE a < 3")
@@ -331,10 +331,10 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 @posix
 @pytest.mark.parametrize("query", ["SELECT b, a FROM t WHERE a < 3", "SELECT a FROM t WHERE a < 4", "SELECT a FROM no"])
 def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
-    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerJudge], query: str
+    url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer], query: str
 ) -> None:
     from assay.runs.store.codec import decode_evidence
-    from assay.scoring.queries.metrics import Scorer
+    from assay.scoring.queries.metric_scores import Scorer
 
     monkeypatch.setattr("assay.scoring.timekeeping._BRIEFLY_S", 0.05)
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3 ORDER BY a LIMIT 5",))
@@ -370,7 +370,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
 def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_can_be(
     url: DatabaseUrl,
     monkeypatch: pytest.MonkeyPatch,
-    make_judge: Callable[..., WorkerJudge],
+    make_judge: Callable[..., WorkerScorer],
     trouble: str,
     gold_too: bool,
 ) -> None:
@@ -390,7 +390,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
         return compare(predicted, *rest, **options)
 
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", burdened)
-    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(judge_timeout_s=0.5))
+    judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=0.5))
     line = judge(CaseTask(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
     assert isinstance(line, bytes)
     evidence = decode_evidence(line)

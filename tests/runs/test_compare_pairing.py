@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.model import ChangedCase
-from assay.runs.compare.pairing import Pairing, pair_cases
-from assay.runs.store.records import CaseRecord, Content
+from assay.runs.compare.same_cases import Pairing, pair_cases
+from assay.runs.store.compared_cases import CaseRecord, Content
 
 
 def case(

@@ -16,8 +16,8 @@ from assay.cases.sdmx.target import selection_of as target_of
 from assay.cases.sdmx.values import Misread
 from assay.model import Failure
 from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.sdmx.answers.any_form import read_answer
 from assay.sdmx.answers.plain import read_fast, selection_of
-from assay.sdmx.answers.reading import read_answer
 from assay.sdmx.structures.identifiers import parse_artefact
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
 from assay.sdmx.trouble import SelectionError

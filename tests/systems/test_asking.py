@@ -16,7 +16,7 @@ import pytest
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Prediction, Secret
 from assay.ports import System
-from assay.systems.asking import ask_all
+from assay.systems.concurrency import ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
@@ -184,7 +184,7 @@ def test_an_interrupt_stops_quickly_and_asks_nothing_more() -> None:
         from assay.testing import DenodoEmulator, Fault
         from assay.systems.denodo import DenodoSystem
         from assay.systems.options import SystemOptions
-        from assay.systems.asking import ask_all
+        from assay.systems.concurrency import ask_all
         from assay.model import Case
         cases = [Case(id=str(n), question=f"q{n}") for n in range(100)]
         quick = {case.question: "SELECT 1" for case in cases}

@@ -17,7 +17,7 @@ import pytest
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction, Secret, TokenUsage
 from assay.systems.denodo import DenodoSystem
-from assay.systems.http.answer import table_names, token_usage
+from assay.systems.http.extras import table_names, token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.model import Case, Prediction, Secret
-from assay.systems.asking import ask_all
+from assay.systems.concurrency import ask_all
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, example

@@ -1,4 +1,4 @@
-"""No wrong verdict over random golds with ties: judged on each engine, beside what brute force allows."""
+"""No wrong verdict over random golds with ties: scored on each engine, beside what brute force allows."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ ANSWERS = 6
 
 
 @pytest.fixture
-def judge() -> Iterator[QueryScorer]:
+def score() -> Iterator[QueryScorer]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
     yield QueryScorer(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
     executor.close()
 
 
-def _judge_all(judge: QueryScorer, url: str, table: Table, engine: str, chance: random.Random) -> int:
+def _judge_all(scorer: QueryScorer, url: str, table: Table, engine: str, chance: random.Random) -> int:
     """Judge random answers to random golds; how many of the golds' orders could not be seen."""
     unseen = 0
     for gold in golds(chance, table, engine, GOLDS):
         for rows in predictions(chance, gold, ANSWERS):
             if rows:
-                evidence = _one(judge, url, gold, f"VALUES {', '.join(map(literal, rows))}")
+                evidence = _one(scorer, url, gold, f"VALUES {', '.join(map(literal, rows))}")
                 strict = "strict_order" in evidence.verdict.flags
                 unseen += strict
                 said = f"{gold.query}\n{rows}\n{evidence.verdict}"
@@ -55,9 +55,9 @@ def _holds(gold: Gold, rows: list[Any], evidence: Evidence, said: str) -> None:
         assert verdict.ambiguity.choices == gold.choices, said
 
 
-def _one(judge: QueryScorer, url: str, gold: Gold, query: str) -> Evidence:
+def _one(scorer: QueryScorer, url: str, gold: Gold, query: str) -> Evidence:
     case = Case(id="1", question="", golds=(gold.query,))
-    return judge.judge(case, Prediction(case_id="1", query=query), DatabaseUrl(text=url)).evidence
+    return scorer.score(case, Prediction(case_id="1", query=query), DatabaseUrl(text=url)).evidence
 
 
 def _sqlite(path: Path, statements: list[str]) -> None:
@@ -79,26 +79,26 @@ MAKERS: dict[str, Callable[[Path, list[str]], None]] = {"sqlite": _sqlite, "duck
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_every_answer_that_gold_allows_is_right_and_no_other(
-    judge: QueryScorer, tmp_path: Path, engine: str, seed: int
+    scorer: QueryScorer, tmp_path: Path, engine: str, seed: int
 ) -> None:
     chance = random.Random(f"{engine} {seed}")
     table = Table.of(chance, 7)
     path = tmp_path / f"t.{engine}"
     MAKERS[engine](path, table.statements())
-    assert _judge_all(judge, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
+    assert _judge_all(scorer, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
 
 
-def test_so_on_postgresql(judge: QueryScorer, postgres: Any) -> None:
+def test_so_on_postgresql(scorer: QueryScorer, postgres: Any) -> None:
     chance = random.Random("postgres")
     table = Table.of(chance, 7)
     url = postgres.create("assay_ties", ";".join(table.statements()))
     try:
-        assert _judge_all(judge, url, table, "postgres", chance) == 0
+        assert _judge_all(scorer, url, table, "postgres", chance) == 0
     finally:
         postgres.drop("assay_ties")
 
 
-def test_so_on_mariadb(judge: QueryScorer, mariadb: Any) -> None:
+def test_so_on_mariadb(scorer: QueryScorer, mariadb: Any) -> None:
     chance = random.Random("mariadb")
     table = Table.of(chance, 7)
     with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
@@ -109,4 +109,4 @@ def test_so_on_mariadb(judge: QueryScorer, mariadb: Any) -> None:
         cursor.execute("CREATE USER ties IDENTIFIED BY 'ties'")
         cursor.execute("GRANT SELECT ON ties.* TO ties")
     url = f"mysql+pymysql://ties:ties@{mariadb.host}:{mariadb.port}/ties"
-    assert _judge_all(judge, url, table, "mariadb", chance) == 0
+    assert _judge_all(scorer, url, table, "mariadb", chance) == 0

@@ -10,10 +10,10 @@ from assay.api.single import read_outcome
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.ports import Executions
-from assay.runs.worker import CaseTask
+from assay.runs.scoring_worker import CaseTask
 
 
-class CaseJudging:
+class CaseChecker:
     """Judges one case at a time, for callers that get them one at a time, such as a test runner.
 
     A worker process for each pair of column rule and limits starts with its first case and stays
@@ -24,7 +24,7 @@ class CaseJudging:
     def __init__(self) -> None:
         self._pools: dict[tuple[int, ColumnRule, Limits], WorkerPool] = {}
 
-    def judge(
+    def score(
         self,
         case: Case,
         prediction: Prediction,
@@ -36,7 +36,7 @@ class CaseJudging:
     ) -> tuple[Evidence, Executions]:
         """The evidence, and the executions with the first ``head_rows`` rows of each result.
 
-        Raises AssayError where judging itself fails. What the queries do is never raised.
+        Raises AssayError where scoring itself fails. What the queries do is never raised.
         """
         pool = self._pool(columns, limits or Limits())
         task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)

@@ -47,9 +47,9 @@ from assay.ports import Metric, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
+from assay.runs.scoring_worker import SETUP, WorkerSettings
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
-from assay.runs.worker import SETUP, WorkerSettings
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 
 
 def evaluate(

@@ -32,7 +32,7 @@ class GateKeeper:
         check_cases(self.gates, cases)
         if self.baseline is None or not cases:
             return
-        from assay.runs.store.records import content_of
+        from assay.runs.store.compared_cases import content_of
 
         known = {content_of(item.case) for item in self.baseline.evidence}
         if not any(content_of(case) in known for case in cases):

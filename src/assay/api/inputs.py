@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 from assay import registry
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
-from assay.cases.reading import read_cases, read_predictions, unanswered
+from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, Joining, Prediction
@@ -203,7 +203,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
             what = f"case {other} is {type(given[other]).__name__}"
             raise UsageError(f"{what}: give all cases as assay.Case, or all as mappings")
         if selections:
-            from assay.cases.sdmx.memory import cases_in_memory
+            from assay.cases.sdmx.in_memory import cases_in_memory
 
             built = LoadedCases(cases=cases_in_memory(cast("list[Mapping[str, Any]]", given)))
         else:
@@ -258,7 +258,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
-        from assay.cases.sdmx.memory import predictions_in_memory
+        from assay.cases.sdmx.in_memory import predictions_in_memory
 
         loaded = predictions_in_memory(items if keys is None else dict(zip(map(str, keys), items, strict=True)))
     else:

@@ -35,9 +35,9 @@ from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import plan_work
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
-from assay.sdmx.answers.reading import datasets_named, read_answer
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.answers.any_form import datasets_named, read_answer
 from assay.sdmx.data.execute import compare_on_data
+from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
 from assay.sdmx.structures.load import load_structures

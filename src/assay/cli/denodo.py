@@ -13,9 +13,9 @@ from assay.cli.gate_options import GateFlags
 from assay.cli.options import (
     AsJson,
     AskFlags,
+    ComparisonTimeout,
     Encoding,
     Html,
-    JudgeTimeout,
     Junit,
     Markdown,
     MaxRows,
@@ -150,7 +150,7 @@ def denodo(  # one parameter an option
         float | None,
         typer.Option("--timeout", "-t", metavar="SECONDS", min=0.01, help="For each query. [default: 30]"),
     ] = None,
-    judge_timeout: JudgeTimeout = None,
+    comparison_timeout: ComparisonTimeout = None,
     max_rows: MaxRows = None,
     ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Whether to time the right answers.")] = True,
     ves_iterations: Annotated[
@@ -281,7 +281,7 @@ def denodo(  # one parameter an option
         metrics=metrics,
         limit=once(question_rows, "--question-rows", "--question_rows"),
         timeout_s=timeout,
-        judge_timeout_s=judge_timeout,
+        comparison_timeout_s=comparison_timeout,
         max_rows=max_rows,
         concurrency=once(concurrency, "--concurrency", "--max-workers"),
         workers=once(workers, "--workers", "--num-cpus"),

@@ -102,7 +102,7 @@ def _compare(
 ) -> None:
     from assay.api.diffing import diff as compare
     from assay.api.gates import DiffGates
-    from assay.sdmx.collecting import collector_paused
+    from assay.sdmx.gc_pause import collector_paused
 
     asked = DiffGates(gates, baseline, candidate) if gates.any else None
     # All of it, and not only the comparison: what that made is kept, and would be looked through right after it.

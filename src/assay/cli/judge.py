@@ -95,7 +95,7 @@ def judge(  # one parameter an option
 
     What is sent:  assay judge runs/first --show-prompt
     """
-    from assay.api.judge_model import open_judge, open_model
+    from assay.api.llm_judge_model import open_judge, open_model
     from assay.cli.access import Access
     from assay.cli.judge_output import exit_if_unjudged, show_opinions, write_opinions
     from assay.reports.text.plain import visible
@@ -166,7 +166,7 @@ def _task(
     show_prompt: bool,
 ) -> _Task | None:
     """None where only the bare prompt is to be shown."""
-    from assay.api.judged_run import Only, queries_of
+    from assay.api.llm_judged_run import Only, queries_of
     from assay.api.run import load_run
     from assay.api.schemas import schema_from_file
     from assay.llm_judge import CaseQueries, QueryPair

@@ -69,7 +69,7 @@ DenodoConfig: TypeAlias = Annotated[
 Timeout: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=0.01, help="For each query. [default: 30]")
 ]
-JudgeTimeout: TypeAlias = Annotated[
+ComparisonTimeout: TypeAlias = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", min=0.01, help="For comparing two results, and for each metric. [default: 60]"),
 ]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from assay.comparison.agreement import find_agreement
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
@@ -16,6 +15,7 @@ from assay.comparison.pairing import Pairing
 from assay.comparison.permutation import Mapping, NoPlaces, Side, greedy_mapping, key_rows
 from assay.comparison.reason import Finding
 from assay.comparison.tolerance import Clusters, cluster_numbers
+from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
 _NEAR_MISS_CELLS = 200_000

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from assay.comparison.agreement import find_agreement
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key
 from assay.comparison.permutation import Mapping, NoPlaces, Side, greedy_mapping
+from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions
 
 WORK = 2_000_000

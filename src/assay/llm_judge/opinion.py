@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.llm_judge.verdict import read_verdict, yes_no
+from assay.llm_judge.reply import read_verdict, yes_no
 from assay.model import Failure, TokenUsage
 from assay.ports import Completion
 

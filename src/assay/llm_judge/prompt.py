@@ -3,7 +3,7 @@
 Comments are taken out of the queries, since none changes what a query returns and all can speak to the
 judge; what is left stands between fences that nobody who writes a query can foresee. Both lower the
 risk that a query talks its judge round. Neither removes it: text literals and aliases stay, and a model may
-obey them. What a model only repeats of them is no verdict (`assay.llm_judge.verdict`).
+obey them. What a model only repeats of them is no verdict (`assay.llm_judge.reply`).
 """
 
 from __future__ import annotations

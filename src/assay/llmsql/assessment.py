@@ -19,7 +19,7 @@ from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_
 from assay.engines.pool.pool import default_workers
 from assay.engines.sqlite.file import open_read_only
 from assay.errors import DatabaseError, InputError, UsageError
-from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
+from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
 from assay.model import Case, ComparisonOptions, Evidence, Execution, Limits, Rate
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.execute import OnProgress

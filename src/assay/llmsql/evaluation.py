@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.llmsql.assessment import SHOWN_ROWS, assess
-from assay.llmsql.files import DEFAULT_VERSION, DEFAULT_WORKDIR
+from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR
 from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 from assay.model import ComparisonOptions
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 
 
 @collector_paused()  # what is read, judged and counted is kept to the end

@@ -107,5 +107,5 @@ class Limits:
     """Estimated size of one result in this process."""
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024
     """What the engine itself may allocate while it runs one query."""
-    judge_timeout_s: float = 60.0
+    comparison_timeout_s: float = 60.0
     """For comparing two results, and for each metric's score of a case."""

@@ -107,7 +107,7 @@ stands for its children, or they for it; ``rest_of_the_list``: the other codes t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTerm:
+class ScoredTerm:
     """A term within a true positive, false positive or false negative list."""
 
     id: str
@@ -130,9 +130,9 @@ class DimensionScore:
     dimension: str
     in_target: bool
     """False: the target does not have this dimension, and all that is selected in it is a false positive."""
-    true_positives: tuple[JudgedTerm, ...] = ()
-    false_positives: tuple[JudgedTerm, ...] = ()
-    false_negatives: tuple[JudgedTerm, ...] = ()
+    true_positives: tuple[ScoredTerm, ...] = ()
+    false_positives: tuple[ScoredTerm, ...] = ()
+    false_negatives: tuple[ScoredTerm, ...] = ()
     precision: float | None = None
     recall: float | None = None
     f1: float | None = None
@@ -146,7 +146,7 @@ class DimensionScore:
 _COUNT = attrgetter("count")
 
 
-def _codes(terms: tuple[JudgedTerm, ...]) -> int:
+def _codes(terms: tuple[ScoredTerm, ...]) -> int:
     return sum(map(_COUNT, terms))
 
 

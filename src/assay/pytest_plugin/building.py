@@ -10,7 +10,7 @@ import pytest
 from assay.errors import InputError
 from assay.model import Case, Prediction
 from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
-from assay.pytest_plugin.session import judging_of
+from assay.pytest_plugin.session import checker_of
 from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
 from assay.settings import RunFileSettings, url_relative_to
 
@@ -25,12 +25,12 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
     source = None if read.has_answers else _fixture(file, read)
     cases = [work.case for work in read.works]
     answers = _Answers(cases)
-    judging = judging_of(config)
+    checker = checker_of(config)
     items = []
     registered: set[str] = set()
     for name, work in zip(item_names([case.id for case in cases]), read.works, strict=True):
         item: AssayItem = AssayItem.from_parent(
-            file, name=name, work=work, read=read, source=source, answers=answers, judging=judging
+            file, name=name, work=work, read=read, source=source, answers=answers, checker=checker
         )
         for tag in dict.fromkeys(filter(None, map(marker_name, work.case.tags))):
             if tag not in registered:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import pytest
 
-from assay.api.case_worker import CaseJudging
+from assay.api.case_worker import CaseChecker
 from assay.api.inputs import as_prediction
 from assay.errors import AssayError
 from assay.model import Evidence, Prediction
@@ -55,7 +55,7 @@ class AssayItem(pytest.Function):
         read: CaseFile,
         source: str | None,
         answers: AnswersOf,
-        judging: CaseJudging,
+        checker: CaseChecker,
         **rest: Any,
     ) -> None:
         super().__init__(callobj=_FUNCTIONS[source], **rest)
@@ -64,7 +64,7 @@ class AssayItem(pytest.Function):
         self._read = read
         self._source = source
         self._answers = answers
-        self._judging = judging
+        self._checker = checker
         self.extra_keyword_matches.update(keywords_of(work.case))
         self.add_marker("assay")
         if not work.case.golds:
@@ -79,7 +79,7 @@ class AssayItem(pytest.Function):
     def setup(self) -> None:
         """Set up fixtures, then see that gold gives an answer."""
         super().setup()
-        evidence, executions = self._judged(Prediction(case_id=self.case.id))
+        evidence, executions = self._scored(Prediction(case_id=self.case.id))
         if evidence.outcome == "unscored":
             self._record(evidence)
             self._fail_unscored(evidence, executions)
@@ -87,18 +87,18 @@ class AssayItem(pytest.Function):
     def runtest(self) -> None:
         """Ask for the answer and judge it."""
         __tracebackhide__ = _is_not_told
-        evidence, executions = self._judged(self._prediction())
+        evidence, executions = self._scored(self._prediction())
         self._record(evidence)
         if evidence.outcome == "incorrect":
             pytest.fail(pair_text(evidence, executions), pytrace=False)
         if evidence.outcome == "unscored":
             self._fail_unscored(evidence, executions)
 
-    def _judged(self, prediction: Prediction) -> tuple[Evidence, Executions]:
+    def _scored(self, prediction: Prediction) -> tuple[Evidence, Executions]:
         __tracebackhide__ = _is_not_told
         read = self._read
         try:
-            return self._judging.judge(
+            return self._checker.score(
                 self.case, prediction, self._work.url, columns=read.columns, limits=read.limits, head_rows=HEAD_ROWS
             )
         except AssayError as error:

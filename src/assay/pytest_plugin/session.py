@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from assay.api.case_worker import CaseJudging
+    from assay.api.case_worker import CaseChecker
 
 CASE = "assay.case"
 OUTCOME = "assay.outcome"
@@ -16,16 +16,16 @@ DATABASE = "assay.database"
 DIFFICULTY = "assay.difficulty"
 """Names of the properties that each item carries: in JUnit files, and from the processes of pytest-xdist."""
 
-_JUDGING = pytest.StashKey["CaseJudging"]()
+_CHECKER = pytest.StashKey["CaseChecker"]()
 
 
-def judging_of(config: pytest.Config) -> CaseJudging:
+def checker_of(config: pytest.Config) -> CaseChecker:
     """The session's workers. None starts before the first case is judged."""
-    known = config.stash.get(_JUDGING, None)
+    known = config.stash.get(_CHECKER, None)
     if known is None:
-        from assay.api.case_worker import CaseJudging
+        from assay.api.case_worker import CaseChecker
 
-        known = config.stash[_JUDGING] = CaseJudging()
+        known = config.stash[_CHECKER] = CaseChecker()
         config.add_cleanup(known.close)
     return known
 

@@ -22,7 +22,7 @@ from assay.ragas.datacompy import TableScore
 from assay.ragas.equivalence import EquivalenceScore
 from assay.ragas.equivalence import LLMSQLEquivalence as _Queries
 from assay.ragas.result import MetricResult
-from assay.ragas.tables.model import Tolerance
+from assay.ragas.tables.table import Tolerance
 
 try:
     from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric

@@ -13,8 +13,8 @@ from assay.model import Failure
 from assay.ragas.result import MetricResult, WrongArgument
 from assay.ragas.tables.compare import compare_tables as _compare
 from assay.ragas.tables.frames import as_table
-from assay.ragas.tables.model import TableOptions, Tolerance
 from assay.ragas.tables.result import Measure, Mode, TableComparison
+from assay.ragas.tables.table import TableOptions, Tolerance
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
 _MEASURES: dict[str, Measure] = {"precision": "precision", "recall": "recall", "f1": "f1"}

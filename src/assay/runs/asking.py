@@ -16,7 +16,7 @@ from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Journal, JournalLine, damaged
 from assay.runs.store.size import within_size
-from assay.systems.asking import ask_all
+from assay.systems.concurrency import ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 _Key: TypeAlias = tuple[str, int]

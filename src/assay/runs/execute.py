@@ -16,6 +16,7 @@ from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
+from assay.runs.scoring_worker import CaseOutcome, CaseTask
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.store.folder import (
     RunFile,
@@ -28,11 +29,10 @@ from assay.runs.store.folder import (
 )
 from assay.runs.store.journal import Journal, JournalLine, damaged
 from assay.runs.timing import awaits_timing, time_pairs
-from assay.runs.worker import CaseOutcome, CaseTask
-from assay.scoring.queries.metrics import Scorer
+from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.scoring.timekeeping import Timekeeper
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 
@@ -69,7 +69,7 @@ def execute(
     """
     with collector_paused():  # evidence has no cycles, and comes by the hundred thousand
         if folder is None:
-            return _finish(job, _Judging(job, pool, on_progress))
+            return _finish(job, _Scoring(job, pool, on_progress))
         return _execute_in(folder, job, pool, overwrite=overwrite, on_progress=on_progress)
 
 
@@ -81,30 +81,30 @@ def _execute_in(
     with Journal(folder, forget=overwrite) as journal:
         # Once more: another process may have been here before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
-        judging = _Judging(job, pool, on_progress)
-        judging.take_over(journal)
-        if stored is not None and not judging.remaining and (finished := _finished(job, stored, judging)):
+        scoring = _Scoring(job, pool, on_progress)
+        scoring.take_over(journal)
+        if stored is not None and not scoring.remaining and (finished := _finished(job, stored, scoring)):
             relabel(folder, stored, job.settings)
-            judging.tell()
+            scoring.tell()
             return finished
         begin_folder(folder, job.settings, job.provenance)
-        run = _finish(job, judging, journal)
+        run = _finish(job, scoring, journal)
         journal.check_whole()
-        finish_folder(folder, run, judging.digests)
+        finish_folder(folder, run, scoring.digests)
     return run
 
 
-def _finished(job: Job, stored: RunFile, judging: _Judging) -> Run | None:
+def _finished(job: Job, stored: RunFile, scoring: _Scoring) -> Run | None:
     """The run as it is stored, where nothing about it is new but its name or tags."""
-    if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
+    if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, scoring.digests):
         return None
-    if any(map(awaits_timing, judging.found.values())):
+    if any(map(awaits_timing, scoring.found.values())):
         return None
-    evidence = tuple(judging.found[work.index] for work in job.works)
+    evidence = tuple(scoring.found[work.index] for work in job.works)
     return Run(settings=job.settings, provenance=stored.provenance, evidence=evidence, aggregates=stored.aggregates)
 
 
-class _Judging:
+class _Scoring:
     """A run under way: what is found, and what remains."""
 
     def __init__(self, job: Job, pool: WorkerPool | None, on_progress: OnProgress | None) -> None:
@@ -133,7 +133,7 @@ class _Judging:
                     self.found[work.index] = evidence
         self._resumed = len(self.found)
 
-    def judge(self, journal: Journal | None) -> None:
+    def score(self, journal: Journal | None) -> None:
         """Judge what remains, and write it into the journal as it comes; at the end, once more what is doubtful."""
         self.tell()
         if self.job.scorer is not None:
@@ -144,7 +144,7 @@ class _Judging:
         doubtful: list[Work] = []
         timed_out: list[Work] = []
         stalled = False
-        for work, line, evidence in self._judged(self.remaining, attempt=0):
+        for work, line, evidence in self._scored_lines(self.remaining, attempt=0):
             if is_doubtful(evidence):
                 doubtful.append(work)
                 stalled = stalled or not is_last_word(evidence)
@@ -152,14 +152,14 @@ class _Judging:
             if may_have_stalled(evidence):
                 timed_out.append(work)
             self._keep(journal, work, line, evidence)
-        for work, line, evidence in self._judged([*doubtful, *(timed_out if stalled else ())], attempt=1):
+        for work, line, evidence in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
             self.retried.add(work.index)
             self._keep(journal, work, line, evidence)
 
-    def _judged(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, Evidence]]:
+    def _scored_lines(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, Evidence]]:
         if self.pool is None:
             return
-        for index, line in _judge(self.job, works, self.pool, attempt):
+        for index, line in _score_all(self.job, works, self.pool, attempt):
             # Decoded while the workers go on with the next cases.
             work = self.job.works[index]
             yield work, line, decode_findings(line, work.case, work.prediction)
@@ -208,12 +208,12 @@ def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool)
     return replace(evidence, case=work.case, prediction=prediction)
 
 
-def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
+def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     """Judge what remains and put the run together."""
     started = perf_counter()
-    judging.judge(journal)
-    judging.time(journal)
-    evidence = tuple(judging.found[work.index] for work in job.works)
+    scoring.score(journal)
+    scoring.time(journal)
+    evidence = tuple(scoring.found[work.index] for work in job.works)
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     aggregates = aggregate(evidence, infos, repeats=job.settings.repeats)
     if job.settings.selection is not None:
@@ -226,7 +226,7 @@ def _finish(job: Job, judging: _Judging, journal: Journal | None = None) -> Run:
     )
 
 
-def _judge(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes]]:
+def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes]]:
     if not works:
         return
     by_index = {work.index: work for work in works}
@@ -268,7 +268,7 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     executions = outcome.executions
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
-    scorer = Scorer(Timekeeper(job.settings.limits.judge_timeout_s), work.case, work.prediction, work.url)
+    scorer = Scorer(Timekeeper(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
     scorer.requests(job.local_metrics)  # what they say is executed already; one that fails at it has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
@@ -276,7 +276,7 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
-    """What is known of a case whose judging itself failed: nobody's answer is to blame for that."""
+    """What is known of a case whose scoring itself failed: nobody's answer is to blame for that."""
     kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
     failure = Failure(stage="compare", kind=kind, blame="assay", message=f"judging this case failed: {lost.message}")
     return Evidence(

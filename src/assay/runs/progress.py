@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of one stage of a run: asking the system, judging its answers, timing the right ones.
+    """The state of one stage of a run: asking the system, scoring its answers, timing the right ones.
 
     ``repeating`` is timing those again whose noise could change their score.
     """

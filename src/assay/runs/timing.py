@@ -18,7 +18,7 @@ from assay.model.blame import ruling
 from assay.ports import AWAITS_TIMING, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.worker import Timed, TimingTask
+from assay.runs.scoring_worker import Timed, TimingTask
 from assay.sql.lexing import pieces
 
 MOST_TIMINGS = 400

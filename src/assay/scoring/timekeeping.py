@@ -1,4 +1,4 @@
-"""Hold judging to a time limit, as queries are held: a comparison, a metric that never looks at a clock.
+"""Hold scoring to a time limit, as queries are held: a comparison, a metric that never looks at a clock.
 
 Two things end what takes too long. A timer raises in the midst of Python code. Where that code is within one call
 that never returns, the pool ends the worker, and the worker that does the case again leaves out what cost the first

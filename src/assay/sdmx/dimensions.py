@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from assay.model import HierarchyEquivalence, JudgedTerm, Term, TermNote
+from assay.model import HierarchyEquivalence, ScoredTerm, Term, TermNote
 from assay.sdmx.matching import Chosen, DatasetPair
 from assay.sdmx.naming import ListedName, plain_text, same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
@@ -232,7 +232,7 @@ def _leaves(codes: CodeList, children: tuple[str, ...], parent: str) -> tuple[st
 NoteOf = Callable[[str], TermNote | None]
 
 
-def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[JudgedTerm]:
+def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[ScoredTerm]:
     """The terms as evidence, with what else is known of them."""
     if note_of is None and WILDCARD not in terms:
         known = _made(label, None)
@@ -241,32 +241,32 @@ def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, res
             for code, name in terms.items()
         ]
     return [
-        JudgedTerm(id=code, name=name, dataset=label, note=None if name == _ALL else "rest_of_the_list", count=rest)
+        ScoredTerm(id=code, name=name, dataset=label, note=None if name == _ALL else "rest_of_the_list", count=rest)
         if code == WILDCARD
         else _noted(code, name, label, None if note_of is None else note_of(code))
         for code, name in terms.items()
     ]
 
 
-def _noted(code: str, name: str | None, label: str, note: TermNote | None) -> JudgedTerm:
+def _noted(code: str, name: str | None, label: str, note: TermNote | None) -> ScoredTerm:
     known = _made(label, note)
     found = known.get(code)
     return found if found is not None and found.name == name else _new(known, code, name, label, note)
 
 
 @lru_cache(maxsize=1024)
-def _made(label: str, note: TermNote | None) -> dict[str, JudgedTerm]:  # noqa: ARG001 - what it is kept by
+def _made(label: str, note: TermNote | None) -> dict[str, ScoredTerm]:  # noqa: ARG001 - what it is kept by
     """The judged terms of a dataset by code: one value for the same term of many cases.
 
-    Making one costs more than all the rest of judging it.
+    Making one costs more than all the rest of scoring it.
     """
     return {}
 
 
 def _new(
-    known: dict[str, JudgedTerm], code: str, name: str | None, label: str, note: TermNote | None = None
-) -> JudgedTerm:
-    made = JudgedTerm(id=code, name=plain_text(name), dataset=label, note=note)
+    known: dict[str, ScoredTerm], code: str, name: str | None, label: str, note: TermNote | None = None
+) -> ScoredTerm:
+    made = ScoredTerm(id=code, name=plain_text(name), dataset=label, note=note)
     if len(known) < _MOST_KEPT:
         known[code] = made
     return made

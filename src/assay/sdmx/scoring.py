@@ -8,7 +8,7 @@ from statistics import fmean
 from assay.model import (
     DimensionScore,
     HierarchyEquivalence,
-    JudgedTerm,
+    ScoredTerm,
     Selection,
     SelectionScore,
     SelectionSettings,
@@ -50,21 +50,21 @@ def _score_one(
     selected: Selection, target: Selection, index: int, *, structures: Structures | None, settings: SelectionSettings
 ) -> SelectionScore:
     pairs = pair_datasets(target, selected, structures, ignored=frozenset(settings.ignored_dimensions))
-    judging = _Judging(pairs, structures, settings)
-    dimensions = judging.dimensions()
+    scoring = _Scoring(pairs, structures, settings)
+    dimensions = scoring.dimensions()
     matched = tuple(pair.label for pair in pairs if pair.target is not None and pair.selected is not None)
     extra = tuple(pair.label for pair in pairs if pair.target is None)
     missing = tuple(pair.label for pair in pairs if pair.selected is None)
     datasets = term_counts(len(matched), len(extra), len(missing))
     time = tuple(_time_scores(pairs))
-    judged_time = [one for one in time if one.state != "not_judged"]
+    scored_time = [one for one in time if one.state != "not_judged"]
     micro = term_counts(*map(sum, zip(*(one.counts for one in dimensions), strict=True))) if dimensions else datasets
-    unions = judging.unions()
+    unions = scoring.unions()
     same_parts = (
         not extra
         and not missing
         and not any(one.false_positives or one.false_negatives for one in dimensions)
-        and all(one.state == "exact" for one in judged_time)
+        and all(one.state == "exact" for one in scored_time)
     )
     sames = [one.same for one in unions]
     differing = next((one for one in unions if one.same is False), None) if same_parts else None
@@ -86,15 +86,15 @@ def _score_one(
         dataset_precision=datasets.precision,
         dataset_recall=datasets.recall,
         time=time,
-        time_range=_mean([1.0 if one.state == "exact" else one.share or 0.0 for one in judged_time]),
+        time_range=_mean([1.0 if one.state == "exact" else one.share or 0.0 for one in scored_time]),
         series_precision=None if series is None else series.precision,
         series_recall=None if series is None else series.recall,
         missing_series=None if differing is None else differing.missing,
         extra_series=None if differing is None else differing.extra,
         undecided=same_parts and None in sames and False not in sames,
-        equivalences=tuple(judging.equivalences),
+        equivalences=tuple(scoring.equivalences),
         target_index=index,
-        names_compared=judging.names_compared or settings.match_on == "id",
+        names_compared=scoring.names_compared or settings.match_on == "id",
     )
 
 
@@ -137,7 +137,7 @@ def term_counts(true_positives: int, false_positives: int, false_negatives: int)
     )
 
 
-class _Judging:
+class _Scoring:
     """One selection beside one target, dimension by dimension."""
 
     def __init__(
@@ -179,9 +179,9 @@ class _Judging:
         if not found:
             return None
         elsewhere = frozenset(code for _, _, terms in found for code in terms.false_negatives) if found[1:] else None
-        right: list[JudgedTerm] = []
-        extra: list[JudgedTerm] = []
-        missing: list[JudgedTerm] = []
+        right: list[ScoredTerm] = []
+        extra: list[ScoredTerm] = []
+        missing: list[ScoredTerm] = []
         totals = [0, 0, 0]
         for pair, known, terms in found:
             note_of = self._notes(pair, name, known, terms, elsewhere or frozenset())

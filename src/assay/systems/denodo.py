@@ -7,8 +7,8 @@ from typing import Any
 
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
-from assay.systems.http.answer import parameter_value, table_names, text_of, timings, token_usage
 from assay.systems.http.exchange import Conventions, Exchange, RequestRefused
+from assay.systems.http.extras import parameter_value, table_names, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import answered
 

@@ -19,7 +19,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 from assay.cases.fields import normal
-from assay.cases.reading import read_cases, read_predictions
+from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.tables.delimited import delimited_table
 from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.cases.fields import POSITION
-from assay.cases.reading import unanswered
+from assay.cases.from_records import unanswered
 from assay.cases.text.decoding import empty, lines_of, read_text
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, FieldNames, Prediction

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assay.cases.benchmarks import lines
 from assay.cases.fields import POSITION
+from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.layout import json_layout
-from assay.cases.reading import read_cases, read_predictions
 from assay.model import FieldNames
 from assay.ports import LoadedCases, LoadedPredictions
 

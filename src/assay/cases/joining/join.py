@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from assay.cases.from_records import unanswered
 from assay.cases.joining.echoes import check_echoes
 from assay.cases.joining.ways import Way, way_of
 from assay.cases.joining.wording import no_fit
-from assay.cases.reading import unanswered
 from assay.errors import InputError
 from assay.model import Case, Joining, Prediction
 from assay.ports import LoadedCases, LoadedPredictions

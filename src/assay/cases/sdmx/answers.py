@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cases.fields import ALIASES, POSITION, columns_of, listed, normal
-from assay.cases.reading import unanswered
+from assay.cases.from_records import unanswered
 from assay.cases.records import kind_of
 from assay.cases.sdmx.record import Record
 from assay.cases.sdmx.values import Keys, Misread, Null, is_null

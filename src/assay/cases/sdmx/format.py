@@ -14,7 +14,7 @@ from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, FieldNames, Prediction
 from assay.ports import LoadedPredictions
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from assay.cases.sdmx.record import Record

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.cases.fields import Field
-from assay.cases.reading import read_cases, read_predictions
+from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.records import Table
 from assay.errors import CaseFileError
 from assay.model import FieldNames

@@ -11,9 +11,9 @@ from itertools import chain
 import duckdb
 
 from assay.engines import outcomes
+from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
-from assay.engines.files import MEMORY, DatabaseFile, files_beside
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row

@@ -7,8 +7,8 @@ import time
 from marshal import dumps
 
 from assay.engines import outcomes
+from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
-from assay.engines.files import MEMORY, DatabaseFile, files_beside
 from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.model import Cells, ColumnKind
+    from assay.ragas.tables.table import Cells, ColumnKind
 
 _NUMERIC = {"number", "boolean"}
 _INSTANTS = {"instant", "zoned instant"}

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError
 from assay.ragas.tables.cells import absent, equal_cells, largest_difference, shown
-from assay.ragas.tables.model import Table, TableColumn, TableOptions, Tolerance
 from assay.ragas.tables.result import CellDifference, ColumnComparison, TableComparison, UnpairedRow
+from assay.ragas.tables.table import Table, TableColumn, TableOptions, Tolerance
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.model import Cells
+    from assay.ragas.tables.table import Cells
 
 
 def compare_tables(reference: Table, response: Table, options: TableOptions | None = None) -> TableComparison:

@@ -16,11 +16,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from assay.errors import InputError
-from assay.ragas.tables.model import Table, TableColumn
 from assay.ragas.tables.numbers import is_plain, read_numbers
+from assay.ragas.tables.table import Table, TableColumn
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.model import Cells
+    from assay.ragas.tables.table import Cells
 
 _ABSENT = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"}

@@ -18,11 +18,11 @@ from assay.errors import InputError, UsageError
 from assay.model import Result
 from assay.ragas.tables.csv import read_csv_table
 from assay.ragas.tables.fences import unfenced
-from assay.ragas.tables.model import Table, TableColumn
 from assay.ragas.tables.numbers import may_hold_huge_numbers
+from assay.ragas.tables.table import Table, TableColumn
 
 if TYPE_CHECKING:
-    from assay.ragas.tables.model import Cells
+    from assay.ragas.tables.table import Cells
 
 
 _LARGE = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assay.ragas.tables.model import ColumnKind, TableOptions
+from assay.ragas.tables.table import ColumnKind, TableOptions
 
 Mode = Literal["rows", "columns"]
 Measure = Literal["precision", "recall", "f1"]

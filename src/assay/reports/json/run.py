@@ -7,7 +7,7 @@ those of `assay.model`; what is absent is null. A case has ``case``, ``predictio
 ``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
 SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
 
-Cells of the aligned rows keep their value and type, as `assay.model.cells` has it. Elsewhere a lone surrogate is
+Cells of the aligned rows keep their value and type, as `assay.model.cell_json` has it. Elsewhere a lone surrogate is
 written as the six characters ``\\udcff``: a report must stay readable by every JSON parser, and many refuse the real
 thing.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.model import AlignedRow, Evidence, Execution, Run
-from assay.model.cells import cell_to_json
+from assay.model.cell_json import cell_to_json
 from assay.reports.views.run_build import view_of
 
 FORMAT_VERSION = 1

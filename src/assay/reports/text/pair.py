@@ -36,7 +36,7 @@ def pair_text(item: Evidence, executions: Executions) -> str:
     if view.question.strip():
         parts.append(f"question: {one_line(view.question)}")
     parts += [_query(query) for query in (*view.golds, *([view.predicted] if view.predicted and answered else []))]
-    gold = _judged_by(item, executions)
+    gold = _gold_met(item, executions)
     parts += [
         f"{side} returns {_counted(execution)}:\n{indent(_head(execution), _MARGIN)}"
         for side, execution in (("gold", gold), ("the prediction", executions.predicted))
@@ -52,7 +52,7 @@ def _query(query: QueryView) -> str:
     return title if query.query is None else f"{title}:\n{indent(query.query.strip(), _MARGIN)}"
 
 
-def _judged_by(item: Evidence, executions: Executions) -> Execution | None:
+def _gold_met(item: Evidence, executions: Executions) -> Execution | None:
     """Gold's execution: the one judged by, else the first that has rows to show."""
     index = item.verdict.gold_index
     if index is not None and index < len(executions.golds):

@@ -25,7 +25,7 @@ from assay.model import (
     Case,
     DimensionScore,
     HierarchyEquivalence,
-    JudgedTerm,
+    ScoredTerm,
     SelectionScore,
     TermNote,
     TimeRange,
@@ -144,8 +144,8 @@ def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT0
 
 
 def _terms(
-    terms: Sequence[JudgedTerm],
-    others: Sequence[JudgedTerm],
+    terms: Sequence[ScoredTerm],
+    others: Sequence[ScoredTerm],
     several: bool,  # noqa: FBT001 - private
     words: Mapping[TermNote, str],
 ) -> Iterable[str]:

@@ -11,8 +11,8 @@ from assay.model import (
     Evidence,
     Failure,
     HierarchyEquivalence,
-    JudgedTerm,
     Run,
+    ScoredTerm,
     SelectionScore,
     Term,
     TimeRange,
@@ -266,7 +266,7 @@ def _dimensions(score: SelectionScore, room: Room) -> tuple[tuple[bool, Dimensio
 
 
 def _dimension(score: DimensionScore, room: Room, *, several: bool) -> DimensionView:
-    def terms(state: TermState, found: Sequence[JudgedTerm]) -> TermList:
+    def terms(state: TermState, found: Sequence[ScoredTerm]) -> TermList:
         most = room.right if state == "right" else room.terms
         labels = meanings.TARGET_LABELS if state == "missing" else meanings.TERM_LABELS
         shown = tuple(_term(term, labels, dataset=several) for term in found[:most])
@@ -288,7 +288,7 @@ def _rate(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2f}"
 
 
-def _term(term: JudgedTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
+def _term(term: ScoredTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
     """``dataset``: whether the term's own must be told, as there are several."""
     return TermView(
         code=one_line(term.id, limit=80) or "''",

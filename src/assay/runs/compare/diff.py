@@ -8,11 +8,11 @@ from pathlib import Path
 
 from assay.errors import InputError
 from assay.model import CaseChange, CaseSide, ChangeKind, DiffSettings, Matching, Run, RunDiff, RunHead
-from assay.runs.compare.metrics import Pairs, compare_groups, compare_metrics, paired_columns
+from assay.runs.compare.metric_differences import Pairs, compare_groups, compare_metrics, paired_columns
 from assay.runs.compare.notes import differing_databases, notes_of
-from assay.runs.compare.pairing import pair_cases
-from assay.runs.store.records import CaseRecord, RunRecords, read_records
-from assay.sdmx.collecting import collector_paused
+from assay.runs.compare.same_cases import pair_cases
+from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
+from assay.sdmx.gc_pause import collector_paused
 
 _EXAMPLES = 3
 

@@ -12,11 +12,11 @@ from assay.errors import InputError, UsageError
 from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.diff import labels_of, run_head
-from assay.runs.compare.metrics import PairedColumn, adjusted, compare_column, database_numbers
+from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
 from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note
-from assay.runs.compare.pairing import pair_cases
-from assay.runs.store.records import CaseRecord, RunRecords, read_records
-from assay.sdmx.collecting import collector_paused
+from assay.runs.compare.same_cases import pair_cases
+from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
+from assay.sdmx.gc_pause import collector_paused
 from assay.stats import is_significant, letter_groups, rank_bounds
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Fingerprint, Matching, RunDiff, RunSettings
-from assay.runs.compare.metrics import Pairs
-from assay.runs.store.records import RunRecords
+from assay.runs.compare.metric_differences import Pairs
+from assay.runs.store.compared_cases import RunRecords
 from assay.stats import is_significant
 
 _SHOWN = 5

@@ -21,7 +21,7 @@ from assay.model import (
     Prediction,
     Row,
 )
-from assay.model.cells import cell_from_json, cell_to_json
+from assay.model.cell_json import cell_from_json, cell_to_json
 
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})

@@ -27,10 +27,10 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.ports import CachingExecutor, Executions, Judged, Metric, Pulse, QueryRequest
+from assay.ports import CachingExecutor, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.luck import Luck, leaves_room
-from assay.scoring.queries.metrics import Scorer
+from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.vacuous import see_vacuity
 from assay.scoring.queries.verdicts import Finding, blame, is_no_query
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
@@ -53,7 +53,7 @@ class QueryScorer:
         metrics: Sequence[Metric],
         options: ComparisonOptions,
         *,
-        timeout_s: float = Limits().judge_timeout_s,
+        timeout_s: float = Limits().comparison_timeout_s,
         pulse: Pulse = SILENT,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         head_rows: int | None = None,
@@ -74,24 +74,24 @@ class QueryScorer:
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
         if not self._repeatable or prediction.query is None:
-            return self.judge(case, prediction, url).evidence
+            return self.score(case, prediction, url).evidence
         key = ("verdict", url.text, case.golds, prediction.query, case.options)
         known = self._executor.recall(*key)
         if not isinstance(known, Evidence):
-            evidence = self.judge(case, prediction, url).evidence
+            evidence = self.score(case, prediction, url).evidence
             self._executor.keep(evidence, *key)
             return evidence
         return replace(known, case=case, prediction=prediction)
 
-    def judge(
+    def score(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()
-    ) -> Judged:
+    ) -> ScoredCase:
         """Everything about one case. ``requests`` are executed beside what the metrics here ask for."""
         golds = tuple(blame(self._executor.execute(url, gold), "gold") for gold in case.golds)
         predicted = None
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
-        action = partial(self._judged, case, prediction, url, requests, golds=golds, predicted=predicted)
+        action = partial(self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted)
         try:
             # In one go, which spares most of the time that holding each thing takes.
             comparison, verdict, executions, scores = self._keeper.hold_briefly(
@@ -112,9 +112,9 @@ class QueryScorer:
             predicted_execution=kept(predicted) if predicted else None,
             candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
-        return Judged(evidence=evidence, executions=executions)
+        return ScoredCase(evidence=evidence, executions=executions)
 
-    def _judged(
+    def _score_case(
         self,
         case: Case,
         prediction: Prediction,

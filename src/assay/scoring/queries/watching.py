@@ -1,4 +1,4 @@
-"""What judging needs of the worker's executor, watched for what keeps a query from running."""
+"""What scoring needs of the worker's executor, watched for what keeps a query from running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WatchedExecutor:
 
     A query that shows which of gold's rows tie, say, gives less where it fails; where it fails because a server
     went away, what follows from the rest would be a wrong verdict. Executing has a limit of its own: meanwhile the
-    clock that judging is held by stands still.
+    clock that scoring is held by stands still.
     """
 
     def __init__(self, executor: CachingExecutor, keeper: Timekeeper) -> None:

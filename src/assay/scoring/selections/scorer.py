@@ -23,7 +23,7 @@ from assay.model import (
     Verdict,
 )
 from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
-from assay.sdmx.answers.reading import answer_notes, datasets_named, read_answer, silent_notes
+from assay.sdmx.answers.any_form import answer_notes, datasets_named, read_answer, silent_notes
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gold import gold_failure, odd_periods, stale_names, time_failure

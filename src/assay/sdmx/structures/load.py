@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from assay.errors import InputError, UsageError
-from assay.sdmx.collecting import collector_paused
+from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.structures.catalogue import Catalogue, Component, Constraint, Index, KeyValues
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
 from assay.sdmx.structures.extending import Extended, all_below, like

@@ -16,9 +16,9 @@ from assay.systems.address import MASK, is_secret_name
 from assay.systems.chat.adapting import Adaptations
 from assay.systems.chat.address import SCHEME, ChatAddress, chat_address
 from assay.systems.chat.stream import parse_answer
-from assay.systems.http.answer import parameter_value, text_of, token_usage
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Conventions, Exchange, Reply, RequestRefused
+from assay.systems.http.extras import parameter_value, text_of, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, ask_failure
 

@@ -9,7 +9,7 @@ from assay.model import Case, Failure, Prediction, TokenUsage
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
-from assay.systems.chat.reading import read_answer
+from assay.systems.chat.query_finder import read_answer
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import first_line, without_query
 

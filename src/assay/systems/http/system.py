@@ -11,8 +11,8 @@ from typing import Any
 from assay.errors import InputError
 from assay.model import Case, Prediction
 from assay.systems.address import MASK, http_address, is_secret_name
-from assay.systems.http.answer import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.http.exchange import Exchange
+from assay.systems.http.extras import parameter_value, seconds, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled
 from assay.systems.predictions import QuestionFailed, answered

@@ -16,8 +16,8 @@ from assay.errors import InputError
 from assay.model import Aggregates, Case, CaseOptions, Evidence, MetricInfo, Provenance, Run, RunSettings, TurnAnswer
 from assay.runs.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_value, encode_value
+from assay.runs.store.compared_lines import SlimCase, SlimEvidence, SlimTurnAnswer
 from assay.runs.store.folder import FinishedRunFile, read_evidence, read_finished
-from assay.runs.store.record_lines import SlimCase, SlimEvidence, SlimTurnAnswer
 
 Answer: TypeAlias = Evidence | SlimEvidence
 Way: TypeAlias = tuple[object, ...]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest
 from assay.runs.aggregate.totals import difficulty_rank
 from assay.runs.difficulties import spelled_once
-from assay.runs.store.records import CaseRecord, RunRecords
+from assay.runs.store.compared_cases import CaseRecord, RunRecords
 from assay.stats import (
     cases_needed,
     design_effect,

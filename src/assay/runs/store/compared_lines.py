@@ -86,7 +86,7 @@ class SlimExecution(msgspec.Struct, frozen=True):
 
 
 class SlimTerm(msgspec.Struct, frozen=True):
-    """Of `assay.model.JudgedTerm`."""
+    """Of `assay.model.ScoredTerm`."""
 
     id: str
     dataset: str | None = None

@@ -20,7 +20,7 @@ from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 
-SETUP = "assay.runs.worker:set_up"
+SETUP = "assay.runs.scoring_worker:set_up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class WorkerSettings:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTask:
-    """One case to judge in a worker."""
+    """One case to scorer in a worker."""
 
     case: Case
     prediction: Prediction
@@ -86,20 +86,20 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutcome:
-    """A judged case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
+    """A scored case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
 
     evidence: bytes
     executions: Executions
 
 
-def set_up(settings: WorkerSettings) -> WorkerJudge:
+def set_up(settings: WorkerSettings) -> WorkerScorer:
     """Set up one worker: its engines open when first needed."""
     _load_parsers(settings.metrics)
     _tame_collector()
-    return WorkerJudge(settings)
+    return WorkerScorer(settings)
 
 
-class WorkerJudge:
+class WorkerScorer:
     """What a worker does with a task: a CaseTask, packed or not, or a TimingTask.
 
     The first gives the evidence as a line of JSON, with the rows where the task asks for them; the second, what it
@@ -110,7 +110,7 @@ class WorkerJudge:
         self._settings = settings
         self._metrics = [load_metric(reference) for reference in settings.metrics]
         self._executors: dict[int, Executor] = {}
-        self._judges: dict[int, QueryScorer] = {}
+        self._scorers: dict[int, QueryScorer] = {}
 
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
@@ -119,13 +119,13 @@ class WorkerJudge:
             for earlier in self._executors.values():
                 earlier.cache.clear()  # all of them together have the room of one
             self._executors[attempt] = self._make_executor(attempt)
-            self._judges[attempt] = self._make_judge(self._executors[attempt])
+            self._scorers[attempt] = self._make_scorer(self._executors[attempt])
         if isinstance(task, TimingTask):
             return time_pair(self._executors[attempt], task)
         if self._settings.remember:
-            return _judge(self._judges[attempt], task)
+            return _scored(self._scorers[attempt], task)
         with closing(self._make_executor(attempt)) as executor:
-            return _judge(self._make_judge(executor), task)
+            return _scored(self._make_scorer(executor), task)
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
@@ -140,12 +140,12 @@ class WorkerJudge:
             attempt=attempt,
         )
 
-    def _make_judge(self, executor: Executor) -> QueryScorer:
+    def _make_scorer(self, executor: Executor) -> QueryScorer:
         return QueryScorer(
             executor,
             self._metrics,
             self._settings.options,
-            timeout_s=self._settings.limits.judge_timeout_s,
+            timeout_s=self._settings.limits.comparison_timeout_s,
             limits=self._settings.limits,
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
@@ -174,12 +174,12 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
     return Timed(timings=tuple(found))
 
 
-def _judge(judge: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
+def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
-        return encode_evidence(judge.evidence(task.case, task.prediction, task.url))
-    judged = judge.judge(task.case, task.prediction, task.url, task.requests)
-    executions = judged.executions if task.keep_rows else _heads(judged.executions, task.head_rows)
-    return CaseOutcome(evidence=encode_evidence(judged.evidence), executions=executions)
+        return encode_evidence(scorer.evidence(task.case, task.prediction, task.url))
+    scored = scorer.score(task.case, task.prediction, task.url, task.requests)
+    executions = scored.executions if task.keep_rows else _heads(scored.executions, task.head_rows)
+    return CaseOutcome(evidence=encode_evidence(scored.evidence), executions=executions)
 
 
 def _heads(executions: Executions, rows: int) -> Executions:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.model import ChangedCase, Matching
-from assay.runs.store.records import CaseRecord, Content
+from assay.runs.store.compared_cases import CaseRecord, Content
 
 _PARTS = (
     ("question", "question"),
