@@ -23,13 +23,13 @@ ANSWERS = 6
 
 
 @pytest.fixture
-def score() -> Iterator[QueryScorer]:
+def scorer() -> Iterator[QueryScorer]:
     executor = Executor(engines=registry.engine_references(), limits=Limits())
     yield QueryScorer(executor, [], ComparisonOptions(columns="strict", near_misses=False), timeout_s=60.0)
     executor.close()
 
 
-def _judge_all(scorer: QueryScorer, url: str, table: Table, engine: str, chance: random.Random) -> int:
+def _score_all(scorer: QueryScorer, url: str, table: Table, engine: str, chance: random.Random) -> int:
     """Judge random answers to random golds; how many of the golds' orders could not be seen."""
     unseen = 0
     for gold in golds(chance, table, engine, GOLDS):
@@ -85,7 +85,7 @@ def test_every_answer_that_gold_allows_is_right_and_no_other(
     table = Table.of(chance, 7)
     path = tmp_path / f"t.{engine}"
     MAKERS[engine](path, table.statements())
-    assert _judge_all(scorer, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
+    assert _score_all(scorer, f"{engine}:///{path.as_posix()}", table, engine, chance) == 0
 
 
 def test_so_on_postgresql(scorer: QueryScorer, postgres: Any) -> None:
@@ -93,7 +93,7 @@ def test_so_on_postgresql(scorer: QueryScorer, postgres: Any) -> None:
     table = Table.of(chance, 7)
     url = postgres.create("assay_ties", ";".join(table.statements()))
     try:
-        assert _judge_all(scorer, url, table, "postgres", chance) == 0
+        assert _score_all(scorer, url, table, "postgres", chance) == 0
     finally:
         postgres.drop("assay_ties")
 
@@ -109,4 +109,4 @@ def test_so_on_mariadb(scorer: QueryScorer, mariadb: Any) -> None:
         cursor.execute("CREATE USER ties IDENTIFIED BY 'ties'")
         cursor.execute("GRANT SELECT ON ties.* TO ties")
     url = f"mysql+pymysql://ties:ties@{mariadb.host}:{mariadb.port}/ties"
-    assert _judge_all(scorer, url, table, "mariadb", chance) == 0
+    assert _score_all(scorer, url, table, "mariadb", chance) == 0
