@@ -39,6 +39,16 @@ def job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
     return {"folder": tmp_path, "database": database, "run": tmp_path / "run"}
 
 
+@pytest.fixture
+def slow_job(job: dict[str, Path]) -> dict[str, Path]:
+    """The same, of which each query takes so long that the run is caught in the middle."""
+    answers = job["folder"] / "answers.jsonl"
+    text = answers.read_text(encoding="utf-8")
+    answers.write_text(text.replace("t x, t y)", "t x, t y, t z WHERE z.a <= 20)"), encoding="utf-8")
+    assert answers.read_text(encoding="utf-8") != text
+    return job
+
+
 def _command(job: dict[str, Path]) -> list[str]:
     folder = job["folder"]
     return [
@@ -74,34 +84,34 @@ def _evaluate(job: dict[str, Path], **changes: object) -> Run:
 
 
 @pytest.mark.slow
-def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(job: dict[str, Path]) -> None:
+def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job: dict[str, Path]) -> None:
     chance = random.Random(5)
     before: list[bytes] = []
     for _ in range(4):
-        process = _start(job)
-        _wait_for_lines(job, min(len(before) + chance.randrange(1, 30), 149))
+        process = _start(slow_job)
+        _wait_for_lines(slow_job, min(len(before) + chance.randrange(1, 30), 149))
         process.kill()
         process.communicate()
-        whole = [line for line in _lines(job) if line.endswith(b"\n")]
+        whole = [line for line in _lines(slow_job) if line.endswith(b"\n")]
         assert whole[: len(before)] == before, "what was finished stays as it was"
         before = whole
     assert 0 < len(before) < 150
-    done = subprocess.run(_command(job), capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(_command(slow_job), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{len(before)} of 150 cases were finished before and are kept" in done.stderr
-    lines = _lines(job)
+    lines = _lines(slow_job)
     assert lines[: len(before)] == before
     assert len({json.loads(line)["digest"] for line in lines}) == len(lines) == 150
-    resumed, whole_run = load_run(job["run"]), _evaluate(job, output=None)
+    resumed, whole_run = load_run(slow_job["run"]), _evaluate(slow_job, output=None)
     # Only what the queries took is another measurement.
     assert replace(resumed.aggregates, times=()) == replace(whole_run.aggregates, times=())
     assert [(spread.name, spread.n) for spread in resumed.aggregates.times][:1] == [("gold query", 150)]
     assert [item.verdict for item in resumed.evidence] == [item.verdict for item in whole_run.evidence]
 
 
-def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(job: dict[str, Path]) -> None:
-    process = _start(job)
-    _wait_for_lines(job, 2)
+def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(slow_job: dict[str, Path]) -> None:
+    process = _start(slow_job)
+    _wait_for_lines(slow_job, 2)
     children = _children(process.pid)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
@@ -112,7 +122,7 @@ def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(job: dict[s
     while any(_is_alive(child) for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(_is_alive(child) for child in children)
-    assert len(_evaluate(job).evidence) == 150
+    assert len(_evaluate(slow_job).evidence) == 150
 
 
 def _children(process_id: int) -> list[int]:

@@ -137,8 +137,8 @@ def loaded(folder: Path, name: str = "one.csv", text: str | None = None) -> Data
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_gives_the_same_observations(name: str, tmp_path: Path) -> None:
     found = {
-        (*(code for _, code in key), period, value)
-        for _, key, period, value in loaded(tmp_path, name).select(DataQuery(dataset="X:DATA"))
+        (*(code for _, code in key), period, observed)
+        for _, key, period, observed in loaded(tmp_path, name).select(DataQuery(dataset="X:DATA"))
     }
     assert found == {(*one, float(value(*one))) for one in EVERY}
 
