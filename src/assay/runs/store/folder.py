@@ -218,7 +218,7 @@ def _work_of(index: int, evidence: Evidence) -> Work:
 
 
 def load_run(folder: Path) -> Run:
-    """Read a finished run. Raises RunError where it is not a run, unfinished or damaged, and says where."""
+    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
     stored = read_finished(folder)
     return Run(
         settings=stored.settings,
