@@ -129,7 +129,7 @@ class MetricDiff:
     clusters: int | None = None
     """How many databases the interval resamples and the test flips; None: they take cases."""
     detectable: float | None = None
-    """The smallest difference that as many cases can show at the diff's power and this rate of differing cases."""
+    """The smallest difference that this many cases can show at the diff's power and this rate of differing cases."""
     cases_needed: int | None = None
     """How many cases would show the observed difference; None where there is no difference."""
 

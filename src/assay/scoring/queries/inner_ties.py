@@ -165,7 +165,7 @@ def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Res
 
 
 def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[tuple[str, Result]]:
-    """The ways to break the ties of one place, with what comes of each. None where one cannot be executed."""
+    """The ways to break the ties of one place, with their results. None where one cannot be executed."""
     columns: tuple[str, ...] = ()
     if place.columns_of is not None:
         found = executor.execute(url, place.columns_of).result
@@ -189,7 +189,7 @@ class _Chosen:
 
 
 def _chosen(found: Sequence[Sequence[Row]]) -> _Chosen | None:
-    """All ways to choose as many rows of each partition as are, from those that may be, with those that must be."""
+    """All choices of rows that keep each partition's size: its sure rows, completed from its possible ones."""
     if len(found) != 3:
         return None
     there, possible, sure = (_by_part(rows) for rows in found)
@@ -217,7 +217,7 @@ def _by_part(rows: Sequence[Row]) -> dict[object, list[Row]]:
 
 
 def _ways(sure: Sequence[Row], possible: Sequence[Row], count: int) -> list[tuple[Row, ...]] | None:
-    """All ways to fill the sure rows up from the possible ones; None where they are too many, or make no sense."""
+    """All ways to complete the sure rows from the possible ones; None where they are too many or inconsistent."""
     rest = {place: repr(row) for place, row in enumerate(possible)}
     for row in map(repr, sure):
         place = next((place for place, text in rest.items() if text == row), None)
@@ -238,7 +238,7 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def different(answers: Sequence[Answer]) -> Iterator[Answer]:
-    """The answers without those whose rows another has."""
+    """The answers without those that have the same rows as another."""
     told: set[tuple[str, ...]] = set()
     for answer in answers:
         rows = tuple(map(repr, answer.result.rows))
