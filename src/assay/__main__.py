@@ -11,7 +11,7 @@ def main() -> None:
     from assay.cli.streams import flush_streams, settle_streams
 
     settle_streams()
-    # As in workers: a run's values are kept to the end, and looking through all of them for cycles takes long.
+    # As in workers: a run keeps its values to the end, and the garbage collector would search them all for cycles.
     gc.set_threshold(100_000, 50, 50)
     try:
         from assay.cli.app import UNUSABLE_INPUT, run_command_line

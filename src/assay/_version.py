@@ -1,3 +1,3 @@
-"""The version, where even the lowest floor may read it."""
+"""The version, in a module that every other module may import."""
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
-"""The body of an answer, unpacked a little at a time: whoever reads it can stop long before it fills the memory.
+"""The body of an answer, unpacked a little at a time: the reader can stop long before it fills the memory.
 
-A kilobyte of gzip may hold a megabyte, and what is packed twice a gigabyte. HTTP clients unpack a portion whole.
+A kilobyte of gzip may hold a megabyte, and one packed twice a gigabyte. HTTP clients unpack each portion whole.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 ACCEPTED = "gzip, deflate"
-"""For the header ``Accept-Encoding``: what can be unpacked."""
+"""For the header ``Accept-Encoding``: the encodings that can be unpacked."""
 
 _PORTION_BYTES = 1 << 16
 
 
 class Unreadable(Exception):
-    """The body is packed in a way that was not asked for, or not as its header says. The text says which."""
+    """The body has an encoding that was not asked for, or not the one in its header. The message says which."""
 
 
 def unpacked(portions: Iterable[bytes], encoding: str) -> Iterator[bytes]:
@@ -48,7 +48,7 @@ def _inflated(portions: Iterable[bytes], *, is_gzip: bool) -> Iterator[bytes]:
             except zlib.error as error:
                 raise Unreadable(f"its answer cannot be decompressed ({error})") from error
             rest, is_whole = inflater.unconsumed_tail, inflater.eof
-            # All of the input may be taken in, and not all of the output be out.
+            # The decoder may have taken all input while some output is still to come.
             has_more = len(piece) == _PORTION_BYTES and not is_whole
             if is_whole:  # another member may follow
                 rest, inflater = (inflater.unused_data if is_gzip else b""), None
@@ -61,6 +61,6 @@ def _inflated(portions: Iterable[bytes], *, is_gzip: bool) -> Iterator[bytes]:
 def _window(beginning: bytes, *, is_gzip: bool) -> int:
     if is_gzip:
         return zlib.MAX_WBITS | 16
-    # "deflate" is zlib's form by the standard, and bare by custom.
+    # The standard's "deflate" has zlib's header; many servers send it without.
     has_header = beginning[0] & 0x0F == 8 and int.from_bytes(beginning[:2], "big") % 31 == 0
     return zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS

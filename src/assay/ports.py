@@ -1,4 +1,4 @@
-"""What one room needs of another, as Protocols. Whoever implements one imports nothing but this and the model."""
+"""What one room needs of another, as Protocols. An implementation imports only this module and the model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Engine(Protocol):
     dialect: str
     """sqlglot's name of its SQL dialect."""
     has_boolean_type: bool
-    """False where True is 1 and False is 0 in its results."""
+    """False where the engine returns 1 for True and 0 for False."""
 
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> Engine:
@@ -59,10 +59,10 @@ class Engine(Protocol):
 
 
 class QueryExecutor(Protocol):
-    """What scoring needs executed goes through this, on any database by its URL."""
+    """Executes what scoring needs, on any database by its URL."""
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query. Never raises for what the query does."""
+        """Run one query. Never raises for what the query does."""
         ...
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
@@ -70,16 +70,16 @@ class QueryExecutor(Protocol):
         ...
 
     def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
+        """False where that database returns 1 for True and 0 for False."""
         ...
 
     def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
+        """sqlglot's name of that database's SQL dialect."""
         ...
 
 
 class Cache(Protocol):
-    """Room for what is worth keeping from case to case. What is put there may be dropped."""
+    """Keeps values from case to case. It may drop any of them."""
 
     def get(self, key: Hashable) -> object | None:
         """The value under this key; None where there is none."""
@@ -91,14 +91,14 @@ class Cache(Protocol):
 
 
 class CachingExecutor(QueryExecutor, Protocol):
-    """An executor with room to keep what is made of its results."""
+    """An executor with a cache for what is computed from its results."""
 
     @property
     def cache(self) -> Cache: ...
 
 
 LABEL_BYTES = 16
-"""The length of what names to a `Pulse` the thing that runs."""
+"""The length in bytes of a label that tells a `Pulse` what runs."""
 LossKind = Literal["timeout", "crashed", "out_of_memory"]
 
 
@@ -112,18 +112,18 @@ class Loss:
 
 
 class Pulse(Protocol):
-    """How a worker says what it does right now, so that whoever waits for it can end what hangs.
+    """How a worker says what it does right now, so that the process that waits for it can end what hangs.
 
-    Whatever may hang or crash is done between ``begin`` and ``end``. What cost an earlier worker its life is `lost`
-    to those that come after: they leave it out.
+    Work that may hang or crash is done between ``begin`` and ``end``. `lost` tells a later worker which work ended
+    an earlier one, so that it skips that work.
     """
 
     def begin(self, label: bytes, seconds: float) -> None:
-        """Say that ``label`` (`LABEL_BYTES` long) runs now and must be over in so many seconds."""
+        """Say that ``label`` (`LABEL_BYTES` long) runs now and must end within ``seconds``."""
         ...
 
     def end(self) -> None:
-        """Say that nothing runs that could be to blame."""
+        """Say that the labelled work has ended."""
         ...
 
     def lost(self, label: bytes) -> Loss | None:
@@ -132,7 +132,7 @@ class Pulse(Protocol):
 
 
 class DescribesSchema(Protocol):
-    """What an Engine may do beside: say what its database holds, for systems that write queries from that."""
+    """An optional ability of an Engine: say what its database holds, for systems that write queries from that."""
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
         """All tables and views but the database's own, and a few values, read under the engine's limits.
@@ -146,8 +146,8 @@ class DescribesSchema(Protocol):
 class EngineClass(Protocol):
     """What an `assay.engines` entry point loads to: the class of an Engine.
 
-    It may also have ``warnings(url) -> tuple[str, ...]``: what the URL's user may do beyond reading, each
-    a sentence. A run shows them before it starts.
+    It may also have ``warnings(url) -> tuple[str, ...]``: one sentence for each thing that the URL's user may
+    do beyond reading. A run shows them before it starts.
     """
 
     name: str
@@ -167,7 +167,7 @@ class EngineClass(Protocol):
         ...
 
     def fingerprint(self, url: DatabaseUrl) -> str:
-        """A hash of the database's content, or of what stands for it."""
+        """A hash of the database's content, or of something that changes with it."""
         ...
 
 
@@ -176,8 +176,8 @@ class QueryRequest:
     """One more query that a metric needs executed, beside gold and prediction as they are.
 
     ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
-    another query of the answer itself: it is executed whatever became of gold, all of an answer's queries share one
-    time limit, and what came of it is part of the evidence. ``turn`` tells apart those of one text.
+    another query of the answer itself: it is executed even if gold failed, all queries of an answer share one
+    time limit, and its execution is part of the evidence. ``turn`` tells apart requests with the same text.
     """
 
     query: str
@@ -211,21 +211,20 @@ class ScoredCase:
 class CaseScorer(Protocol):
     """Judges the cases of one kind: queries by executing them, selections by their terms.
 
-    What it needs executed it executes itself, through the `QueryExecutor` that it was made with; one that executes
-    nothing needs no worker, and the run calls it where it is.
+    A scorer executes its queries itself, through the `QueryExecutor` that it was made with. A scorer that executes
+    nothing needs no worker: the run calls it in its own process.
     """
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
-        """All that is found out of one case. Never raises for what an answer says or does."""
+        """Everything found out about one case. Never raises for what an answer says or does."""
         ...
 
 
 class Metric(Protocol):
     """A pure function from what happened to a score: rescoring needs no database.
 
-    Its class may say of it all that `assay.model.MetricInfo` has: whether it is ``binary``, its ``label``, its
-    ``meaning``, its range, whether higher is better. Nothing else needs to know the metric for it to stand in
-    every report, gate and comparison.
+    Its class may have every attribute of `assay.model.MetricInfo`: whether it is ``binary``, its ``label``, its
+    ``meaning``, its range, whether higher is better. That is all that reports, gates and comparisons need to know.
 
     It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the golds, the predicted query and the case's options alone (not on the question, the
@@ -235,11 +234,11 @@ class Metric(Protocol):
     name: str
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """What it needs executed beside gold and prediction as they are. Usually nothing."""
+        """The queries that the metric needs beside gold and the prediction as they are. Usually none."""
         ...
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """Score one case. ``comparison`` is that of the verdict; None where there was nothing to compare."""
+        """Score one case. ``comparison`` is the verdict's; None where there was nothing to compare."""
         ...
 
 
@@ -254,8 +253,8 @@ class TimedMetric(Metric, Protocol):
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
         """The score of these timings; there is at least one.
 
-        It is asked again where more were measured since its score was noisy. Of a prediction that is gold's own text
-        there is one, which nobody measured: gold's time for both.
+        It is called again with more timings where its score was noisy. A prediction that is gold's own text has one
+        timing, which is not measured: gold's time for both.
         """
         ...
 
@@ -271,7 +270,7 @@ class TimedScore:
 AWAITS_TIMING = Failure(
     stage="score", kind="unscorable", blame="assay", message="the times of this pair were not measured"
 )
-"""Why an efficiency metric has no value yet, or at all where the measuring failed."""
+"""Why an efficiency metric has no value: nothing is measured yet, or measuring failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,10 +283,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedCases:
-    """A question set as a file gave it. What a format may return in place of bare cases, for sounder joining.
+    """A question set as a file gave it. A format may return it in place of bare cases, for safer joining.
 
-    ``by_position`` is true where the file has no ids, and that of a case is its zero-based position;
-    ``stated`` where the user asked for that.
+    ``by_position`` is true where the file has no ids, so that a case's id is its zero-based position;
+    ``stated`` is true where the user asked for positions.
     """
 
     cases: tuple[Case, ...]
@@ -296,7 +295,7 @@ class LoadedCases:
     columns: tuple[ColumnUse, ...] = ()
     """What was taken for what."""
     beside: tuple[Column, ...] = ()
-    """The columns that were taken for nothing: one of them may be the id that the predictions go by."""
+    """The unused columns: one of them may be the id that the predictions use."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
 
@@ -310,8 +309,8 @@ class LoadedPredictions:
     """Predictions as a file gave them, before they meet their cases.
 
     ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th
-    case, and ``case_id`` of each holds its zero-based position. They are joined so only where the cases
-    have no ids either and are as many, or where ``stated`` is true: the format or the user says positions.
+    case, and ``case_id`` of each holds its zero-based position. They are joined by position only where the cases
+    have no ids either and are as many, or where ``stated`` is true: the format or the user asks for positions.
     """
 
     predictions: tuple[Prediction, ...]
@@ -320,7 +319,7 @@ class LoadedPredictions:
     columns: tuple[ColumnUse, ...] = ()
     """What was taken for what."""
     beside: tuple[Column, ...] = ()
-    """The columns that were taken for nothing, such as the question again: what they say is compared."""
+    """The unused columns, such as a copy of the question: their content is compared with the cases."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
 
@@ -331,7 +330,7 @@ class CaseFormat(Protocol):
     name: str
 
     def recognises(self, path: Path) -> bool:
-        """Whether this file or folder looks like this layout: by suffix, with a look inside where that is shared."""
+        """Whether this file or folder has this layout: by suffix, and by content where layouts share a suffix."""
         ...
 
     def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
@@ -355,12 +354,12 @@ class Reporter(Protocol):
 
 
 class System(Protocol):
-    """A system under test that answers questions live. Asked from several threads at once."""
+    """A system under test that answers questions live. Several threads ask it at once."""
 
     name: str
 
     def describe(self) -> str:
-        """What it is and how it is asked, free of secrets: systems of equal description are asked the same."""
+        """What the system is and how it is asked, without secrets. Equal descriptions mean equal requests."""
         ...
 
     def answer(self, case: Case) -> Prediction:
@@ -377,18 +376,18 @@ class System(Protocol):
 
 
 class SchemaSource(Protocol):
-    """Where a system finds what a case's database holds. Asked from several threads at once."""
+    """Tells a system what a case's database holds. Several threads call it at once."""
 
     def __call__(self, case: Case) -> DatabaseSchema:
-        """The schema of the case's database. Raises `assay.errors.InputError` where there is none to be had."""
+        """The schema of the case's database. Raises `assay.errors.InputError` where it cannot be had."""
         ...
 
 
 class AsksAboutDatabases(System, Protocol):
-    """A System that puts the database into what it asks."""
+    """A System that puts the database's schema into its requests."""
 
     def with_databases(self, schemas: SchemaSource) -> System:
-        """The system to ask in place of this one, which is closed with this one."""
+        """The system to ask in place of this one. Closing this one closes both."""
         ...
 
 
@@ -415,17 +414,17 @@ class Completion:
     """What the model said in place of an answer, where it refused."""
     tokens: TokenUsage | None = None
     latency_s: float = 0.0
-    """From the request to the end of the answer, the time between attempts left out."""
+    """From the request to the end of the answer, without the time between attempts."""
 
 
 class ChatModel(Protocol):
-    """A model behind an OpenAI-compatible endpoint. Asked from several threads at once."""
+    """A model behind an OpenAI-compatible endpoint. Several threads ask it at once."""
 
     name: str
     """The model or deployment."""
 
     def describe(self) -> str:
-        """Endpoint, model and settings, free of secrets."""
+        """Endpoint, model and settings, without secrets."""
         ...
 
     def complete(
@@ -437,9 +436,9 @@ class ChatModel(Protocol):
         max_tokens: int | None = None,
         seed: int | None = None,
     ) -> Completion | Failure:
-        """Ask once, with retries after trouble that may pass; trouble that stays comes back as a Failure.
+        """Ask once, with retries after passing trouble; trouble that lasts comes back as a Failure.
 
-        ``json_schema`` asks for structured output by that schema. Raises
+        ``json_schema`` asks for output of that schema. Raises
         `assay.errors.SystemUnusable` where no question could be answered.
         """
         ...

@@ -81,7 +81,7 @@ def reference(group: Group, name: str) -> str:
 
 
 def engine_references() -> dict[str, str]:
-    """URL scheme to ``module:Class`` for every engine, and under ``*`` what knows the schemes of SQLAlchemy."""
+    """URL scheme to ``module:Class`` for every engine; under ``*`` the engine for SQLAlchemy's schemes."""
     return {name: _reference(entry) for name, entry in registered("assay.engines").items()} | {ANY_SCHEME: _ANY}
 
 
@@ -90,11 +90,11 @@ def _is_ours(entry: EntryPoint) -> bool:
 
 
 def _reference(entry: EntryPoint) -> str:
-    return f"{entry.module}:{entry.attr}"  # without the extras that an entry point may name behind it
+    return f"{entry.module}:{entry.attr}"  # without the extras that an entry point may name after it
 
 
 def engine_class(url: DatabaseUrl) -> EngineClass:
-    """The engine for a URL: the one registered for its scheme, else SQLAlchemy's where that knows it.
+    """The engine for a URL: the one registered for its scheme, else SQLAlchemy's if it knows the scheme.
 
     Raises InputError where neither does.
     """
@@ -131,9 +131,9 @@ def metric(name: str) -> Metric:
 
 @lru_cache(maxsize=1)
 def default_metrics() -> tuple[str, ...]:
-    """The metrics of a run that names none, in the order of its reports: those of ours that have a place there.
+    """The metrics of a run that names none: Assay's own with a default place, in the order of reports.
 
-    What else is installed changes nothing about such a run.
+    Metrics of other packages never change such a run.
     """
     ours = [name for name, entry in registered("assay.metrics").items() if _is_ours(entry)]
     places = {name: MetricInfo.of(metric(name)).default_place for name in ours}
@@ -152,11 +152,11 @@ def reporter(name: str) -> Reporter:
 
 
 def render(name: str, run: Run) -> bytes:
-    """A run in the format of that name. Raises PluginError where another package's reporter fails at it."""
+    """A run in the format of that name. Raises PluginError where another package's reporter fails."""
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
     try:
-        # A run over selections holds millions of values: looking for cycles among them takes seconds.
+        # A run over selections holds millions of values: the garbage collector would take seconds to search them.
         with nullcontext() if run.settings.selection is None else collector_paused():
             content: object = chosen.render(run)
     except Exception as error:

@@ -13,7 +13,7 @@
       fail_on_regression: true
       must_pass: [tag:smoke]
 
-Paths are relative to the file. Flags on the command line weigh more. ``cases`` may also be a list of the cases
+Paths are relative to the file. Flags on the command line take precedence. ``cases`` may also be a list of the cases
 themselves.
 """
 
@@ -36,7 +36,7 @@ _MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """What a run must reach, as the file has it (docs/gates.md)."""
+    """What a run must reach, as the file says it (docs/gates.md)."""
 
     min: dict[str, float | str] | None = None
     """Per metric, a number or a text such as ``80%``."""
@@ -50,14 +50,14 @@ class GateSettings:
 
     @property
     def regression_metrics(self) -> tuple[str, ...]:
-        """The metrics, or what stands for the headline's."""
+        """The metrics, or ``headline`` for the headline metric."""
         if isinstance(self.fail_on_regression, bool):
             return (HEADLINE,) if self.fail_on_regression else ()
         return _several(self.fail_on_regression)
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """Those of ``must_pass``, also where it is a single one."""
+        """The selectors of ``must_pass`` as a tuple, also where the file has a single one."""
         return _several(self.must_pass)
 
 
@@ -105,13 +105,13 @@ class RunFileSettings:
     """Folder of the finished run that gates compare with."""
 
     def overlaid(self, other: RunFileSettings) -> RunFileSettings:
-        """These settings with those of ``other`` that are given, but for its ``cases``."""
+        """These settings, overridden by those that ``other`` gives, except its ``cases``."""
         given = {
             one.name: value
             for one in fields(self)
             if one.name not in ("cases", *_NAMES) and (value := getattr(other, one.name)) is not None
         }
-        # Name by name: a flag that names one column leaves those that the file names.
+        # Name by name: a flag that names one column keeps the other names of the file.
         return replace(
             self,
             case_fields=_overlaid(self.case_fields, other.case_fields),
@@ -120,12 +120,12 @@ class RunFileSettings:
         )
 
     def tolerances(self) -> dict[str, float]:
-        """Those of numbers that are given, by their names as arguments."""
+        """The tolerances of numbers that are given, by their names as arguments."""
         given = {"relative_tolerance": self.relative_tolerance, "absolute_tolerance": self.absolute_tolerance}
         return {name: value for name, value in given.items() if value is not None}
 
     def leniency(self) -> Leniency:
-        """What is no mistake. Raises UsageError for a word that there is not."""
+        """What does not count as a mistake. Raises UsageError for an unknown word."""
         declared: dict[str, Any] = {
             name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "tolerance")
         }
@@ -153,14 +153,14 @@ def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:
 def is_run_file(path: Path) -> bool:
     """Whether this is a YAML file of settings and not a question set.
 
-    It is a mapping whose ``cases`` name a file; or hold the cases, and then it has a ``db``, too.
+    Such a file is a mapping whose ``cases`` name a file, or hold the cases; in the latter case it also has a ``db``.
     """
     if path.suffix.lower() not in _SUFFIXES or not path.is_file():
         return False
     try:
         content = _read(path)
     except InputError:
-        return False  # read as a question set it is told what is wrong with it
+        return False  # reading it as a question set says what is wrong with it
     if not isinstance(content, dict):
         return False
     cases = content.get("cases")
@@ -197,7 +197,7 @@ def read_run_file(path: Path) -> RunFileSettings:
 
 
 def _check_names(content: dict[str, Any], noun: str, known: list[str], path: Path) -> None:
-    """Raise CaseFileError, with the closest name, for one that is not known."""
+    """Raise CaseFileError, with the closest known name, for an unknown name."""
     for name in content:
         if name not in known:
             close = get_close_matches(str(name), known, n=1)
@@ -228,7 +228,7 @@ def url_relative_to(text: str, folder: Path) -> str:
 
 
 def _read(path: Path) -> Any:
-    """The file's content, read as a question set in YAML is: what cannot be read there is said in the same words."""
+    """The file's content, read like a question set in YAML, with the same errors."""
     from assay.cases.text.decoding import read_text
     from assay.cases.text.yaml import plain_document
 

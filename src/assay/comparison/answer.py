@@ -17,7 +17,7 @@ class Segment:
     """Consecutive places of the answer whose rows may come in any order.
 
     The next ``take`` rows of an answer must be drawn from ``rows``, each at most as often as it
-    stands there. ``take`` below ``len(rows)`` means that a LIMIT cut through rows that tie.
+    occurs there. ``take`` below ``len(rows)`` means that a LIMIT cut through rows that tie.
     """
 
     rows: tuple[Row, ...]
@@ -35,7 +35,7 @@ class Segment:
 class Answer:
     """All answers that gold's own text allows, as a sequence of segments.
 
-    One segment that takes all its rows is a bag; one segment a row is a strict list.
+    One segment that takes all its rows is a bag; one segment per row is a strict list.
     """
 
     result: Result
@@ -43,16 +43,16 @@ class Answer:
     segments: tuple[Segment, ...]
     ordered: bool
     all_seen: bool = False
-    """The segments hold all rows that gold's LIMIT chooses from."""
+    """Whether the segments hold all rows that gold's LIMIT chooses from."""
 
     @classmethod
     def bag(cls, result: Result) -> Answer:
-        """Row order does not count."""
+        """An answer whose row order does not count."""
         return cls(result=result, segments=(Segment(rows=result.rows, take=len(result.rows)),), ordered=False)
 
     @classmethod
     def strict(cls, result: Result) -> Answer:
-        """Every row in its place."""
+        """An answer with every row in its place."""
         return cls(result=result, segments=tuple(Segment(rows=(row,), take=1) for row in result.rows), ordered=True)
 
     @classmethod
@@ -63,7 +63,7 @@ class Answer:
 
         ``rows`` are gold's rows without its LIMIT, in gold's order, at least as far as the tie at
         the cut reaches; rows with equal consecutive ``ranks`` tie. None where these rows do not
-        allow what gold itself returned: then they cannot be trusted.
+        allow gold's own result: then they cannot be trusted.
         """
         end = offset + len(result.rows)
         if len(rows) < end:
@@ -84,7 +84,7 @@ class Answer:
     def ambiguous(self) -> bool:
         """Whether gold does not determine its rows: some segment offers different rows than it takes.
 
-        A tie among rows that are all equal is no ambiguity: whichever is taken, the answer is the same.
+        A tie among equal rows is not an ambiguity: the answer is the same whichever rows are taken.
         """
         return any(map(_open, self.segments))
 
@@ -127,7 +127,7 @@ def _choices(segment: Segment) -> int | None:
         return None
     ways = [1] + [0] * take
     for count in copies:
-        # Of one row up to ``count`` copies: sums over a window that slides along.
+        # Take up to ``count`` copies of each distinct row: the counts are sums over a sliding window.
         ways = [sum(ways[max(0, size - count) : size + 1]) for size in range(take + 1)]
     return ways[take] if ways[take] <= _MOST_CHOICES else None
 

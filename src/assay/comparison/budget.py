@@ -1,4 +1,4 @@
-"""How much a comparison may work, and until when.
+"""Limits on the work and the time of a comparison.
 
 Every loop that can grow faster than its input spends from a budget.
 """
@@ -10,7 +10,7 @@ from time import monotonic
 DEFAULT_WORK = 30_000_000
 """Cells that one search may look at: some seconds."""
 _LOOK_AT_CLOCK = 50_000
-"""Units of work between two looks at the clock: about ten milliseconds."""
+"""Units of work between two checks of the clock: about ten milliseconds."""
 
 
 class BudgetSpent(Exception):
@@ -37,7 +37,7 @@ class Budget:
         return Budget(work=work, deadline=self.deadline)
 
     def spend(self, work: int) -> None:
-        """Take so much work off. Raises BudgetSpent where none is left, or the deadline has passed."""
+        """Take ``work`` off the budget. Raises BudgetSpent where none is left, or the deadline has passed."""
         self.work -= work
         if self.work < 0:
             raise BudgetSpent

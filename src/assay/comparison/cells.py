@@ -72,8 +72,8 @@ def cell_types(rows: Iterable[Row]) -> set[type]:
 def comparable_as_they_are(types: set[type]) -> bool:
     """Whether rows of these types may be compared by Python equality alone to show that they are equal.
 
-    It may miss an equality (NaN, a date beside a timestamp), never invent one: only booleans,
-    which Python takes for integers, could do that, and what does not hash.
+    It may miss an equality (NaN, a date beside a timestamp), but never invents one. Booleans, which
+    Python takes for integers, would invent some; unhashable types cannot be compared this way.
     """
     return not any(issubclass(kind, (bool, list, dict, set, bytearray, memoryview)) for kind in types)
 
@@ -85,7 +85,7 @@ def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> 
     """
     if not rows:
         return [() for _ in range(width)], True
-    # In portions: all cells of a row are near each other in memory, and stay at hand while they are.
+    # In portions: the cells of a row are near each other in memory, so they stay in the processor's cache.
     columns: list[list[Cell]] = [[] for _ in range(width)]
     are_keys = [True] * width
     getters = [itemgetter(index) for index in range(width)]

@@ -19,12 +19,12 @@ from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
 _NEAR_MISS_CELLS = 200_000
-"""Beyond so many cells on both sides together, near misses are not looked for."""
+"""With more cells than this on both sides together, near misses are not looked for."""
 _GREEDY_CELLS = 4_000_000
-"""Beyond so many, a mismatch is shown by position."""
+"""With more cells than this, a mismatch is shown by position."""
 _MATCHED_SAMPLE = 5
 _ALIGN_WORK = 2_000_000
-"""Cells to look at, at most, to pair rows that tolerance leaves open for showing."""
+"""At most this many cells are looked at to pair rows for display where tolerance leaves the pairs open."""
 
 
 def compare(
@@ -37,10 +37,10 @@ def compare(
     """Compare a predicted result with gold's answer.
 
     A plain Result for gold is taken as a bag: row order does not count. The rules are those of
-    the verdict (docs/verdict.md); nothing is copied to text or rounded on the way. A comparison that
-    has not come to an end at ``deadline``, a moment of `time.monotonic`, or within its budget of
-    work is not ``decided``, and its reason says which. A difference that is found by then stands;
-    only near misses may go unseen.
+    the verdict (docs/verdict.md); nothing is converted to text or rounded on the way. A comparison that
+    has not ended by ``deadline``, a moment of `time.monotonic`, or within its budget of work is not
+    ``decided``, and its reason says which limit it reached. A difference found by then stands; only
+    near misses may go unseen.
     """
     options = options or ComparisonOptions()
     budget = Budget(deadline=deadline)
@@ -92,12 +92,12 @@ def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions
 
 
 def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOptions) -> bool:
-    """The fast way: the very tuples, hashed or compared by the interpreter, columns in gold's order."""
+    """The fast way: the interpreter compares or hashes the tuples as they are, with columns in gold's order."""
     ours, theirs = answer.result.rows, predicted.rows
     same = ours == theirs
     if same or answer.ordered or len(ours) == 1:
         return same and (options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs)))
-    # A look at one row spares the set where the columns are in another order.
+    # Looking up one row first saves building the set where the columns are in another order.
     if theirs[0] not in ours:
         return False
     types = set() if options.boolean_is_integer else cell_types(ours)
@@ -108,8 +108,8 @@ def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOpt
         if len(distinct) < len(ours):
             types |= set() if options.boolean_is_integer else cell_types(theirs)
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
-        # As many predicted rows as gold rows, and gold has no duplicates: if taking the predicted
-        # ones away leaves nothing, each gold row was there once. In portions, so that cells are
+        # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
+        # ones leaves nothing, each gold row occurred once. In portions, so that cells are
         # still at hand in the cache when they are hashed after their types were looked at.
         for start in range(0, len(theirs), PORTION):
             portion = theirs[start : start + PORTION]
@@ -144,7 +144,7 @@ def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: Compari
     count = len(predicted.rows)
     sample = min(_MATCHED_SAMPLE, options.sample_rows)
     ambiguous = answer.ambiguous
-    # Of an ambiguous gold the prediction's own choice is shown, in gold's column order.
+    # For an ambiguous gold, show the prediction's own choice of rows, in gold's column order.
     shown = predicted.rows if ambiguous else answer.result.rows
     if ambiguous:
         shown = tuple(tuple(row[column] for column in mapping) for row in shown[:sample])
@@ -165,7 +165,7 @@ def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: Compari
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Describes how two results differ that are not the same answer."""
+    """Describes how two results differ."""
 
     answer: Answer
     predicted: Result
@@ -226,7 +226,7 @@ class _Difference:
         extra_places = [place for place in range(len(predicted)) if place not in taken]
         limit = self.options.sample_rows
         sampled = matched_places[: min(_MATCHED_SAMPLE, limit)]
-        # Else a matched row's predicted side is gold's once more.
+        # Otherwise a matched row's predicted cells would only repeat gold's.
         shown = len(pairs) < len(theirs)
         aligned = [
             AlignedRow(
@@ -250,7 +250,7 @@ class _Difference:
         pairs: list[tuple[int, int]],
         clusters: Clusters | None,
     ) -> list[int | None]:
-        """For each gold row the place of a predicted row that is equal in these columns, each taken once."""
+        """For each gold row, the place of a predicted row that is equal in these columns; each is taken once."""
         columns, mapping = zip(*pairs, strict=True)
         if clusters is not None and clusters.loose:
             sides = [Side(columns=each, places=NoPlaces(len(each[0]))) for each in (ours, theirs)]
@@ -258,7 +258,7 @@ class _Difference:
                 pairing = Pairing(sides[0], sides[1], clusters, self.options, self.budget.part(_ALIGN_WORK))
                 return pairing.partners(columns, mapping)
             except BudgetSpent:
-                clusters = None  # then only the very same cells are shown as equal
+                clusters = None  # then only identical cells are shown as equal
         if clusters is not None:
             ours, theirs = clusters.apply(ours), clusters.apply(theirs)
         return _partners(
@@ -266,7 +266,7 @@ class _Difference:
         )
 
     def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
-        """The row with its columns in gold's order, those without a counterpart behind them."""
+        """The row with its columns in gold's order, followed by those without a counterpart."""
         rest = [cell for column, cell in enumerate(row) if column not in mapping]
         return (*(row[column] for column in mapping if column is not None), *rest)
 
@@ -292,7 +292,7 @@ class _Difference:
 
 
 def _partners(wanted: Sequence[tuple[Key, ...]], rows: Sequence[tuple[Key, ...]]) -> list[int | None]:
-    """For each wanted row the place of an equal one that none before it took."""
+    """For each wanted row, the place of an equal row that no earlier wanted row took."""
     open_places: dict[tuple[Key, ...], list[int]] = {}
     for place in range(len(rows) - 1, -1, -1):
         open_places.setdefault(rows[place], []).append(place)

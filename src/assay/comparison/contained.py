@@ -1,12 +1,12 @@
 """Find the permutation of columns under which predicted rows occur among gold's: an answer cut out of ties.
 
-Few predicted rows stand against many of gold's, and partial rows say little: any two columns of 0
-and 1 hold all four pairs. So whole rows are matched, not columns. A predicted row that stands for a
-certain gold row holds the same cells, and that divides the columns: those of the one that hold a
-value are those of the other that hold it. A few rows chosen so tell all columns apart. At each step
-every row is summed up by its cells per group of columns; where the predicted rows hold more of one
-sum than gold's, the choice was wrong, and the row with the fewest partners is matched next. What
-the sums accept is verified on the rows themselves. The search has a budget.
+A few predicted rows are compared with many of gold's, and partial rows say little: any two columns of
+0 and 1 hold all four pairs. So whole rows are matched, not columns. A predicted row and its gold row
+hold the same cells, and that divides the columns into groups: the predicted columns that hold a value
+correspond to the gold columns that hold it. A few such rows tell all columns apart. At each step every
+row has a sum of its cells per group of columns; where more predicted rows than gold rows have one sum,
+the choice was wrong. The row with the fewest partners is matched next. What the sums accept is verified
+on the rows themselves. The search has a budget.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells,
 from assay.comparison.permutation import Allow, Mapping, Side, Verify, contained_rows, twins_among
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""Gold's columns and as many predicted ones, of which each stands for one of the former."""
+"""Gold's columns and as many predicted columns, matched to each other in an order yet to be found."""
 _SHORT = 100
-"""Steps of a search after which loading it pays even so."""
+"""Steps of a search after which loading numpy pays off."""
 
 
 def find_contained_mapping(
@@ -57,7 +57,7 @@ def find_contained_mapping(
 
 
 def _candidates(gold: Side, predicted: Side, allow: Allow | None) -> list[set[int]]:
-    """For each of gold's columns the predicted ones whose values it holds, per place."""
+    """For each of gold's columns, the predicted columns whose values it holds, per place."""
     wanted = [set(zip(predicted.places, column, strict=True)) for column in predicted.columns]
     found: list[set[int]] = []
     for column, keys in enumerate(gold.columns):
@@ -138,7 +138,7 @@ class _Search:
         return -1
 
     def _divided(self, groups: list[Group], row: int) -> Iterator[list[Group]]:
-        """The groups as each gold row divides them that this predicted row can stand for."""
+        """The groups as divided by each gold row that this predicted row can stand for."""
         ours, theirs = self._sums(groups)
         cells = [int(cell) for cell in self.predicted.cells[row]]
         places = [place for place, key in enumerate(ours) if key == theirs[row]]
@@ -163,7 +163,7 @@ class _Search:
         return divided
 
     def _mappings(self, groups: list[Group]) -> Iterator[Mapping]:
-        """Every mapping within the groups; of columns that are the same throughout, in one order only."""
+        """Every mapping within the groups; identical columns are tried in one order only."""
         order = [(column, options) for columns, options in groups for column in columns]
         chosen: list[int] = []
         waiting: list[Iterator[int]] = [self._options(*order[0], chosen)]

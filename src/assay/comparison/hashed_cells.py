@@ -1,6 +1,6 @@
-"""Rows and columns summed up by hashes of their cells: what tells them apart whichever order they stand in.
+"""Sums of cell hashes over rows and columns: they tell rows and columns apart whatever their order.
 
-Sums of equal bags are equal, so what differs is different; what collides costs time, never a verdict.
+Sums of equal bags are equal, so different sums prove a difference; a collision costs time, never a verdict.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     Sums: TypeAlias = NDArray[uint64]
 
 _FEW = 4_000
-"""So many cells are summed up without numpy, which need not be loaded for them."""
+"""Up to this many cells are summed without numpy, which then need not be loaded."""
 _BITS = 2**64 - 1
 _SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Table(Protocol):
-    """One result: its columns of keys, and per row its place."""
+    """One result: its columns of keys, and the place of each row."""
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -33,7 +33,7 @@ class Table(Protocol):
 
     @property
     def places(self) -> Sequence[int]:
-        """One per row."""
+        """One place per row."""
         ...
 
 
@@ -42,7 +42,7 @@ class HashedCells(Protocol):
 
     @property
     def cells(self) -> Sequence[Sequence[int]]:
-        """The rows, a hash for each cell."""
+        """The rows, with a hash for each cell."""
         ...
 
     def sums(self, weights: Sequence[int]) -> list[int]:
@@ -55,7 +55,7 @@ class HashedCells(Protocol):
 
 
 def hashed_cells(side: Table, cells: int) -> HashedCells:
-    """This side of a search that looks at so many cells at a time."""
+    """This side of a search that looks at ``cells`` cells at a time."""
     return FewHashed(side) if cells <= _FEW else ManyHashed(side)
 
 
@@ -80,7 +80,7 @@ class FewHashed:
 
 
 class ManyHashed:
-    """As `FewHashed`, by arrays: many times as fast, but they take a tenth of a second to load."""
+    """As `FewHashed`, by arrays: many times as fast, but numpy takes a tenth of a second to load."""
 
     def __init__(self, side: Table) -> None:
         import numpy as np

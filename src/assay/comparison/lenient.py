@@ -1,7 +1,7 @@
-"""Compare as a case or a run declares: what is called no mistake is taken out of both results first.
+"""Compare leniently: remove the differences that a case or a run allows, then compare strictly.
 
-Text is folded, the predicted columns are chosen that stand for gold's, repeated rows are dropped;
-what is left is compared by the verdict's own rules. So a leniency never lets more pass than it
+Text is folded, the predicted columns that stand for gold's are chosen, repeated rows are dropped;
+the rest is compared by the verdict's own rules. So a leniency never lets more pass than it
 says, and nothing here decides about cells, rows or order.
 """
 
@@ -23,7 +23,7 @@ from assay.model import STRICT, AlignedRow, Cell, Comparison, ComparisonOptions,
 Compare = Callable[[Result, Answer, ComparisonOptions], Comparison]
 
 _WORK = 20_000_000
-"""Cells that are looked at, at most, to find gold's columns among more of them."""
+"""At most this many cells are looked at to find gold's columns among more predicted ones."""
 _SAMPLE = 5
 
 
@@ -34,9 +34,9 @@ class _TooMuch(Exception):
 def compare_leniently(
     predicted: Result, answer: Answer, options: ComparisonOptions, *, strictly: Compare = compare
 ) -> Comparison:
-    """As `compare`, but with what ``options.leniency`` declares. A match that needed it says so: ``lenient``.
+    """As `compare`, but with ``options.leniency`` applied. A match that needs the leniency is flagged ``lenient``.
 
-    A difference is described as without leniency. ``strictly`` compares what is left.
+    A difference is described as without leniency. ``strictly`` compares the results that remain.
     """
     declared = options.leniency
     base, loose = _tolerances(options)
@@ -50,7 +50,7 @@ def compare_leniently(
     try:
         lenient = _first_match(pair, strictly)
     except _TooMuch:
-        # No answer gets out of the rate by columns among which gold's are hard to find.
+        # An answer must not become unscored by returning columns that make gold's hard to find.
         reason = "which predicted columns stand for gold's could not be found out within the budget"
         return replace(found, reason=f"{found.reason}; {reason}")
     if lenient is None:
@@ -77,7 +77,7 @@ def _first_match(pair: _Pair, strictly: Compare) -> Comparison | None:
     for mapping in pair.mappings():
         chosen = pair.projected(mapping)
         left = chosen.without_duplicates() if ignoring else chosen
-        # Where columns were chosen, their order is: it must not be free once more.
+        # Choosing columns also fixes their order: it must not be free again.
         rule = pair.options.columns if pair.wider == 0 else "strict"
         settings = replace(pair.options, leniency=STRICT, columns=rule, near_misses=False)
         found = strictly(left.predicted, left.answer, settings)
@@ -112,7 +112,7 @@ class _Pair:
 
     @property
     def wider(self) -> int:
-        """How many columns the prediction has beyond gold's."""
+        """How many more columns than gold the prediction has."""
         return self.predicted.column_count - self.answer.result.column_count
 
     def folded(self) -> _Pair:
@@ -133,7 +133,7 @@ class _Pair:
         )
 
     def projected(self, mapping: Sequence[int]) -> _Pair:
-        """The prediction's columns that were chosen, in gold's order."""
+        """The prediction with only the chosen columns, in gold's order."""
         if self.wider == 0:
             return self
         names = self.predicted.columns
@@ -144,7 +144,7 @@ class _Pair:
         return replace(self, predicted=chosen)
 
     def without_duplicates(self) -> _Pair:
-        """Each row once on both sides, where it stands first. Rows that are equal within tolerance are one row."""
+        """Both sides with only the first occurrence of each row. Rows that are equal within tolerance are one row."""
         offered = [row for segment in self.answer.segments for row in segment.rows]
         boolean, width = self.options.boolean_is_integer, self.predicted.column_count
         ours, _ = to_columns(offered, width, boolean_is_integer=boolean)
@@ -159,7 +159,7 @@ class _Pair:
             rows = _once(segment.rows, [next(keys) for _ in segment.rows], seen)
             take = len(rows)
             if segment.take < len(segment.rows):
-                # Of a tie that is cut so many different rows may be taken, and the prediction says how many it took.
+                # From a cut tie a varying number of distinct rows may be taken: use the prediction's number.
                 still = len(their_rows) - sum(each.take for each in segments)
                 take = max(0, min(still, take, segment.take))
             segments.append(Segment(rows=rows, take=take))
@@ -177,7 +177,7 @@ class _Pair:
 
 
 class _Choice:
-    """Finds gold's columns among more of them, column by column; what cannot be a match is left early."""
+    """Finds gold's columns among more predicted ones, column by column; it drops impossible choices early."""
 
     def __init__(self, gold: list[Column], predicted: list[Column], pair: _Pair) -> None:
         self._gold = gold
@@ -186,7 +186,7 @@ class _Choice:
         self._cut = any(segment.take < len(segment.rows) for segment in pair.answer.segments)
         self._as_sets = self._cut or pair.options.leniency.duplicates == "ignored"
         self._left = _WORK
-        # Where a float takes part equal keys say too little, and other keys too much.
+        # Where a float takes part, equal values may have different keys.
         self._inexact = [[_is_inexact(column) for column in side] for side in (gold, predicted)]
         self._options = [
             [place for place, theirs in enumerate(predicted) if self._may_stand_for(ours, theirs)] for ours in gold
@@ -202,7 +202,7 @@ class _Choice:
         return cls(gold, predicted, pair)
 
     def complete(self, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """All complete choices that begin like this one."""
+        """All complete choices that begin with this one."""
         if len(chosen) == len(self._gold):
             self._spend(len(self._gold) * (len(self._pair.predicted.rows) + 1))
             yield chosen
@@ -215,14 +215,14 @@ class _Choice:
                 yield from self.complete(longer)
 
     def _rows_may_match(self, chosen: tuple[int, ...]) -> bool:
-        """Whether the rows agree as far as columns are chosen, those with floats aside."""
+        """Whether the rows agree in the columns chosen so far, without those that hold floats."""
         pairs = [
             (self._gold[column], self._predicted[option])
             for column, option in enumerate(chosen)
             if not (self._inexact[0][column] or self._inexact[1][option])
         ]
         if len(pairs) < 2:
-            return True  # each column alone was looked at
+            return True  # each single column has been checked already
         self._spend(len(pairs) * (len(pairs[0][0]) + len(pairs[0][1])))
         ours, theirs = zip(*(one for one, _ in pairs), strict=True), zip(*(two for _, two in pairs), strict=True)
         if not self._as_sets:
@@ -239,7 +239,7 @@ class _Choice:
         return self._near(theirs, ours) and (self._cut or self._near(ours, theirs))
 
     def _near(self, wanted: Column, there: Column) -> bool:
-        """Whether each number of the one has one of the other within twice the tolerance."""
+        """Whether each number of one column has a number of the other within twice the tolerance."""
         numbers = sorted(value for key in there if (value := _finite(key)) is not None)
         for key in set(wanted):
             value = _finite(key)
@@ -275,7 +275,7 @@ def _rows(columns: Sequence[Column], count: int) -> list[tuple[Key, ...]]:
 
 
 def _once(rows: Sequence[Row], keys: Sequence[tuple[Key, ...]], seen: set[tuple[Key, ...]]) -> tuple[Row, ...]:
-    """The rows whose key was not seen before; they are then."""
+    """The rows whose key is not in ``seen`` yet; adds the keys to it."""
     kept: list[Row] = []
     for row, key in zip(rows, keys, strict=True):
         if key not in seen:

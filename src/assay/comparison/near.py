@@ -1,7 +1,7 @@
 """In which ways does a wrong answer come close? Each near miss is found by making one kind of difference vanish.
 
-What is claimed holds by the rules of the verdict: after that one change the prediction would be
-gold's answer, tolerance, columns and, where gold orders its rows, order included.
+Each claim holds by the rules of the verdict: after that one change the prediction would be gold's
+answer, by the same rules for tolerance, columns and, where gold orders its rows, order.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?", re.ASCII)
 def near_misses(
     gold: Side, predicted: Side, *, options: ComparisonOptions, ordered: bool, budget: Budget
 ) -> tuple[NearMiss, ...]:
-    """All near misses of two results that are not the same answer.
+    """All near misses of two results that differ.
 
-    Columns are of keys (`assay.comparison.cells`); gold's places are those of its rows where their order counts.
+    Columns are of keys (`assay.comparison.cells`); gold's places are its rows' places where their order counts.
     """
     pair = Pair(gold, predicted, options, ordered, budget)
     found: list[NearMiss] = []
@@ -42,7 +42,7 @@ def near_misses(
                 break
             continue
         if look is _order and found:
-            break  # the rows are equal but for their order: no other change makes them more so
+            break  # the rows are equal except for their order: no other change can make them more equal
     return tuple(found)
 
 
@@ -134,7 +134,7 @@ def _duplicates(pair: Pair, gold: Sequence[Column], predicted: Sequence[Column])
         gold_rows, predicted_rows = _rows(gold, predicted, mapping)
         for row, place in zip(gold_rows, pair.gold.places, strict=True):
             if places.setdefault(row, place) != place:
-                return None  # where one row stands in several places, its repetitions say nothing about order
+                return None  # a row that occurs in several places says nothing about order
         taken = [places.get(row, -1) for row in predicted_rows]
         if -1 in taken or taken != sorted(taken):
             return None
@@ -144,7 +144,7 @@ def _duplicates(pair: Pair, gold: Sequence[Column], predicted: Sequence[Column])
 
 
 def _in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) -> bool:
-    """Whether the predicted rows can be taken one after the other from gold's, each at the earliest place left."""
+    """Whether the predicted rows can be taken from gold's one after the other, each at the earliest place left."""
     left: dict[_Row, list[int]] = defaultdict(list)
     for row, place in zip(reversed(gold), reversed(list(places)), strict=True):
         left[row].append(place)
@@ -160,7 +160,7 @@ def _in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) ->
 
 
 def _holds_in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) -> bool:
-    """Whether gold's rows can be taken from the predicted ones, one place after the other, in it in any order."""
+    """Whether gold's rows can be taken from the predicted rows place by place, in any order within a place."""
     left: dict[_Row, list[int]] = defaultdict(list)
     for index in range(len(predicted) - 1, -1, -1):
         left[predicted[index]].append(index)
@@ -180,7 +180,7 @@ def _holds_in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Ro
 def _alike_after(
     pair: Pair, kind: NearMissKind, changed: tuple[dict[Key, Key], dict[Key, Key]], detail: str
 ) -> Iterator[NearMiss]:
-    """A near miss where the rows are the same once gold's and the predicted cells are changed so."""
+    """A near miss where the rows are the same after this change to gold's and the predicted cells."""
     if not any(changed):
         return
     gold, predicted = (

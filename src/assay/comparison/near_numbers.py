@@ -14,14 +14,14 @@ from assay.comparison.tolerance import Number, as_float, is_number, numbers_equa
 from assay.model import ComparisonOptions, NearMiss
 
 _MOST_DIGITS = 400
-"""Numbers of more digits, or further from the point, are not rounded here."""
+"""Numbers with more digits, or with digits further from the decimal point, are not rounded here."""
 _EXACTLY = Context(prec=2 * _MOST_DIGITS + 2)
 _ROUNDINGS = (ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_DOWN)
 _FACTORS = (100, 1000, 1_000_000)
 
 
 def look_at_rounding(pair: Pair) -> Iterator[NearMiss]:
-    """One side has fewer decimals, and rounding or cutting the other's numbers to as many gives its own."""
+    """Find out whether one side's numbers are the other's, rounded or cut to fewer decimals."""
     if not pair.same_shape or not any(isinstance(key, (float, Decimal)) for key in pair.all_keys()):
         return
     ours = list(map(_Column, pair.gold.columns))
@@ -42,7 +42,7 @@ def look_at_rounding(pair: Pair) -> Iterator[NearMiss]:
 
 
 class _Column:
-    """A column, and how many decimals its numbers have at most; worked out once, as several orders are tried."""
+    """A column and the most decimals of its numbers, computed once because several column orders are tried."""
 
     __slots__ = ("decimals", "finest", "keys")
 
@@ -50,9 +50,9 @@ class _Column:
         self.keys = keys
         found = [(key, _decimals(key)) for key in keys if is_number(key)]
         self.decimals = max((decimals for _, decimals in found), default=None)
-        """None where it holds no number."""
+        """None where the column holds no number."""
         self.finest = max((each for key, each in found if not isinstance(key, int) and each <= _MOST_DIGITS), default=0)
-        """Of those that can be rounded."""
+        """The most decimals among the numbers that can be rounded."""
 
     def is_finer_than(self, other: _Column) -> bool:
         return other.decimals is not None and self.finest > other.decimals
@@ -75,9 +75,9 @@ def _whole(key: Key) -> Key:
 
 
 def _rounded(fine: _Column, coarse: _Column, rounding: str) -> tuple[Column, Column]:
-    """Both columns, the fine one with as many decimals as the coarse one has; the same objects where none has more.
+    """Both columns, the fine one rounded to the coarse one's decimals; unchanged where it has no more decimals.
 
-    Floats become the decimals that they are written as: what is rounded is equal exactly or not at all.
+    Floats become the decimals that they are written as: rounded numbers are equal exactly or not at all.
     """
     decimals = coarse.decimals
     if decimals is None or not fine.is_finer_than(coarse):
@@ -101,7 +101,7 @@ def _written(key: Key) -> Key:
 
 
 def _decimals(key: Number) -> int:
-    """How many decimals it is written with, trailing zeros apart: 0 for an integer."""
+    """How many decimals the number is written with, without trailing zeros: 0 for an integer."""
     if isinstance(key, int) or not isfinite(key):
         return 0
     _, digits, exponent = (Decimal(repr(key)) if isinstance(key, float) else key).as_tuple()
@@ -112,7 +112,7 @@ def _decimals(key: Number) -> int:
 
 
 def look_at_factors(pair: Pair) -> Iterator[NearMiss]:
-    """One factor, or the opposite sign, takes some predicted columns to gold's, and the others are gold's own."""
+    """Whether one factor, or the opposite sign, turns some predicted columns into gold's, while the rest match."""
     if not pair.same_shape:
         return
     for mapping in pair.mappings():
@@ -136,7 +136,7 @@ def look_at_factors(pair: Pair) -> Iterator[NearMiss]:
 
 
 def _factor(gold: Column, predicted: Column, options: ComparisonOptions) -> int | None:
-    """What takes the predicted column to gold's, both taken as bags: 1, -1 for the sign, 100, or -100 for ÷100."""
+    """The factor from the predicted column to gold's, as bags: 1, -1 for the sign, 100, or -100 for ÷100."""
     if dict.__eq__(Counter(gold), Counter(predicted)):
         return 1
     for factor in (1, -1, *_FACTORS, *(-factor for factor in _FACTORS)):
@@ -151,7 +151,7 @@ def _factor(gold: Column, predicted: Column, options: ComparisonOptions) -> int 
 
 
 def _scaled(gold: Column, predicted: Column, factor: int) -> tuple[Column, Column]:
-    """Both columns, one of them times the factor. Gold's is, where the prediction's is to be divided: that is exact."""
+    """Both columns, one multiplied by the factor: gold's where the prediction's would be divided, to stay exact."""
     if factor == 1:
         return gold, predicted
     if factor < -1:

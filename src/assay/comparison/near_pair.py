@@ -1,4 +1,4 @@
-"""The two results that near misses are looked for in, and when they are the same but for one change."""
+"""The two results in which near misses are looked for, and whether they are the same after one change."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Pair:
 
     @property
     def row_counts(self) -> tuple[int, int]:
-        """Of gold and of the prediction."""
+        """The numbers of rows of gold and of the prediction."""
         return self.gold.row_count, self.predicted.row_count
 
     @property
     def same_shape(self) -> bool:
-        """Whether both have the same number of columns, and of rows, of which there are some."""
+        """Whether both have the same number of columns and the same number of rows, above 0."""
         ours, theirs = self.row_counts
         return len(self.gold.columns) == len(self.predicted.columns) and ours == theirs > 0
 
     def all_keys(self) -> Iterator[Key]:
-        """Every cell of both."""
+        """Every cell of both sides."""
         return chain.from_iterable((*self.gold.columns, *self.predicted.columns))
 
     def mappings(self) -> Iterator[Mapping]:
-        """Where the cells themselves do not give the mapping away: by position, then by common values."""
+        """Likely mappings of columns: by position, then by common values."""
         width = len(self.gold.columns)
         identity = tuple(range(width))
         yield identity
@@ -54,18 +54,18 @@ class Pair:
     def agree(
         self, gold: Sequence[Column], predicted: Sequence[Column], options: ComparisonOptions | None = None
     ) -> Mapping | None:
-        """A mapping under which these columns, of as many rows as gold has, are the same rows in gold's order."""
+        """A mapping under which these columns, each as long as gold's, are the same rows in gold's order."""
         ours, theirs = (Side(columns=each, places=self.gold.places) for each in (gold, predicted))
         return find_agreement(ours, theirs, options or self.options, self.budget.part(WORK))
 
     def agree_in_place(self, gold: Sequence[Column], predicted: Sequence[Column]) -> bool:
-        """As `agree`, with the columns as they stand."""
+        """As `agree`, with the columns in their present order."""
         return self.agree(gold, predicted, replace(self.options, columns="strict")) is not None
 
     def agree_as_bags(
         self, gold: Sequence[Column], predicted: Sequence[Column], counts: tuple[int, int], *, contained: bool = False
     ) -> Mapping | None:
-        """As `agree` for so many rows on each side, in any order. With ``contained`` gold may have more of them."""
+        """As `agree`, for ``counts`` rows on each side in any order. With ``contained`` gold may have more rows."""
         ours, theirs = (
             Side(columns=each, places=NoPlaces(count)) for each, count in zip((gold, predicted), counts, strict=True)
         )

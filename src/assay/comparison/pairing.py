@@ -1,9 +1,9 @@
-"""Pair rows one to one by the rule of tolerance, where clusters alone cannot tell.
+"""Pair rows one to one by the rule of tolerance, where clusters alone cannot decide.
 
 Rows can only pair inside the group of rows whose clusters are equal. In each group both sides are
-sorted; where neighbours agree, that *is* a pairing, and it nearly always is. Where they do not, a
-column whose sorted numbers do not agree either refutes the group: numbers that any pairing at all
-joins can be paired in sorted order. What is left is matched, by augmenting paths, under a budget.
+sorted; where the rows then agree in order, that *is* a pairing, which is nearly always the case. If not,
+a single column whose sorted numbers disagree refutes the group: numbers that can be paired at all
+can be paired in sorted order. The remaining groups are matched by augmenting paths, under a budget.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.model import ComparisonOptions
 
 Keys: TypeAlias = tuple[Key, ...]
 _WIDER = 2.0**-40
-"""How much wider than the tolerance a first look is, as a share: the rule itself has the last word."""
+"""How much wider than the tolerance the first check is, as a share; the exact rule then decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Pairing:
         )
 
     def partners(self, columns: Sequence[int], mapping: Sequence[int]) -> list[int | None]:
-        """For each gold row the place of the predicted row it is paired with, in as many pairs as there can be."""
+        """For each gold row, the place of the predicted row paired with it, with as many pairs as possible."""
         found: list[int | None] = [None] * self.gold.row_count
         for ours, theirs, loose in self._groups(columns, mapping):
             pairs = self._matching(ours, theirs, loose) if loose else list(zip(ours, theirs, strict=False))
@@ -54,7 +54,7 @@ class Pairing:
         return found
 
     def _groups(self, columns: Sequence[int], mapping: Sequence[int]) -> list[_Group]:
-        """The rows with equal clusters, per place, and the columns that they leave open."""
+        """The rows with equal clusters, per place, and the columns that the clusters leave undecided."""
         self.budget.spend(len(columns) * (self.gold.row_count + self.predicted.row_count))
         pairs = [
             _ColumnPair(self.gold.columns[column], self.predicted.columns[option])
@@ -98,11 +98,11 @@ class Pairing:
     def _refutes(self, pair: _ColumnPair, gold: Sequence[int], predicted: Sequence[int]) -> bool:
         """Whether this column alone shows that there is no pairing.
 
-        Numbers are taken as close a little beyond the rule, and as if a float took part in every pair: such windows
-        only ever move up with the number, and then sorted order is as good a pairing as any.
+        Numbers count as close slightly beyond the rule, as if a float took part in every pair. Such windows only move
+        up with the number, so sorted order is a pairing whenever there is one.
         """
         ours, theirs = [pair.gold[place] for place in gold], [pair.predicted[place] for place in predicted]
-        if not is_number(ours[0]):  # lists or structs, as all of a group that one cluster stands for
+        if not is_number(ours[0]):  # lists or structs, and then all cells of the group are
             return False
         ours.sort(key=_sortable)
         theirs.sort(key=_sortable)
@@ -110,7 +110,7 @@ class Pairing:
         return not all(low <= as_float(key) <= high for (low, high), key in zip(windows, theirs, strict=True))  # type: ignore[arg-type]
 
     def _window(self, key: Key) -> tuple[float, float]:
-        """Between which floats the numbers lie that may be equal to this one: a little more than the rule allows."""
+        """The range of floats that may be equal to this number: slightly wider than the rule."""
         number = max(-float_info.max, min(float_info.max, as_float(key)))  # type: ignore[arg-type]  # callers checked it
         tolerance, beside = self.options.relative_tolerance, self.options.absolute_tolerance * (1 + _WIDER)
         low, high = sorted((number * (1 - tolerance), number / (1 - tolerance)))
@@ -121,7 +121,7 @@ class Pairing:
     def _matching(
         self, gold: list[int], predicted: list[int], columns: Sequence[_ColumnPair], *, whole: bool = False
     ) -> list[tuple[int, int]]:
-        """As many pairs as there can be. With ``whole`` it stops at the first predicted row that finds no partner."""
+        """As many pairs as possible. With ``whole`` it stops at the first predicted row without a partner."""
         matching = _Matching(self._candidates(gold, predicted, columns), self.budget)
         for row in range(len(predicted)):
             if not matching.augment(row) and whole:
@@ -131,7 +131,7 @@ class Pairing:
     def _candidates(
         self, gold: list[int], predicted: list[int], columns: Sequence[_ColumnPair]
     ) -> Callable[[int], list[int]]:
-        """For a predicted row the gold rows, by their index in the group, that it is equal to."""
+        """The gold rows, by index in the group, that a predicted row is equal to."""
         pair = columns[0]
         numeric = all(is_number(pair.gold[place]) for place in gold)
         order = list(range(len(gold)))
@@ -163,19 +163,19 @@ class _ColumnPair:
         self.gold = gold
         self.predicted = predicted
         self.exact = not (may_hold_floats(gold) or may_hold_floats(predicted))
-        """No float takes part: only the very same keys are equal."""
+        """No float takes part: only identical keys are equal."""
 
 
 _Group: TypeAlias = tuple[list[int], list[int], list[_ColumnPair]]
 
 
 def may_hold_floats(column: Column) -> bool:
-    """Whether a float stands in this column, or a list or struct, which may hold one."""
+    """Whether this column holds a float, or a list or struct that may hold one."""
     return any(issubclass(kind, (float, tuple)) for kind in set(map(type, column)))
 
 
 def _sortable(key: Key) -> tuple[object, ...]:
-    """What rows are sorted by: numbers by size, lists by their members; of maps any order will do."""
+    """The sort key of a cell: numbers by size, lists by their members; maps in any order."""
     if is_number(key):
         return (0, key)
     if is_nested(key):

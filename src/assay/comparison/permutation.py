@@ -5,9 +5,9 @@ column only if both hold the same values equally often; and a partial assignment
 the partial rows agree as bags, which is checked with a sum of row hashes, extended by a column at
 a time. Wrong choices therefore die within a column or two, and the work is about (columns x
 candidates x rows). What the hashes accept is verified on the rows themselves, so a collision can
-cost time, never a verdict. Columns that hold the same values throughout leave it astray, though: then
-colours tell them apart (`assay.comparison.refinement`). The search has a budget; where columns are
-so symmetric that it is spent, the answer is "undecided", never a guess.
+cost time, never a verdict. Where many columns hold the same values, this search finds no direction:
+then colours tell the columns apart (`assay.comparison.refinement`). The search has a budget; where
+columns are so symmetric that the budget is spent, the answer is "undecided", never a guess.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from assay.comparison.cells import Column, Key
 from assay.comparison.refinement import Mapping, Refinement
 
 _PATIENCE = 8
-"""How often the search column by column may look at all of a side's cells."""
+"""How often the column-by-column search may look at all cells of a side."""
 _STEP = 50
-"""What a step of it costs beside its cells: few rows are no reason for many steps."""
+"""The fixed cost of a step of that search, added to its cells, so that few rows do not allow many steps."""
 _GREEDY_WORK = 20_000_000
-"""Cells that are looked at, at most, to guess which columns belong together; those left over are paired by position."""
+"""At most this many cells are looked at to guess which columns belong together; the rest are paired by position."""
 Verify: TypeAlias = Callable[[Mapping], bool]
 Allow: TypeAlias = Callable[[int, int], bool]
 """Whether gold's column may be mapped to that predicted column at all."""
@@ -50,7 +50,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One result for the search: its columns of keys, and per row the place that is fixed for it.
+    """One result for the search: its columns of keys, and the fixed place of each row.
 
     ``places`` are the segment numbers of an ordered answer; all equal where order does not count.
     """
@@ -58,7 +58,7 @@ class Side:
     columns: Sequence[Column]
     places: Sequence[int]
     rows: Sequence[tuple[Key, ...]] | None = None
-    """The rows themselves, where they are known to be nothing but the columns' keys (spares making them again)."""
+    """The rows, where they consist of exactly the columns' keys; saves building them again."""
 
     @property
     def row_count(self) -> int:
@@ -73,7 +73,7 @@ def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
     mapped = [predicted.columns[column] for column in mapping]
     distinct = set(gold.rows or _keyed(gold.places, gold.columns))
     if len(distinct) == gold.row_count:
-        # No duplicates in gold and as many predicted rows: if taking those away leaves nothing,
+        # No duplicates in gold and as many predicted rows: if removing those leaves nothing,
         # each of gold's rows was there once.
         distinct.difference_update(_keyed(predicted.places, mapped))
         return not distinct
@@ -81,7 +81,7 @@ def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
 
 
 def _keyed(places: Sequence[int], columns: Sequence[Column]) -> Iterable[tuple[Key, ...]]:
-    """The rows with their places before them, where these differ at all."""
+    """The rows, with their places in front where places differ."""
     if columns and isinstance(places, NoPlaces):
         return zip(*columns, strict=True)
     return zip(places, *columns, strict=True)
@@ -131,8 +131,8 @@ def find_mapping(
 
     The predicted side may have more columns than gold. Returns None where there is no such
     mapping; raises BudgetSpent where that could not be found out. ``verify`` has the last word
-    over a complete mapping (default: the rows themselves). Where it sees more than the columns
-    here say, ``twins`` are the predicted columns as it takes them for one and the same.
+    over a complete mapping (default: compare the rows). Where it distinguishes more than these keys
+    do, ``twins`` says which predicted columns it takes for equal (see `twins_among`).
     """
     if gold.row_count != predicted.row_count or len(gold.columns) > len(predicted.columns):
         return None
@@ -153,7 +153,7 @@ def find_mapping(
 def _search(
     gold: Side, predicted: Side, *, candidates: list[list[int]], accept: Verify, twins: Sequence[int], budget: Budget
 ) -> Mapping | None:
-    """Column by column, which is soon over nearly always; where it is not, by the colours of columns."""
+    """Search column by column, which nearly always ends soon; where it does not, by the colours of columns."""
     patience = budget
     if len(gold.columns) == len(predicted.columns):
         patience = budget.part(min(budget.work, _PATIENCE * len(gold.columns) * (gold.row_count + _STEP)))
@@ -235,7 +235,7 @@ class _Search:
         return None
 
     def _options(self, depth: int, chosen: list[int]) -> list[int]:
-        """The free candidates of the next column; of columns that are equal throughout, the first is enough."""
+        """The free candidates of the next column; of identical columns only the first."""
         used = set(chosen)
         seen: set[int] = set()
         options: list[int] = []
@@ -265,7 +265,7 @@ class _Search:
 
 
 def twins_among(columns: Sequence[Column]) -> list[int]:
-    """For each column the first column that is equal to it throughout."""
+    """For each column, the first column that is identical to it."""
     first: dict[tuple[int, int], list[int]] = {}
     twins: list[int] = []
     for index, column in enumerate(columns):
@@ -280,8 +280,8 @@ def twins_among(columns: Sequence[Column]) -> list[int]:
 def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple[int | None, ...]:
     """The best guess at which predicted column stands for which of gold's, where no mapping makes rows equal.
 
-    Pairs are taken by the share of values in common, the same position winning ties. A column that
-    shares nothing with any free one is paired by position where that is free, else with None.
+    Pairs are taken by the share of values in common; the same position wins ties. A column that shares
+    no value with a free column is paired by position where that is free, else with None.
     """
     bags = [Counter(column) for column in gold], [Counter(column) for column in predicted]
     mapping = _same_bags(*bags)
@@ -306,7 +306,7 @@ def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple
 
 
 def _same_bags(gold: Sequence[Counter[Key]], predicted: Sequence[Counter[Key]]) -> list[int | None]:
-    """For each of gold's columns a predicted one that holds the very same values, its own place before others."""
+    """For each of gold's columns, a predicted column with exactly the same values, preferably at the same position."""
     places: dict[int, list[int]] = {}
     for option, theirs in enumerate(predicted):
         if theirs:

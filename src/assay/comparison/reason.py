@@ -14,7 +14,7 @@ _LONGEST_VALUE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a comparison found out about two results that are not the same answer."""
+    """What a comparison found out about two results that differ."""
 
     gold: Result
     predicted: Result
@@ -39,7 +39,7 @@ class Finding:
         if cell := self._lone_cell():
             return f"{cell}{hint}"
         if self.missing == 0 and None in self.mapping:
-            # All rows are alike as far as columns find a counterpart: what is wrong is those that find none.
+            # All rows are equal in the mapped columns: the columns without a counterpart are wrong.
             lone = self.mapping.count(None)
             have = "has" if lone == 1 else "have"
             return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
@@ -54,7 +54,7 @@ class Finding:
         return f"{self.missing:,} of gold's {_count(count, 'row')} {are} not found in the prediction{hint}"
 
     def _lone_cell(self) -> str | None:
-        """``one cell differs: gold 13, predicted 0``, where that is all that differs."""
+        """``one cell differs: gold 13, predicted 0``, where only that cell differs."""
         pair = self._unlike_rows()
         if pair is None:
             return None
@@ -70,7 +70,7 @@ class Finding:
         return f"{which} differs{where}: gold {shown(pair[0][place])}, predicted {shown(pair[1][place])}"
 
     def _unlike_rows(self) -> tuple[Sequence[Cell], Sequence[Cell]] | None:
-        """The only row of gold that is not found, and the only predicted one that is none of gold's."""
+        """The only missing row of gold, and the only extra row of the prediction."""
         lone = [column for column, option in enumerate(self.mapping) if option is None]
         if len(self.gold.rows) == 1 and len(lone) <= 1:
             free = [place for place in range(self.predicted.column_count) if place not in self.mapping]
@@ -90,7 +90,7 @@ class Finding:
 
 
 def shown(cell: Cell) -> str:
-    """A value as SQL writes it, cut where it is long: text in quotes, so that '7' is not 7."""
+    """A value as SQL writes it, with long ones cut: text in quotes, so that '7' is not 7."""
     if cell is None:
         return "NULL"
     if isinstance(cell, bool):

@@ -1,11 +1,11 @@
-"""Find a permutation of symmetric columns by what stands beside them, not by trying orders.
+"""Find a permutation of symmetric columns by their context, not by trying orders (colour refinement).
 
-Columns and rows are given colours in turn: a row's is made of its cells and the colours of their
-columns, a column's of its cells and the colours of their rows. Whatever permutation makes the rows
-equal keeps colours, so where the two results hold different ones there is none, which shows at once
-for nearly every wrong answer. Where columns share a colour, one of gold's is set against each
-predicted one of its colour in turn, and the colours are worked out anew: a choice or two tell all
-columns apart.
+Rows and columns are coloured in turn: a row's colour comes from its cells and the colours of their
+columns, a column's from its cells and the colours of their rows. A permutation that makes the rows
+equal keeps colours, so where the two results have different colours there is no permutation; nearly
+every wrong answer shows that at once. Where several columns share a colour, one of gold's is matched
+with each predicted column of that colour in turn, and the colours are computed anew: one or two
+choices tell all columns apart.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from assay.comparison.hashed_cells import ManyHashed, Table, hashed_cells, sprea
 
 Mapping: TypeAlias = tuple[int, ...]
 Colours: TypeAlias = tuple[list[int], list[int]]
-"""Of gold's columns and of the predicted ones."""
+"""The colours of gold's columns and of the predicted columns."""
 _SHORT = 50
-"""Rounds after which loading numpy pays."""
+"""Rounds after which loading numpy pays off."""
 
 
 class Refinement:
@@ -70,7 +70,7 @@ class Refinement:
         return None
 
     def _refined(self, colours: Colours) -> Colours | None:
-        """The colours that follow from these, as many as can be told apart. None where the two sides differ."""
+        """These colours, refined until no more columns can be told apart. None where the two sides differ."""
         distinct = 0
         while True:
             self.budget.spend(2 * self.cells)
@@ -80,7 +80,7 @@ class Refinement:
             rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
             if Counter(rows[0]) != Counter(rows[1]):
                 return None
-            # With its old colour in it, so that what was told apart stays so.
+            # The old colour is part of the new one, so that columns once told apart stay apart.
             found = [
                 [spread(column + before) | 1 for column, before in zip(side.column_sums(row), each, strict=True)]
                 for side, row, each in zip(self.sides, rows, colours, strict=True)
@@ -94,7 +94,7 @@ class Refinement:
             distinct = now
 
     def _classes(self, colours: Colours) -> list[tuple[list[int], list[int]]]:
-        """Columns of one colour: gold's, and the predicted ones."""
+        """The columns of each colour: gold's and the predicted ones."""
         classes: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for side, each in enumerate(colours):
             for column, colour in enumerate(each):
@@ -102,7 +102,7 @@ class Refinement:
         return list(classes.values())
 
     def _chosen(self, colours: Colours, column: int, options: Sequence[int]) -> Iterator[Colours]:
-        """The colours with this column of gold's set against each of the options; of twins, against one of them."""
+        """The colours with this column of gold's matched with each option in turn; identical options are tried once."""
         seen: set[int] = set()
         own = spread(colours[0][column] + 1) | 1
         for option in sorted(options, key=lambda option: (option != column, option)):

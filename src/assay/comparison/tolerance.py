@@ -1,15 +1,15 @@
 """When are two cells equal within tolerance? The rule, and the clusters that let rows be hashed by it.
 
-The rule is one of pairs: two exact numbers (integers, decimals) are equal only if they are the same
-number, whatever else stands in the results; where a float takes part, the two may differ by
-``relative_tolerance`` of the larger, or both lie within ``absolute_tolerance`` of 0. All of it is
-decided exactly, without an error of rounding at the border.
+The rule is about pairs: two exact numbers (integers, decimals) are equal only if they are the same
+number, whatever else the results hold; where a float takes part, the two may differ by
+``relative_tolerance`` of the larger, or both lie within ``absolute_tolerance`` of 0. The rule is
+decided exactly, without rounding errors at the border.
 
 Such a rule is not transitive, so bags cannot simply be hashed by it. All numbers of both results
-that have a float near them are therefore chained into clusters of neighbours, such that numbers
+that have a float near them are therefore chained into clusters of neighbours, so that numbers
 that are equal by the rule are in one cluster. Where every two members of a cluster are equal
 (nearly always), the cluster stands for one value, and comparing clusters is comparing by the rule.
-Else the cluster is *loose*: equal clusters are then only necessary, and rows are paired one to one
+Otherwise the cluster is *loose*: equal clusters are then only necessary, and rows are paired one to one
 (`assay.comparison.pairing`).
 """
 
@@ -40,20 +40,20 @@ _NUMBERS = (int, float, Decimal)
 Number: TypeAlias = int | float | Decimal
 
 _ROUNDING = 2.0**-50
-"""More than what turning two numbers into floats and subtracting them can lose, as a share of the larger."""
+"""An upper bound, as a share of the larger number, of the error of converting two numbers to floats and subtracting."""
 _LEAST = 1e-300
-"""Below this floats lose digits: more than what that can lose."""
+"""An upper bound of the error near 0, where floats lose digits."""
 _FEW = 5_000
-"""So many numbers are clustered without numpy, which need not be loaded for them."""
+"""Up to this many numbers are clustered without numpy, which then need not be loaded."""
 Chain: TypeAlias = tuple[int, int, bool]
 _WORTH_EXACTNESS = 400
-"""Powers of ten: a decimal beyond them is close to no float but, where it is tiny, to 0."""
+"""Powers of ten: a decimal beyond them is close to no float, except a tiny one to 0."""
 
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
     """Whether two keys are the same value: exactly, or within tolerance where a float takes part.
 
-    Lists and structs are, where their members are.
+    Lists and structs are equal where their members are.
     """
     if first == second:
         return True
@@ -65,12 +65,12 @@ def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
 
 
 def is_number(key: Key) -> TypeGuard[Number]:
-    """Whether it is a number; NaN and the boolean of an engine that has booleans are none."""
+    """Whether a key is a number; NaN and booleans of engines that have booleans are not."""
     return isinstance(key, _NUMBERS)
 
 
 def is_nested(key: Key) -> TypeGuard[tuple[str, Iterable[Any]]]:
-    """Whether it is the key of a list, of members, or of a map, of pairs of name and member without an order."""
+    """Whether a key is of a list (of members) or of a map (an unordered set of name-member pairs)."""
     return isinstance(key, tuple) and key[0] in ("list", "map")
 
 
@@ -87,7 +87,7 @@ def _members_equal(
 
 
 def as_float(number: Number) -> float:
-    """The nearest float; an infinity beyond their range."""
+    """The nearest float; an infinity for numbers beyond the range of floats."""
     try:
         return float(number)
     except OverflowError:
@@ -95,7 +95,7 @@ def as_float(number: Number) -> float:
 
 
 def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
-    """The rule for two numbers that are not the same, of which one at least is a float."""
+    """The rule for two different numbers of which at least one is a float."""
     beside = options.absolute_tolerance
     if -beside <= first <= beside and -beside <= second <= beside:
         return True
@@ -122,14 +122,14 @@ def _close_exactly(first: Number, second: Number, tolerance: float) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusters:
-    """Which numbers stand for which."""
+    """Clusters of numbers, each represented by one of its members."""
 
     representative: dict[Key, Key]
     loose: frozenset[Key]
-    """What stands for clusters not all of whose members are equal to each other: `pairing` decides."""
+    """The representatives of clusters whose members are not all equal to each other: `pairing` decides those."""
 
     def apply(self, columns: Iterable[Column]) -> list[Column]:
-        """The columns with each number replaced by what stands for its cluster."""
+        """The columns with each number replaced by its cluster's representative."""
         return [self._applied(column) for column in columns]
 
     def _applied(self, column: Column) -> Column:
@@ -142,7 +142,7 @@ class Clusters:
         return list(map(find, column, column))
 
     def replace(self, key: Key) -> Key:
-        """What stands for this key, or for the numbers within it."""
+        """The key with each number replaced by its cluster's representative, nested ones too."""
         if not is_nested(key):
             return self.representative.get(key, key)
         kind, members = key
@@ -165,7 +165,7 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
         if not tight:
             loose.add(first)
         representative[keys[start + 1]] = first
-        if stop - start > 2:  # most are of two
+        if stop - start > 2:  # most chains have two members
             representative.update((keys[place], first) for place in range(start + 2, stop))
     if all(map(eq, representative.keys(), representative.values())):
         return None
@@ -202,7 +202,7 @@ def _few_in_line(
 def _many_in_line(
     floats: set[float], exact: set[int | Decimal], options: ComparisonOptions
 ) -> tuple[Sequence[Key], Iterable[Chain]]:
-    """As `_few_in_line`, by arrays: some ten times as fast, but they take a tenth of a second to load."""
+    """As `_few_in_line`, by arrays: about ten times as fast, but numpy takes a tenth of a second to load."""
     import numpy as np
 
     line = np.fromiter(floats, dtype=np.float64, count=len(floats))
@@ -231,20 +231,20 @@ def _many_in_line(
 
 
 def _in_range(number: int | Decimal) -> float:
-    """The nearest float, of one beyond the range its end."""
+    """The nearest finite float."""
     return max(-float_info.max, min(float_info.max, as_float(number)))
 
 
 def _weight(number: int | Decimal, value: float) -> int:
     """How much an exact number counts: a chain of more than 1 holds two that differ.
 
-    One beyond the range of floats, or too small for a float, is not the number that it seems: it counts as two.
+    A number too large or too small for a float counts as two, since its float is another number.
     """
     return 2 if abs(value) == float_info.max or (value == 0) != (number == 0) else 1
 
 
 def _maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
-    """Whether numbers as near as these may be equal by the rule: never False where they are."""
+    """Whether two numbers may be equal by the rule: a quick check that is never False where they are equal."""
     scale = max(abs(first), abs(second))
     if abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST:
         return True
@@ -252,7 +252,7 @@ def _maybe_close(first: float, second: float, options: ComparisonOptions) -> boo
 
 
 def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
-    """Whether all of these sorted numbers are equal by the rule: never True where they are not."""
+    """Whether these sorted numbers are all equal by the rule: a quick check that is never True where they are not."""
     scale = max(abs(values[0]), abs(values[-1]))
     if scale <= options.absolute_tolerance * (1 - _ROUNDING):
         return True
@@ -262,7 +262,7 @@ def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
 
 
 def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | Decimal]]:
-    """The finite floats and the exact numbers of these columns, nested ones too. Value and type tell them apart."""
+    """The finite floats and the exact numbers of these columns, nested ones too, distinct by value and type."""
     floats: set[float] = set()
     exact: set[int | Decimal] = set()
     for column in columns:
@@ -282,7 +282,7 @@ def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | 
 
 
 def _leaves(key: Key) -> Iterator[Key]:
-    """What a list or struct holds, however deep."""
+    """The innermost values of a list or struct; any other key itself."""
     if not is_nested(key):
         yield key
         return
@@ -291,7 +291,7 @@ def _leaves(key: Key) -> Iterator[Key]:
 
 
 def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonOptions) -> list[int | Decimal]:
-    """The exact numbers that a float may be close to, none left out."""
+    """All exact numbers that a float may be close to."""
     import numpy as np
 
     if not exact:
@@ -309,7 +309,7 @@ def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonO
 
 
 def _maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
-    """As `_maybe_close`, of arrays."""
+    """As `_maybe_close`, for arrays."""
     import numpy as np
 
     scale = np.maximum(np.abs(first), np.abs(second))

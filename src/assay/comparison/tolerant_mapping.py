@@ -1,7 +1,7 @@
-"""Under which mapping of columns are two results the same rows, by the rule of pairs?
+"""Under which mapping of columns do two results have the same rows, by the rule of tolerance?
 
-First the cells themselves are tried, then the clusters that stand for numbers within tolerance, and
-where these leave something open, the rows are paired one to one.
+First the cells themselves are compared, then the clusters of numbers within tolerance; where these
+do not decide, rows are paired one to one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from assay.model import ComparisonOptions
 def find_agreement(
     gold: Side, predicted: Side, options: ComparisonOptions, budget: Budget, *, contained: bool = False
 ) -> Mapping | None:
-    """A mapping of gold's columns under which the predicted rows are gold's, per place, by the rule of pairs.
+    """A mapping of gold's columns under which the predicted rows are gold's, per place, by the rule of tolerance.
 
-    With ``contained`` gold may have more rows at a place than the prediction takes. The predicted side may have more
+    With ``contained`` gold may have more rows at a place than the prediction. The predicted side may have more
     columns than gold, but not with ``contained``. None where there is no such mapping; raises BudgetSpent where that
     could not be found out.
     """
@@ -62,9 +62,9 @@ class _Search:
     contained: bool
 
     def holds_in_place(self) -> bool:
-        """Whether the columns as they stand agree within tolerance: asked first, as it is mostly so and soon said.
+        """Whether the columns agree in their present order, within tolerance: checked first, as fast and mostly true.
 
-        Only columns that meet a float are clustered, each with its counterpart. False too where clusters leave it open.
+        Only columns that meet a float are clustered, each with its counterpart. False, too, if clusters do not decide.
         """
         ours, theirs = list(self.gold.columns), list(self.predicted.columns)
         if len(ours) != len(theirs) or (not self.contained and self.gold.row_count != self.predicted.row_count):
@@ -77,7 +77,7 @@ class _Search:
                 if clusters.loose:
                     return False
                 ours[column], theirs[column] = clusters.apply((mine, other))
-            # One column that holds other values is enough: most that are no match end here.
+            # One column with other values is enough: most mismatches end here.
             if not set(ours[column]) >= set(theirs[column]):
                 return False
         holds = contained_rows if self.contained else same_rows
@@ -104,7 +104,7 @@ class _Search:
         return find(gold, predicted, verify=verify, allow=allow, twins=twins, budget=budget)
 
     def run_loose(self, gold: Side, predicted: Side, clusters: Clusters, budget: Budget) -> Mapping | None:
-        """By clusters that do not tell all: what they accept is paired; columns without floats agree exactly."""
+        """Search by loose clusters, pairing rows under each mapping found; columns without floats agree exactly."""
         pairing = Pairing(self.gold, self.predicted, clusters, self.options, budget)
         exact_gold = [not may_hold_floats(column) for column in self.gold.columns]
         exact_predicted = [not may_hold_floats(column) for column in self.predicted.columns]
@@ -118,11 +118,11 @@ class _Search:
             have, need = ours[column], theirs[option]
             return have is None or need is None or need <= have
 
-        # Columns of equal clusters may differ, and 1 is not 1.0 beside a float: only the same cells make twins.
+        # Columns with equal clusters may differ, and 1 is not 1.0 beside a float: only identical cells make twins.
         twins = twins_among([_typed(column) for column in self.predicted.columns])
         return self.run(gold, predicted, budget, verify=pairing.complete, allow=allow, twins=twins)
 
 
 def _typed(column: Column) -> Column:
-    """Cells that are equal only where they are of the same type too."""
+    """The column with keys that are equal only where their types are equal, too."""
     return [(type(key), repr(key) if is_nested(key) else key) for key in column]

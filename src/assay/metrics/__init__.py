@@ -1,1 +1,1 @@
-"""Each metric a pure function from what happened to a score: rescoring needs no database."""
+"""Metrics: each a pure function from a case's executions to a score, so that rescoring needs no database."""

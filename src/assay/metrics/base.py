@@ -13,7 +13,7 @@ from assay.ports import Executions, QueryRequest
 
 
 class QueryMetric:
-    """What most of our metrics say of themselves: yes or no, by the queries alone, and nothing more to execute."""
+    """The base of most metrics: 1 or 0, dependent on the queries alone, with no further queries to execute."""
 
     name: ClassVar[str]
     binary: ClassVar[bool] = True
@@ -22,16 +22,16 @@ class QueryMetric:
     depends_on_queries_only: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
-        """Nothing beside gold and prediction as they are."""
+        """No queries besides gold and the prediction as they are."""
         return ()
 
 
 class ResultMetric(QueryMetric, ABC):
     """A metric over the two results alone.
 
-    Of several golds the best score counts. An answer that fails, or that is absent, scores 0: that is
-    what the system gave. A gold that fails gives no score, since nobody's answer could be right; nor does an answer
-    whose query was kept from running (`assay.model.blame`).
+    Of several golds the best score counts. An answer that fails or is absent scores 0, by the system's own
+    fault. A gold that fails gives no score, since no answer could be right; nor does an answer whose query
+    could not run for reasons outside it (`assay.model.blame`).
     """
 
     def score(
@@ -77,9 +77,9 @@ _TRANSACTION_BEGINS = re.compile(r"(?>\s|--[^\n]*\n|/\*.*?\*/)*+(begin|savepoint
 
 
 def runs_as_empty(execution: Execution) -> bool:
-    """Whether the benchmarks' scripts take for an empty result what our engine does not run.
+    """Whether the benchmarks' scripts get an empty result from a text that our engine does not run.
 
-    They do with a text without any statement, and with the begin of a transaction.
+    They get one from a text without any statement, and from one that begins a transaction.
     """
     kind = execution.failure.kind if execution.failure is not None else None
     return kind == "no_query" or (kind == "refused" and _TRANSACTION_BEGINS.match(execution.query) is not None)
@@ -94,7 +94,7 @@ def gold_failure(golds: Sequence[Execution]) -> Failure:
 
 
 def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | None:
-    """What befell the answer or its query without being its fault: then there is no score."""
+    """The failure of the answer or its query that is not the answer's fault: then there is no score."""
     failure = prediction.failure if predicted is None else predicted.failure
     if failure is None:
         return None

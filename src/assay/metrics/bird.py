@@ -24,7 +24,7 @@ _BLANK = re.compile(r"(?>[ \t\f\n\r]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 
 class _BirdMetric(ResultMetric):
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As the others', but a gold that fails there alone makes the answer wrong, as it does there."""
+        """As other result metrics, but a gold that fails only in the scripts makes the answer wrong, as there."""
         golds = executions.golds
         if any(gold.succeeded and _fails_there(gold) for gold in golds):
             golds = tuple(gold for gold in golds if gold.succeeded and not _fails_there(gold))
@@ -34,7 +34,7 @@ class _BirdMetric(ResultMetric):
         return super().score(case, prediction, executions, comparison)
 
     def of_failed(self, case: Case, predicted: Execution | None, golds: Sequence[Result]) -> float:
-        """The scripts run some texts as an empty result; every other failure is 0."""
+        """Score some failures as an empty result, as the scripts do; every other failure is 0."""
         if predicted is None or not runs_as_empty(predicted) or _fails_there(predicted):
             return 0.0
         empty = Execution(query=predicted.query, status="empty", result=Result(columns=(), rows=()), row_count=0)
@@ -49,7 +49,7 @@ class BirdEx(_BirdMetric):
     default_place: ClassVar[int] = 3
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Equality of row sets; text that is not valid UTF-8 is an error there."""
+        """Equality of row sets; text that is not valid UTF-8 is an error, as in the scripts."""
         if _fails_there(predicted) or predicted.result is None:
             return 0.0
         if gold.rows == predicted.result.rows:
@@ -67,7 +67,7 @@ class BirdSoftF1(_BirdMetric):
     binary: ClassVar[bool] = False
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Precision and recall over cells, 0/0 taken as 0, both empty 1."""
+        """Precision and recall over cells; 0/0 is 0, and two empty results score 1."""
         if _fails_there(predicted) or predicted.result is None:
             return 0.0
         return soft_f1(hashable(gold.rows), hashable(predicted.result.rows))
@@ -117,14 +117,14 @@ def _soft_counts(
 
 
 def _fails_there(execution: Execution) -> bool:
-    """Whether the scripts' driver would have raised where our engine gave a result."""
+    """Whether the scripts' driver raises where our engine gives a result."""
     return execution.undecodable_text or _holds_more(execution.query)
 
 
 def _holds_more(text: str) -> bool:
-    """Whether anything but blanks and comments follows the first statement's semicolon, and be it another one.
+    """Whether anything other than blanks and comments follows the first statement's semicolon, even another semicolon.
 
-    The scripts' driver takes that for a second statement, and refuses the text. Semicolons before
+    The scripts' driver takes it for a second statement and refuses the text. Semicolons before
     the first statement are skipped.
     """
     if text.find(";") in (-1, len(text) - 1):
@@ -142,7 +142,7 @@ def _row_set(result: Result) -> frozenset[Row]:
 
 
 def hashable(rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows as they are, or with lists and maps as their text where an engine returns such."""
+    """The rows, with lists and maps replaced by their text where an engine returns them."""
     try:
         for row in rows[:1]:
             hash(row)

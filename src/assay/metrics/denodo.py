@@ -20,7 +20,7 @@ class ResultsMatch(Match):
     """1 where the results are the same answer with the columns in gold's order, else 0.
 
     The comparison prefers gold's own column order wherever that makes the rows equal, so its
-    mapping tells, also where `match` leaves the order free.
+    mapping shows the order even where `match` leaves it free.
     """
 
     name: ClassVar[str] = "results_match"
@@ -29,7 +29,7 @@ class ResultsMatch(Match):
     default_place: ClassVar[int] = 7
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As `match`, columns in place."""
+        """As `match`, with columns in gold's order."""
         score = super().score(case, prediction, executions, comparison)
         if comparison is None or not score.value:
             return score
@@ -46,7 +46,7 @@ class SameRowCount(ResultMetric):
     default_place: ClassVar[int] = 8
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Row counts alone."""
+        """Compare the row counts."""
         return float(predicted.result is not None and len(gold.rows) == len(predicted.result.rows))
 
 
@@ -62,7 +62,7 @@ class SameColumnCount(ResultMetric):
     guide_column: ClassVar[str] = "Have Same Column Count"
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As the others', but for results whose columns are not known."""
+        """As the other result metrics, but without a score where a result's columns are unknown."""
         results = [execution.result for execution in (*executions.golds, executions.predicted) if execution]
         untold = [result is not None and not result.columns and not result.rows for result in results]
         if any(untold) and not all(untold) and executions.predicted is not None and executions.predicted.succeeded:
@@ -70,7 +70,7 @@ class SameColumnCount(ResultMetric):
         return super().score(case, prediction, executions, comparison)
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Column counts alone."""
+        """Compare the column counts."""
         return float(predicted.result is not None and gold.column_count == predicted.result.column_count)
 
 
@@ -82,8 +82,8 @@ _UNTOLD = Failure(
 class PercentSubset(ResultMetric):
     """Mean share of gold's row found in the predicted row of the same index, both as sets.
 
-    A row that only one side has scores 0; both empty score 1. Range 0 to 1. Cells are equal as
-    `match` has them, tolerance included, so that equal rows score 1.
+    A row that only one side has scores 0; two empty results score 1. Range 0 to 1. Cells are equal by the
+    rules of `match`, tolerance included, so that equal rows score 1.
     """
 
     name: ClassVar[str] = "percent_subset"
@@ -109,7 +109,7 @@ def _row_share(gold: set[Key], predicted: set[Key]) -> float:
 class PercentOverlap(ResultMetric):
     """Cells in common over all cells, both results taken as bags of cells, rows ignored.
 
-    Both empty score 1. Range 0 to 1. Cells are equal as `match` has them, tolerance included.
+    Two empty results score 1. Range 0 to 1. Cells are equal by the rules of `match`, tolerance included.
     """
 
     name: ClassVar[str] = "percent_overlap"
@@ -137,7 +137,7 @@ class PercentOverlap(ResultMetric):
 
 
 class DenodoPercentOverlap(BirdSoftF1):
-    """Percent Overlap as Denodo's own workbook has it: the precision of the soft F1, with columns in gold's order.
+    """Percent Overlap as in Denodo's own workbook: the precision of the soft F1, with columns in gold's order.
 
     Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
     """
@@ -154,7 +154,7 @@ class DenodoPercentOverlap(BirdSoftF1):
 
 
 class DenodoPercentSubset(BirdSoftF1):
-    """Subsetting Percentage as Denodo's own workbook has it: the precision of the soft F1, columns in any order.
+    """Subsetting Percentage as in Denodo's own workbook: the precision of the soft F1, columns in any order.
 
     Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
     """
@@ -171,7 +171,7 @@ class DenodoPercentSubset(BirdSoftF1):
 
 
 def _bag(columns: Sequence[Column]) -> Counter[Key]:
-    """How often each cell stands in these columns."""
+    """How often each cell occurs in these columns."""
     bag: Counter[Key] = Counter()
     for column in columns:
         bag.update(column)
@@ -179,7 +179,7 @@ def _bag(columns: Sequence[Column]) -> Counter[Key]:
 
 
 def _gather(bag: Counter[Key], clusters: Clusters) -> None:
-    """Count each number under what stands for it."""
+    """Add each number's count to that of its representative."""
     keys = list(bag)
     for key, standing in zip(keys, clusters.apply([keys])[0], strict=True):
         if standing is not key and standing != key:

@@ -1,4 +1,4 @@
-"""LLMSQL's metric, as its own package computes it: one query of a completion that gives gold's rows suffices."""
+"""LLMSQL's metric, as its own package computes it: one query of a completion must give gold's rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.ports import Executions, QueryRequest
 class LlmsqlEx:
     """LLMSQL's execution accuracy: 1 where a query of the completion gives gold's rows, in any order and as often.
 
-    Rows as tuples, columns in gold's order whatever their names; numbers by exact value whatever their type; NULL
-    equals NULL. Of a case that is not LLMSQL's, the one predicted query is compared so. Nothing is sorted, so nothing
-    need have an order.
+    Rows compare as tuples, with columns in gold's order whatever their names; numbers by exact value whatever their
+    type; NULL equals NULL. Outside LLMSQL the one predicted query is compared like this. Rows are not sorted, so
+    cells need not have an order.
     """
 
     name: ClassVar[str] = "llmsql_ex"
@@ -24,10 +24,10 @@ class LlmsqlEx:
     binary: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """The further queries of a completion, all of them, also where one before matches: evidence counts them."""
-        from assay.sql.completions import candidates  # the parser behind it is wanted in workers only
+        """All further queries of a completion, even where an earlier one matches: the evidence counts them."""
+        from assay.sql.completions import candidates  # loads a parser, which only workers need
 
-        # Two that differ in how they write the placeholder are one text by now, and still two for the benchmark.
+        # Queries that differed only in the placeholder are one text now, but still two for the benchmark.
         queries = enumerate(candidates(case, prediction))
         return [QueryRequest(query=query, candidate=True, turn=turn) for turn, query in queries]
 
@@ -66,5 +66,5 @@ def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
 def _counted(rows: Sequence[Row]) -> Counter[object]:
     try:
         return Counter(rows)
-    except TypeError:  # lists and maps in cells, of engines that have such
+    except TypeError:  # lists and maps in cells, from engines that have them
         return Counter(map(repr, rows))

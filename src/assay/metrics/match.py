@@ -12,7 +12,7 @@ from assay.ports import Executions
 class Match(QueryMetric):
     """Execution accuracy by the sound comparison of docs/verdict.md: 1 correct, 0 incorrect.
 
-    None where gold fails, where something kept the query from running, or where the comparison could not decide.
+    None where gold fails, where the query could not run for reasons outside it, or where the comparison is undecided.
     """
 
     name: ClassVar[str] = "match"
@@ -27,7 +27,7 @@ class Match(QueryMetric):
         executions: Executions,
         comparison: Comparison | None,
     ) -> Score:
-        """1 where the comparison holds."""
+        """1 where the results are equal."""
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         if comparison is None:
@@ -39,14 +39,14 @@ class Match(QueryMetric):
 
 
 class NonEmptyMatch(Match):
-    """`match` over the cases that say something: None where both results are empty, or computed over no rows."""
+    """`match` without vacuous matches: None where both results are empty, or computed over no rows."""
 
     name: ClassVar[str] = "non_empty_match"
     meaning: ClassVar[str] = "match, over cases where an answer has rows"
     default_place: ClassVar[int] = 2
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As `match`, without the vacuous."""
+        """As `match`, but None where the match is vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
             message = f"equal, but saying little: {comparison.reason}"
             return unscored(self.name, Failure(stage="score", kind="unscorable", blame="gold", message=message))
@@ -54,5 +54,5 @@ class NonEmptyMatch(Match):
 
 
 def undecided(comparison: Comparison) -> Failure:
-    """Why a comparison gives no verdict."""
+    """The failure of a comparison that is undecided."""
     return Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)

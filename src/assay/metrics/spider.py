@@ -3,7 +3,7 @@
 Source: eval_exec_match of taoyds/test-suite-sql-eval with its default of dropping DISTINCT.
 The quirks: `value` in a prediction becomes `1`; DISTINCT is dropped everywhere by sqlparse's
 tokens, which also cut the text after its first statement; row order counts wherever gold's text
-holds "order by"; a first filter sorts each row by its cells' text, so that 1, 1.5 is not 1.0, 1.5.
+contains "order by"; a first filter sorts each row by its cells' text, so that 1, 1.5 is not 1.0, 1.5.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECA
 
 
 _SIMPLE = re.compile(r"""(?>[A-Za-z_]\w*+|\d++(?!\w)|[\s,.()=<>!*+|]|-(?!-)|/(?!\*)|'[^'\\]*'|"[^"\\]*")*+""", re.ASCII)
-"""A text of words, numbers, plain signs and quoted text, without comments and semicolons: there any word outside quotes
-is a token of its own, so that its DISTINCTs can be found without the tokenizer, which takes a hundred times as long."""
+"""A text of words, numbers, plain signs and quoted text, without comments and semicolons. Any word outside quotes is
+then a token of its own, so that DISTINCT can be found without the tokenizer, which takes a hundred times as long."""
 _DISTINCT = re.compile(r"""('[^']*'|"[^"]*")|\bdistinct\b""", re.ASCII | re.IGNORECASE)
 
 
 class SpiderEx(QueryMetric):
     """1 where, under some permutation of columns, the results are equal on every database file of the folder.
 
-    The queries are not those of the answer but rewritten ones, so they are executed for this metric alone.
+    The script rewrites both queries, so they are executed for this metric alone.
     """
 
     name: ClassVar[str] = "spider_ex"
@@ -78,7 +78,7 @@ class SpiderEx(QueryMetric):
                 scores.append(all(_agree(one, two, ordered) for one, two in zip(golds, predicted, strict=True)))
             except BudgetSpent:
                 if all(_is_found_mirrored(one, ordered) for one in golds):
-                    scores.append(False)  # a right answer would have been found
+                    scores.append(False)  # undecided only by the prediction: gold's own rows are found
                     continue
                 message = "the columns are too symmetric to find a permutation within the budget"
                 failure = Failure(stage="compare", kind="unscorable", blame="assay", message=message)
@@ -107,9 +107,9 @@ def _rewrite(query: str) -> str | None:
 def _without_distinct(query: str) -> str | None:
     """The first statement without its DISTINCT tokens; None where there is no statement.
 
-    The same tokenizer as the script's: its idea of a token and of a statement is part of the
-    metric. The script also groups the tokens into a tree and flattens it again, which changes none
-    of them and takes most of the time; that is left out.
+    The tokenizer is the script's own: its idea of a token and of a statement is part of the
+    metric. The script also groups the tokens into a tree and flattens it again; this is left out,
+    since it changes no token and takes most of the time.
     """
     if _SIMPLE.fullmatch(query) and query.strip():
         return _DISTINCT.sub(r"\1", query)
@@ -139,7 +139,7 @@ def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noq
 
 
 def _is_found_mirrored(gold: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private
-    """Whether gold's own rows are found, within the budget, with their columns in reverse."""
+    """Whether the search finds gold's own rows with reversed columns within the budget."""
     rows = gold.result.rows if gold.result else ()
     try:
         return results_equal(rows, [row[::-1] for row in rows], ordered=ordered)
@@ -148,7 +148,7 @@ def _is_found_mirrored(gold: Execution, ordered: bool) -> bool:  # noqa: FBT001 
 
 
 def _decoded(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Bad bytes dropped, as the script's text factory drops them."""
+    """The rows without bad bytes, which the script's text factory drops."""
     return tuple(
         tuple(
             cell.encode("utf-8", "surrogateescape").decode("utf-8", "ignore") if isinstance(cell, str) else cell
@@ -179,7 +179,7 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
 
 
 def _hashable(rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows with lists and the like as the tuples that they hold: SQLite has none, so the script knows none."""
+    """The rows with lists and maps as tuples: SQLite has neither, so the script does not handle them."""
     if _NESTED.isdisjoint(_types(rows)):
         return rows
     return [tuple(map(_frozen, row)) for row in rows]
@@ -187,7 +187,7 @@ def _hashable(rows: Sequence[Row]) -> Sequence[Row]:
 
 def _frozen(cell: Any) -> Any:
     if isinstance(cell, dict):
-        # No entry's place counts, and what is no number or text has no order.
+        # The order of a map's entries does not count, and their values may not be sortable.
         return ("dict", frozenset((_frozen(key), _frozen(value)) for key, value in cell.items()))
     if isinstance(cell, list | tuple):
         return (type(cell).__name__, *map(_frozen, cell))
@@ -198,7 +198,7 @@ _NESTED = {dict, list, set, tuple}
 
 
 def _types(rows: Sequence[Row]) -> list[type]:
-    """Of every cell: the first filter tells 1 from 1.0, if only where it moves cells within a row."""
+    """The types of all cells: the first filter tells 1 from 1.0, but only where sorting moves cells within a row."""
     return list(map(type, chain.from_iterable(rows)))
 
 

@@ -1,4 +1,4 @@
-"""Spider 2.0-lite's comparison of result tables, as its evaluation script makes it, known flaws included.
+"""Spider 2.0-lite's comparison of result tables, as in its evaluation script, known flaws included.
 
 Columns are matched one by one, so rows need not stay aligned and one predicted column may serve
 two gold columns; NULL is taken as 0; numbers agree within an absolute 0.01.
@@ -57,7 +57,7 @@ class _Unordered:
         self._sorted: dict[int, Sequence[Cell]] = {}
 
     def sorted(self, column: int) -> Sequence[Cell]:
-        """The column, sorted as the script sorts it."""
+        """The column in the script's sort order."""
         if column not in self._sorted:
             self._sorted[column] = _as_text_sorted(self.vectors[column])
         return self._sorted[column]
@@ -83,7 +83,7 @@ def _nulls_as_zeros(column: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def _as_text_sorted(vector: Sequence[Cell]) -> list[Cell]:
-    """Sorted by text; of equal texts those that are no numbers first."""
+    """The column sorted by text; of equal texts the cells that are not numbers first."""
     if len({issubclass(kind, (int, float)) for kind in set(map(type, vector))}) <= 1:
         return sorted(vector, key=str)
     return sorted(vector, key=lambda cell: (str(cell), isinstance(cell, (int, float))))

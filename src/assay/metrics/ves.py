@@ -1,4 +1,4 @@
-"""Efficiency: how fast a right answer is, against gold, on the same database and the same worker.
+"""Efficiency: how fast a right answer is compared with gold, on the same database and the same worker.
 
 The reward scale is that of BIRD's R-VES, which the Denodo AI SDK evaluator took over: the ratio is
 gold's time over the prediction's, so that above 1 the prediction is faster.
@@ -22,7 +22,7 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 _LEAST_REWARD = 0.25
 _OUTLIER_DEVIATIONS = 3.0
 _EQUALLY_FAST = 0.02
-"""Where the interval holds 1 and goes no further than this from it, measuring on would toss a coin."""
+"""Where the interval contains 1 and stays within this distance of it, further measuring would decide by chance."""
 
 
 def reward(ratio: float) -> float:
@@ -33,10 +33,10 @@ def reward(ratio: float) -> float:
 class Ves(QueryMetric):
     """Valid efficiency score: 0 unless Results Match, else the reward for the mean ratio.
 
-    Ratios beyond 3 deviations are dropped, as the evaluator's script has it from BIRD's: there are none among
-    fewer than ten, and among hundreds one stray measurement moves nothing. Where the mean's interval holds 1 and
-    stays within 2 % of it, the two are equally fast and the ratio counts as 1: a step between two rewards lies just
-    there. The score's detail gives the ratio with its 95 % interval (Student's t over the iterations); the case is
+    Ratios beyond 3 deviations are dropped, as in the evaluator's and BIRD's scripts: fewer than ten ratios have
+    none, and among hundreds one stray measurement changes nothing. Where the mean's interval contains 1 and stays
+    within 2 % of it, the two are equally fast and the ratio counts as 1, since the reward changes at 1. The score's
+    detail gives the ratio with its 95 % interval (Student's t over the iterations); the case is
     flagged ``noisy_timing`` where that interval spans more than one reward.
     """
 
@@ -51,7 +51,7 @@ class Ves(QueryMetric):
         return _awaiting(self.name, ResultsMatch().score(case, prediction, executions, comparison), executions)
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
-        """The reward for the mean of the ratios that are no outliers."""
+        """The reward for the mean ratio without outliers."""
         kept = without_outliers([timing.gold_s / timing.predicted_s for timing in timings])
         return _rewarded(self.name, kept, reward)
 
@@ -69,7 +69,7 @@ class BirdRves(QueryMetric):
         return _awaiting(self.name, BirdEx().score(case, prediction, executions, comparison), executions)
 
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
-        """100 times the root of the reward for the mean of the ratios that are no outliers."""
+        """100 times the root of the reward for the mean ratio without outliers."""
         kept = without_outliers([timing.gold_s / timing.predicted_s for timing in timings])
         return _rewarded(self.name, kept, lambda ratio: 100.0 * math.sqrt(reward(ratio)))
 

@@ -1,6 +1,6 @@
 """The vocabulary: frozen, slotted, typed values that every room speaks.
 
-A name loads with its first use: a hundred classes take a tenth of what `assay --help` may take.
+Each name loads on first use: loading a hundred classes would take a tenth of the time budget of `assay --help`.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ _MODULES = (
     *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
     *("leniency", "comparison", "selection", "case", "metric", "evidence", "diff"),
 )
-"""What costs little comes first: a name is looked for in their order."""
+"""Modules that load fast come first: a name is looked up in this order."""
 
 
 def __getattr__(name: str) -> Any:

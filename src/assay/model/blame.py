@@ -1,8 +1,8 @@
 """Whose fault a failure is, and what follows from that: the one rule that verdicts and all metrics keep to.
 
-A case is the system's failure where its answer is at fault. What befalls the engine, the network, the judge or the
-set-up is never 0 and never gold's fault: it is tried again, then unscored in every metric, and done again by the same
-command. docs/verdict.md says the same as a table.
+A case is the system's failure where its answer is at fault. A failure of the engine, the network, the judge or the
+set-up never scores 0 and is never gold's fault: the case is tried again, then left unscored in every metric, and the
+same command does it again. docs/verdict.md has the same rule as a table.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import Literal
 from assay.model.failure import Blame, Failure
 
 Side = Literal["predicted", "gold"]
-"""Whose query, or answer, it was that failed."""
+"""Whose query or answer failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What a failure comes to."""
+    """The consequence of a failure: who is to blame, and whether the case counts."""
 
     blame: Blame
     outcome: Literal["incorrect", "unscored"]
     final: bool
-    """False: it is tried again once before the run ends, is not remembered, and the same command does it again."""
+    """False: the case is tried again once before the run ends, and once more when the same command runs again."""
 
 
 def ruling(failure: Failure, side: Side) -> Ruling:
     """Who is to blame for a failure on that side, whether it counts, and whether that is the last word."""
     kind = failure.kind
     if kind == "unreadable_database":
-        # An engine says where it had the database, and lost it.
+        # The engine takes the blame where it had the database open and lost it.
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
     if kind == "ask_failed" and failure.blame != "system":
         return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):
-        # What cannot be decided stays so; a worker that was lost while it judged may do better next time.
+        # An undecidable case stays undecidable; a worker that was lost while it judged may do better next time.
         return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")
     if side == "gold":
         if kind == "crashed":
             return Ruling(blame="engine", outcome="unscored", final=False)
         return Ruling(blame="setup" if kind == "truncated" else "gold", outcome="unscored", final=True)
-    if failure.blame != "system":  # who reads an answer knows where it cannot be read for want of something of ours
+    if failure.blame != "system":  # its reader lacked something of ours, and says so
         return Ruling(blame=failure.blame, outcome="unscored", final=True)
     return Ruling(blame="system", outcome="incorrect", final=kind != "ask_failed")
 
@@ -58,5 +58,5 @@ def is_final(failure: Failure | None) -> bool:
 
 
 def befalls(failure: Failure | None) -> bool:
-    """Whether a failure says nothing of any answer or gold query, but of what surrounds them."""
+    """Whether a failure says nothing of an answer or a gold query, but of the engine, the network or the set-up."""
     return failure is not None and failure.stage not in ("compare", "score") and failure.blame not in ("system", "gold")

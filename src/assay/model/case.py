@@ -18,7 +18,7 @@ ColumnRule = Literal["any", "strict"]
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOptions:
-    """How one case wants to be judged, where it differs from the run's settings.
+    """How one case is to be judged, where that differs from the run's settings.
 
     None means: as the run says.
     """
@@ -34,7 +34,7 @@ class CaseOptions:
     """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
     queries (`assay.sql.completions`)."""
     leniency: Leniency = STRICT
-    """What the case declares to be no mistake, before what the run declares."""
+    """The case's own leniency; it takes precedence over the run's."""
 
 
 @quickly_made
@@ -45,20 +45,20 @@ class Case:
     id: str
     question: str
     database: str | None = None
-    """The database's name within the benchmark (``db_id``), put into ``{db_id}`` of a URL template."""
+    """The database's name within the benchmark (``db_id``), which fills ``{db_id}`` of a URL template."""
     golds: tuple[str, ...] = ()
     """The accepted gold queries, in the file's order. Any one that matches makes an answer correct."""
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     context: str | None = None
-    """What the question set says beside the question (BIRD's evidence, Denodo's additional context)."""
+    """The question set's hints for the question (BIRD's evidence, Denodo's additional context)."""
     options: CaseOptions = field(default_factory=CaseOptions)
     origin: str | None = None
-    """Where it was read, for messages: ``dev.jsonl, line 17``."""
+    """Where the case was read, for messages: ``dev.jsonl, line 17``."""
     name: str | None = None
-    """What its author calls it, beside the id."""
+    """The author's name for the case, beside the id."""
     comments: str | None = None
-    """What its author notes of it; nobody is sent it."""
+    """The author's notes; they are sent to no system and no LLM."""
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 
@@ -68,7 +68,7 @@ class Case:
 class Prediction:
     """What the system answered to one case.
 
-    ``query`` None means that it gave no query; ``failure`` then says why. An answer that is
+    ``query`` is None where it gave no query; ``failure`` then says why. An answer that is
     present but blank is kept as it came.
     """
 
@@ -80,7 +80,7 @@ class Prediction:
     """Seconds by the system's own names, such as ``("llm_time", 1.2)``."""
     tokens: TokenUsage | None = None
     explanation: str | None = None
-    """What the system said of its query."""
+    """The system's explanation of its query."""
     tables_used: tuple[str, ...] = ()
     """The tables or views that the system said it used, in its order."""
     cost_usd: float | None = None

@@ -1,4 +1,4 @@
-"""A cell as JSON, and back, with its value and type: in stored runs, in reports, wherever a cell is written.
+"""A cell as JSON and back, with its value and type: in stored runs, in reports, wherever a cell is written.
 
 NULL, booleans, well-formed text, finite floats   as JSON has them
 integers within ±(2^53 - 1)                       as JSON numbers
@@ -31,8 +31,8 @@ from assay.model.result import Cell
 _SAFE_INTEGER = 2**53 - 1
 
 
-def cell_to_json(cell: Cell) -> object:  # one branch a type
-    """One cell as the module's table says."""
+def cell_to_json(cell: Cell) -> object:  # one branch per type
+    """One cell as JSON, by the table above."""
     match cell:
         case None | bool():
             return cell
@@ -70,7 +70,7 @@ def cell_to_json(cell: Cell) -> object:  # one branch a type
 
 
 def cell_from_json(written: Any) -> Cell:
-    """The cell that was written; also in the form of earlier runs. Raises RunError where it is none."""
+    """The cell that was written; reads the form of earlier runs, too. Raises RunError where it is not a cell."""
     if not isinstance(written, dict):
         return written
     try:
@@ -114,7 +114,7 @@ _EARLIER: Mapping[str, Callable[[Any], Cell]] = {
     "map": lambda value: {cell_from_json(name): cell_from_json(cell) for name, cell in value},
     "other": str,
 }
-"""How stored runs once had it: ``{"$": "decimal", "v": "1.10"}``."""
+"""The form in older stored runs: ``{"$": "decimal", "v": "1.10"}``."""
 
 
 def _digits(value: int) -> str:

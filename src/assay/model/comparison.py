@@ -28,7 +28,7 @@ NearMissKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearMiss:
-    """One way in which an answer that is wrong comes close to gold."""
+    """One way in which a wrong answer comes close to gold."""
 
     kind: NearMissKind
     detail: str
@@ -42,14 +42,14 @@ class ComparisonOptions:
     relative_tolerance: float = 1e-12
     """A share of the larger number, below 1. Only where a float takes part: integers and decimals compare exactly."""
     absolute_tolerance: float = 1e-12
-    """Two numbers no further than this from 0 are both 0, where a float takes part. It says nothing of larger ones."""
+    """Where a float takes part, two numbers at most this far from 0 both count as 0. Larger numbers are unaffected."""
     boolean_is_integer: bool = False
-    """True for engines without a boolean type of their own, where True is 1 and False is 0."""
+    """True for engines without a boolean type, where True is 1 and False is 0."""
     near_misses: bool = True
     sample_rows: int = 20
     """How many missing, extra and aligned rows to keep as evidence, each."""
     leniency: Leniency = STRICT
-    """What is no mistake: applied by `assay.comparison.compare_leniently`."""
+    """Differences that do not count as mistakes: applied by `assay.comparison.compare_leniently`."""
 
 
 RowState = Literal["matched", "missing", "extra"]
@@ -59,9 +59,9 @@ RowState = Literal["matched", "missing", "extra"]
 class AlignedRow:
     """One line of the aligned difference: gold's row beside the predicted one.
 
-    ``predicted`` has its columns in gold's order, by the comparison's column mapping, those that stand for none of
-    gold's behind them. ``missing`` has no predicted row, ``extra`` no gold row; ``matched`` has the predicted one only
-    where the prediction has columns that gold has not, as the others hold the same.
+    ``predicted`` has its columns in gold's order, by the comparison's column mapping, followed by the columns without
+    a counterpart in gold. ``missing`` has no predicted row, ``extra`` no gold row; ``matched`` has a predicted row
+    only where the prediction has columns that gold lacks, since the other cells are gold's.
     """
 
     state: RowState
@@ -75,7 +75,7 @@ class Comparison:
     """How a predicted result relates to gold's.
 
     ``column_mapping[i]`` is the predicted column that stands for gold's column i, or None where
-    gold's column i has no counterpart. It is the proof of a match, and of a mismatch the best
+    gold's column i has no counterpart. For a match it is the proof, for a mismatch the best
     mapping that was found. The row counts are exact; ``aligned`` is a sample.
     """
 
@@ -91,13 +91,13 @@ class Comparison:
     aligned: tuple[AlignedRow, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     vacuous: bool = False
-    """Equal, and saying little: both results are empty, or one row that both queries computed over no rows."""
+    """Equal, but that says little: both results are empty, or one row that both queries computed over no rows."""
     ambiguous: bool = False
     """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
     lenient: bool = False
-    """Equal only by what the case or the run declares to be no mistake."""
+    """Equal only by the leniency that the case or the run declares."""
     decided: bool = True
     """False where the search for a column permutation ran out of its budget; ``equal`` is then False."""
     provoked: bool = False
-    """The search ran out on the predicted rows alone: gold's own, in another order of columns, are found."""
+    """Only the predicted rows exhausted the search: gold's own rows in another order of columns are found."""
     reason: str = ""

@@ -12,7 +12,7 @@ from assay.errors import InputError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
-"""Up to the last @: a password may hold any sign, written properly or not."""
+"""Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
     r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?))=(?P<value>[^&;\s]*)",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ _SECRET_PARAMETER = re.compile(
 
 _PLACE = "{db_id}"
 _FILE_URL = re.compile(r"^(?:[^:]+:///|(?:sqlite|duckdb):)", re.IGNORECASE)
-"""A URL without a host: what follows is a file."""
+"""A URL without a host: the rest is a file's path."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _OF_URLS = frozenset("?#@&=;")
 """What begins or separates other parts of a server's URL."""
@@ -49,7 +49,7 @@ class DatabaseUrl:
 
     @property
     def scheme(self) -> str:
-        """What stands before the first colon, in lower case: it names the engine."""
+        """The text before the first colon, in lower case: it names the engine."""
         return self.text.split(":", 1)[0].lower()
 
     @property
@@ -60,8 +60,8 @@ class DatabaseUrl:
     def render(self, db_id: str | None) -> DatabaseUrl:
         """The URL of one database.
 
-        Raises InputError where a template meets a case without a database, and for a name that would lead to
-        anything but an entry of the template's folder or server: the name comes from a file, and is no path.
+        Raises InputError for a template and a case without a database, and for a name that would lead to
+        anything but an entry of the template's folder or server: the name comes from a file and must not be a path.
         """
         if not self.is_template:
             return self
@@ -103,7 +103,7 @@ def filled_path(template: str, db_id: str) -> str:
 
 
 def _check_name(db_id: str, template: str, shown: str) -> None:
-    """Raise for a name that is more than a name, wherever in the template it goes."""
+    """Raise for a name that is more than a plain name, such as a path or a URL's parameter."""
     if not db_id.strip(" ."):
         why = "is no name"
     elif any(sign in db_id for sign in "/\\:"):
@@ -122,7 +122,7 @@ def _check_name(db_id: str, template: str, shown: str) -> None:
 
 
 def _beside_path(template: str) -> bool:
-    """Whether the name goes anywhere in a URL but into its path."""
+    """Whether the template puts the name into a part of the URL other than its path."""
     address, _, query = template.partition("?")
     scheme, _, rest = address.partition(":")
     authority = rest.removeprefix("//").partition("/")[0] if rest.startswith("//") else ""
@@ -130,7 +130,7 @@ def _beside_path(template: str) -> bool:
 
 
 def _check_inside(template: str, path: str, db_id: str) -> None:
-    """Raise where a file, its links followed, is not within the folder that the template has before the name."""
+    """Raise where a file, with links resolved, lies outside the folder that the template has before the name."""
     folder = os.path.realpath(os.path.dirname(template.partition(_PLACE)[0]) or ".")
     real = os.path.realpath(path)
     if os.path.commonpath([folder, real]) != folder:
@@ -141,7 +141,7 @@ def _check_inside(template: str, path: str, db_id: str) -> None:
 
 
 def _masked(text: str) -> str:
-    """The text without what may be a password: before an @, or in a parameter whose name says so."""
+    """The text with every possible password masked: before an @, or in a parameter whose name says so."""
     found = _USER_INFO.match(text)
     is_path = found is not None and "://" not in found["before"] and found["password"].startswith("/")
     if found is not None and not is_path:

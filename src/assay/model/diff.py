@@ -9,11 +9,11 @@ from assay.model.evidence import Provenance, Rate, RunSettings
 from assay.model.gate import GateResult
 
 ChangeKind = Literal["fixed", "broken", "better", "worse", "still_right", "still_wrong", "flaky", "unscored"]
-"""Of a case that both runs have, by `match` (or what leads the run in its place).
+"""What became of a case that both runs have, by `match` (or by the metric that leads the run in its place).
 
 ``fixed``: every scored answer of the baseline is wrong, every one of the candidate right; ``broken``: the other way
-round. ``better``, ``worse``: with repeats, the share of right answers rose or fell otherwise; ``flaky``: it is the
-same on both sides and neither 0 nor 1. ``unscored``: a side has no scored answer.
+round. ``better``, ``worse``: with repeats, the share of right answers rose or fell otherwise; ``flaky``: the share is
+the same on both sides and neither 0 nor 1. ``unscored``: a side has no scored answer.
 """
 
 PairedTest = Literal["mcnemar_exact", "sign_flip", "sign_flip_databases"]
@@ -22,10 +22,10 @@ PairedTest = Literal["mcnemar_exact", "sign_flip", "sign_flip_databases"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHead:
-    """What a comparison says of a run itself."""
+    """One of the compared runs: its name, its source and its headline metric."""
 
     label: str
-    """What the comparison calls it: its name, or else its folder's; unique among the compared."""
+    """The run's name, or else its folder's; unique among the compared runs."""
     folder: str | None
     settings: RunSettings
     provenance: Provenance
@@ -45,9 +45,9 @@ class CaseSide:
     wrong: int
     unscored: int
     query: str | None
-    """Of the first answer that is not right, else of the first."""
+    """The query of the first answer that is not right, else of the first answer."""
     reason: str
-    """Of the same answer."""
+    """The reason of the verdict on the same answer."""
 
     @property
     def share(self) -> float | None:
@@ -68,17 +68,17 @@ class CaseChange:
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     otherwise: bool = False
-    """Still wrong, but in another way: it fails otherwise, or comes otherwise close to gold."""
+    """Still wrong, but in another way: another failure, or another near miss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedCase:
-    """A case whose content differs between the runs: it is compared with nothing, and named."""
+    """A case whose content differs between the runs: it is not compared, only named."""
 
     baseline_id: str
     candidate_id: str
     parts: tuple[str, ...]
-    """What differs, of ``question``, ``gold``, ``database``, ``context``, ``options``."""
+    """What differs: any of ``question``, ``gold``, ``database``, ``context``, ``options``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +86,9 @@ class Matching:
     """Which cases of two runs are the same."""
 
     paired: int
-    """Cases of the same content: all that is compared is over these."""
+    """Number of cases with the same content: the comparison is over these."""
     renamed: tuple[tuple[str, str], ...] = ()
-    """Baseline's and candidate's id of those among them that are called otherwise."""
+    """The baseline's and the candidate's id of each paired case whose ids differ."""
     changed: tuple[ChangedCase, ...] = ()
     added: tuple[str, ...] = ()
     """Ids of cases that only the candidate has."""
@@ -101,7 +101,7 @@ class MetricDiff:
     """One metric over the paired cases that both runs score; a repeated case counts once, by the mean of its answers.
 
     ``difference`` is the candidate's mean less the baseline's, ``low`` and ``high`` bound it at the diff's confidence.
-    All is None where ``n`` is 0.
+    All three are None where ``n`` is 0.
     """
 
     metric: str
@@ -123,15 +123,15 @@ class MetricDiff:
     p_value: float | None = None
     """Two-sided, of no difference. Several databases are flipped whole, as the interval resamples them."""
     case_p_value: float | None = None
-    """The same of the cases one by one, as if these databases were all there are; where databases are flipped whole."""
+    """Where databases are flipped whole: the p-value with cases flipped one by one, which holds for these databases."""
     adjusted_p_value: float | None = None
     """After Holm's correction: across the metrics of a diff, or across the groups of one kind."""
     clusters: int | None = None
-    """How many databases the interval resamples and the test flips; None: cases."""
+    """How many databases the interval resamples and the test flips; None: they take cases."""
     detectable: float | None = None
-    """The smallest difference that this many cases show with the diff's power, at this rate of differing cases."""
+    """The smallest difference that this many cases can show at the diff's power and this rate of differing cases."""
     cases_needed: int | None = None
-    """How many cases would show the observed difference; None where there is none."""
+    """How many cases would show the observed difference; None where there is no difference."""
 
     @property
     def improvement(self) -> float | None:
@@ -141,7 +141,7 @@ class MetricDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDiff:
-    """The paired cases that share a difficulty, database or tag (the candidate's, where the runs differ in that)."""
+    """The paired cases that share a difficulty, database or tag (the candidate's, where the runs differ)."""
 
     kind: Literal["difficulty", "database", "tag"]
     name: str | None
@@ -151,7 +151,7 @@ class GroupDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffSettings:
-    """How a comparison computes."""
+    """The settings of a comparison's statistics."""
 
     confidence: float = 0.95
     alpha: float = 0.05
@@ -170,13 +170,13 @@ class RunDiff:
     headline_metric: str
     matching: Matching
     notes: tuple[str, ...]
-    """What makes the two runs less comparable than they look: sentences."""
+    """Sentences that say why the two runs are less comparable than they look."""
     metrics: tuple[MetricDiff, ...]
-    """Those that both runs have, in the candidate's order."""
+    """The metrics that both runs have, in the candidate's order."""
     only_baseline_metrics: tuple[str, ...]
     only_candidate_metrics: tuple[str, ...]
     groups: tuple[GroupDiff, ...]
-    """By kind: difficulties, databases, tags; a kind with a single group has none here."""
+    """By kind: difficulties, databases, tags. A kind with a single group is left out."""
     changes: tuple[CaseChange, ...]
     """Every paired case, in the candidate's order."""
     gates: tuple[GateResult, ...] = ()
@@ -193,7 +193,7 @@ class Standing:
     """From 1, by the mean; equal means share a rank."""
     rank_low: int
     rank_high: int
-    """The places that the data leave possible: at least so many runs are significantly better, and so many worse."""
+    """The best and worst rank that the data leave: counted from the runs that are significantly better or worse."""
     groups: str
     """Letters: runs that share one cannot be told apart, as in ``ab``."""
 
@@ -205,7 +205,7 @@ class StandingPair:
     first: int
     second: int
     diff: MetricDiff
-    """Of the second less the first, corrected across all pairs."""
+    """The second run's values less the first's, corrected across all pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class Leaderboard:
     cases: int
     """Cases that all runs have in the same content and score."""
     left_out: int
-    """Cases that some run lacks, has otherwise, or leaves unscored."""
+    """Cases that some run lacks, has with other content, or leaves unscored."""
     standings: tuple[Standing, ...]
     pairs: tuple[StandingPair, ...]
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""All that is known of one case, and of one run."""
+"""Everything known about one case, and about one run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PairTiming:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that is known of one case: what a run stores and a report shows.
+    """Everything known about one case: what a run stores and a report shows.
 
     The executions carry no rows; the comparison carries a sample of them.
     """
@@ -42,9 +42,9 @@ class Evidence:
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
     candidates: tuple[Execution, ...] = ()
-    """Of an answer that holds several queries: what came of those after the first."""
+    """The executions of an answer's queries after the first, where it holds several."""
     pair_timings: tuple[PairTiming, ...] = ()
-    """What an efficiency metric measured, in the order of measuring; warm-ups are not among them."""
+    """What an efficiency metric measured, in the order of measuring, without warm-ups."""
     cause: str | None = None
     """The named cause of a wrong answer, where a diagnosis gave one."""
     turns: tuple[TurnScore, ...] = ()
@@ -98,7 +98,7 @@ class TimeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBin:
-    """How many times lie from ``low_s`` on and below ``high_s``."""
+    """How many times lie in [``low_s``, ``high_s``)."""
 
     low_s: float
     high_s: float
@@ -107,7 +107,7 @@ class TimeBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSpread:
-    """How ``n`` times are spread. ``bins`` are neighbours on a scale of 1, 2, 5, and hold them all."""
+    """How ``n`` times are spread. ``bins`` are adjacent, on a scale of 1, 2, 5, and hold all times."""
 
     name: str
     """``answer``, ``gold query`` or ``predicted query``."""
@@ -115,7 +115,7 @@ class TimeSpread:
     mean_s: float
     median_s: float
     p90_s: float
-    """Nine of ten times are no longer."""
+    """The 90th percentile."""
     max_s: float
     bins: tuple[TimeBin, ...] = ()
 
@@ -134,7 +134,7 @@ class Group:
     cases: int
     metrics: tuple[MetricSummary, ...]
     answer_time: TimeSummary | None = None
-    """What the system said its answers took in all (``total_execution_time``); None where no case has it."""
+    """The total time of an answer as the system states it (``total_execution_time``); None where no case has one."""
 
     def rate(self, metric: str) -> Rate | None:
         """That metric's rate, or None where the run did not ask for it."""
@@ -143,10 +143,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """Where two yes/no metrics say different things of the same cases.
+    """Where two yes/no metrics differ on the same cases.
 
     ``both`` and ``neither`` count agreeing cases; ``only_first`` and ``only_second`` name the
-    cases on which just one of the two says yes, in the run's order. Cases that either leaves
+    cases on which only that metric says yes, in the run's order. Cases that either metric leaves
     unscored count nowhere.
     """
 
@@ -176,47 +176,47 @@ class Forgiven:
     count: int
     """Cases that would then be right."""
     rate: Rate
-    """Of `match`, with these cases right."""
+    """The rate of `match` if these cases were right."""
     case_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionTotals:
-    """What selections add to the numbers of a run. All is over scored turns."""
+    """The numbers that only runs over selections have. All are over scored turns."""
 
     turns: int
     micro: TermCounts
     """The terms of all turns pooled."""
     by_dimension: tuple[DimensionTotal, ...] = ()
-    """In the order in which the targets first have them, then those that only selections have."""
+    """Dimensions in the order in which targets first have them, then those that only selections have."""
     by_turn: tuple[Group, ...] = ()
-    """By the place of the question in its conversation; none where every case has one question."""
+    """By the question's place in its conversation; empty where every case has one question."""
     by_dataset: tuple[Group, ...] = ()
-    """By each dataset of the targets; none where all targets have the same. A question counts in each of its own."""
+    """By dataset of the targets; empty where all targets have the same. A question counts in each of its datasets."""
     wrong_terms: tuple[Count, ...] = ()
     """Cases by the note that a false positive carries (`TermNote`), such as ``unknown_code``."""
     time_states: tuple[Count, ...] = ()
-    """Cases by `TimeState`, those not judged aside."""
+    """Cases by `TimeState`, without ``not_judged``."""
     through_hierarchy: int = 0
-    """Turns in which a code stands for its children, or they for it."""
+    """Turns in which a code stands for its children, or the children for the code."""
     compared_by_id_only: int = 0
-    """Turns in which some term had a name on neither or one side only."""
+    """Turns in which some term lacked a name on one side or both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRate:
-    """What ``k`` answers to each question come to, over the cases with at least ``k`` scored ones."""
+    """pass@k and pass^k, over the cases with at least ``k`` scored answers."""
 
     k: int
     any: Rate
     """pass@k: at least one of ``k`` answers is right."""
     all: Rate
-    """pass^k: all ``k`` are."""
+    """pass^k: all ``k`` answers are right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatTotals:
-    """How steady a system is that was asked each question several times. All counts are of cases."""
+    """How consistently a system answers that was asked each question several times. All counts are of cases."""
 
     asked: int
     """How often each question was asked."""
@@ -229,7 +229,7 @@ class RepeatTotals:
     unscored: int
     """Cases without any scored answer."""
     pass_rates: tuple[PassRate, ...]
-    """For ``k`` from 1 to ``asked``; of the metric that decides the verdict."""
+    """For ``k`` from 1 to ``asked``, by the metric that decides the verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,22 +256,22 @@ class Aggregates:
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
     forgiven: tuple[Forgiven, ...] = ()
-    """Those that some case would need, in the order of their kinds; none where `match` was not computed."""
+    """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None
     """For SDMX runs only."""
     repeats: RepeatTotals | None = None
     """None where every question was asked once."""
     usage: UsageTotals | None = None
-    """None where no answer says its tokens or cost."""
+    """None where no answer states tokens or a cost."""
     determined: Group | None = None
-    """The cases whose gold determines its answer; None where all do. Without the flag ``ambiguous_gold``."""
+    """The cases without the flag ``ambiguous_gold``, whose gold determines its answer; None where all are."""
     times: tuple[TimeSpread, ...] = ()
-    """What answers, gold queries and predicted queries took; none of what nobody timed."""
+    """The times of answers, gold queries and predicted queries, as far as they were measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What identifies one input of a run: a file or a database, and the hash of its content."""
+    """One input of a run, a file or a database, and the hash of its content."""
 
     name: str
     digest: str
@@ -279,13 +279,13 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """The settings of a run, free of secrets: two runs with equal settings did the same work."""
+    """The settings of a run, without secrets: two runs with equal settings did the same work."""
 
     cases: str
     """The question set as the user named it."""
     predictions: str
     database: str
-    """The database URL or template, passwords masked."""
+    """The database URL or template, with passwords masked."""
     metrics: tuple[str, ...]
     limits: Limits
     columns: str = "any"
@@ -294,9 +294,9 @@ class RunSettings:
     timing_iterations: int = 3
     """How often efficiency metrics execute both queries, after a warm-up."""
     timing_budget_s: float | None = None
-    """For all timing together; None: as long as that many executions take, and `timing_extra_s`."""
+    """For all timing together; None: as long as those executions take, plus `timing_extra_s`."""
     timing_extra_s: float = 0.0
-    """Without a budget: for timing those again whose noise could change their score."""
+    """Without a budget: the time for measuring pairs again whose noise could change their score."""
     workers: int = 2
     name: str | None = None
     tags: tuple[str, ...] = ()
@@ -304,16 +304,16 @@ class RunSettings:
     repeats: int = 1
     """How often a live system was asked each question."""
     leniency: Leniency = STRICT
-    """What the run declares to be no mistake, where a case does not say otherwise."""
+    """Differences that do not count as mistakes, where a case does not say otherwise."""
     selection: SelectionSettings | None = None
-    """Set where selections were judged, and no query: ``database`` is then empty."""
+    """Set where the run judges selections instead of queries: ``database`` is then empty."""
     metric_infos: tuple[MetricInfo, ...] = ()
-    """What the metrics say of themselves, in their order. Runs of earlier versions have none."""
+    """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What a run was made with and on: enough to tell why two runs differ."""
+    """The versions and inputs of a run: enough to tell why two runs differ."""
 
     assay_version: str
     python_version: str
@@ -326,18 +326,18 @@ class Provenance:
     """ISO 8601 in UTC."""
     wall_time_s: float | None = None
     blank_rows: int = 0
-    """Rows of the question set without any content: skipped."""
+    """How many rows of the question set were skipped because they are blank."""
     unmatched_predictions: tuple[str, ...] = ()
     """Ids of predictions that fit no case."""
     joining: Joining | None = None
-    """How answers came to their questions; None where a live system was asked."""
+    """How answers were joined to their questions; None where a live system was asked."""
     notes: tuple[str, ...] = ()
-    """What of the inputs could not be read, or is missing in them, and what therefore cannot be told: sentences."""
+    """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPoint:
-    """A stored run as a list or a trend shows it."""
+    """A stored run, as a point in a list or a trend."""
 
     folder: str
     status: Literal["running", "finished", "damaged"]
@@ -366,6 +366,6 @@ class Run:
     evidence: tuple[Evidence, ...]
     aggregates: Aggregates
     gates: tuple[GateResult, ...] = ()
-    """What was demanded of the run, for its reports; not stored with it."""
+    """The results of the run's gates, for its reports; not stored with it."""
     history: tuple[HistoryPoint, ...] = ()
     """Earlier runs beside this one, oldest first, for its reports; not stored with it."""

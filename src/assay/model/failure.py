@@ -8,11 +8,12 @@ from typing import Literal
 from assay.model.making import quickly_made
 
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
-"""Where in the life of a case something failed, in the order in which a case passes them."""
+"""The step at which a case failed, in the order in which a case passes through them."""
 
 Blame = Literal["system", "gold", "engine", "network", "assay", "judge", "setup"]
-"""Who has to act: the system under test, the author of the gold query, the database engine, whoever runs the way to the
-system under test, Assay itself, the LLM that was asked for its opinion, or whoever set up the run."""
+"""Who has to act: the system under test, the author of the gold query, the database engine, the operator of the
+network to the system under test, Assay itself, the LLM that was asked for its opinion, or the person who set up the
+run."""
 
 FailureKind = Literal[
     "unanswered",
@@ -48,4 +49,4 @@ class Failure:
     kind: FailureKind
     blame: Blame
     message: str
-    """One sentence a user can act on. Free of credentials."""
+    """One sentence that a user can act on, without credentials."""

@@ -1,4 +1,4 @@
-"""How a file is to be read: which column holds what, and where in the file and how it is written."""
+"""How to read a file: which column holds what, on which sheet and in which encoding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldNames:
-    """The names of a file's columns or keys, where they are not among the known aliases. None: an alias.
+    """The names of a file's columns or keys, where they differ from the known aliases. None: look for an alias.
 
     A name that no column has may be a path into nested values: ``predictions.pipeA.sql``, ``runs[0].sql``.
     """
@@ -21,7 +21,7 @@ class FieldNames:
     context: str | None = None
     prediction: str | None = None
     shared_id: str | None = None
-    """The id's column in the other file: it is the id here, too, where this file has it and ``id`` is None."""
+    """The other file's id column: it is this file's id, too, where this file has it and ``id`` is None."""
     sheet: str | None = None
     """Of a workbook. None: the only one that has the columns."""
     header_row: int | None = None

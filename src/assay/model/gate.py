@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 HEADLINE: Final = "headline"
-"""In place of a metric's name: whatever leads the run, which is `match` where it is computed."""
+"""In place of a metric's name: the metric that leads the run, which is `match` where it is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,13 +14,13 @@ class Gates:
     """What a run must reach so that a build may pass. Nothing is demanded by default."""
 
     minimum: tuple[tuple[str, float], ...] = ()
-    """Per metric the least mean over its scored cases, such as ``("match", 0.80)``."""
+    """Per metric, the lowest mean over its scored cases that passes, such as ``("match", 0.80)``."""
     max_drop: tuple[tuple[str, float], ...] = ()
-    """Per metric how far its mean may lie below the baseline's, over the cases that both runs have."""
+    """Per metric, how far its mean may lie below the baseline's, over the cases that both runs have."""
     fail_on_regression: tuple[str, ...] = ()
     """Metrics, or ``headline``, that must not be significantly worse than the baseline's."""
     alpha: float = 0.05
-    """The level of that significance, after Holm's correction across ``fail_on_regression``."""
+    """The significance level of those tests, after Holm's correction across ``fail_on_regression``."""
     must_pass: tuple[str, ...] = ()
     """Cases that must all be correct, as ``tag:smoke``, ``difficulty:easy``, ``database:shop`` or ``id:17``."""
 
@@ -31,22 +31,22 @@ class Gates:
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether something is demanded that only a second run can tell."""
+        """Whether some gate needs a second run to compare with."""
         return bool(self.max_drop or self.fail_on_regression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """Whether one thing that was demanded is so."""
+    """Whether the run passes one gate."""
 
     gate: str
-    """As it was asked for: ``min match=0.8``, ``must-pass tag:smoke``."""
+    """As the user wrote it: ``min match=0.8``, ``must-pass tag:smoke``."""
     passed: bool
     wanted: str
     """Such as ``at least 80.0 %``."""
     found: str
     """Such as ``76.2 % [73.5, 78.7], 788 of 1,034``."""
     missed_by: str | None = None
-    """By how much, where it is missed: ``3.8 points``, ``2 of 12 cases``."""
+    """By how much a missed gate is missed: ``3.8 points``, ``2 of 12 cases``."""
     case_ids: tuple[str, ...] = ()
-    """The cases that are not as demanded, in the run's order."""
+    """The cases that fail the gate, in the run's order."""

@@ -1,4 +1,4 @@
-"""How a run's answers were brought to their questions."""
+"""How a run's answers were joined to their questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ n-th question; ``row``: question and answer stand in one row of one file."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnUse:
-    """Which column of a file was taken for what."""
+    """Which column of a file was read as which field."""
 
     field: str
     """``id``, ``question``, ``gold``, ``prediction``, ``database`` …"""
@@ -21,18 +21,18 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joining:
-    """How answers from a file were brought to their questions."""
+    """How answers from a file were joined to their questions."""
 
     by: JoinedBy
     stated: bool = False
-    """Of positions: the user or the format says them. Else both files have no id, and as many rows."""
+    """For positions: the user or the format asks for them. Else neither file has ids, and both have as many rows."""
     case_columns: tuple[ColumnUse, ...] = ()
     prediction_columns: tuple[ColumnUse, ...] = ()
     loose_ids: int = 0
-    """Ids that are the same only without letter case, blanks, leading zeros and ``.0``."""
+    """Ids that are equal only when letter case, blanks, leading zeros and ``.0`` are ignored."""
     questions_compared: int = 0
-    """Answers that repeat their question (or database), which was found to be the case's."""
+    """How many answers repeat their question (or database) and were found to repeat the case's."""
     questions_ignored: bool = False
-    """What answers repeat of their questions was not looked at, as the user asked."""
+    """The questions that answers repeat were not checked, at the user's request."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""

@@ -1,4 +1,4 @@
-"""What a case or a run declares to be no mistake."""
+"""The differences that a case or a run declares not to be mistakes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _CHOICES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leniency:
-    """What is no mistake though the verdict's rules would call it one.
+    """Differences that do not count as mistakes, though the verdict's rules would say so.
 
-    None leaves a field to whoever declares next: a case's own comes before the run's, and what
-    neither declares is judged strictly. Raises UsageError for a value that there is not.
+    None leaves a field open: a case's own value comes before the run's, and a field that neither
+    declares is judged strictly. Raises UsageError for an unknown value.
     """
 
     extra_columns: ExtraColumns | None = None
-    """``allowed``: the prediction may return columns that gold has not; gold's are found among them."""
+    """``allowed``: the prediction may return columns that gold lacks; gold's are found among them."""
     duplicates: Duplicates | None = None
     """``ignored``: how often a row occurs does not count, nor where it occurs again."""
     case: LetterCase | None = None
     """``ignored``: text is compared without regard to upper and lower case."""
     tolerance: float | None = None
-    """The relative tolerance of numbers, in place of the run's own; where a float takes part, as ever."""
+    """The relative tolerance of numbers, in place of the run's own. It applies where a float takes part."""
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES:
@@ -45,7 +45,7 @@ class Leniency:
             raise UsageError(f"tolerance is {tolerance!r}: give a number from 0 up, such as 1e-6")
 
     def over(self, other: Leniency) -> Leniency:
-        """This declaration, completed by another where it says nothing."""
+        """This declaration, with its open fields taken from another."""
         if self == STRICT:
             return other
         mine = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -53,7 +53,7 @@ class Leniency:
 
     @property
     def said(self) -> str:
-        """``extra columns allowed, duplicates ignored``; empty where nothing is declared."""
+        """The declaration in words: ``extra columns allowed, duplicates ignored``; empty where nothing is declared."""
         parts = ["extra columns allowed"] if self.extra_columns == "allowed" else []
         parts += ["duplicates ignored"] if self.duplicates == "ignored" else []
         parts += ["letter case ignored"] if self.case == "ignored" else []

@@ -14,9 +14,9 @@ def quickly_made(cls: _Class) -> _Class:
     """A frozen, slotted dataclass of many fields, made in less than half the time. Stands above ``@dataclass``.
 
     The constructor that `dataclasses` writes sets each field by a call of ``object.__setattr__``, which was a tenth of
-    the time of judging a small case. This one has the same signature and sets them while the new instance is of a class
-    with the same slots and nothing frozen. Nobody has the instance before it is frozen. For two or three fields nothing
-    is gained.
+    the time of judging a small case. This one has the same signature and sets the fields while the new instance is of
+    a class with the same slots that is not frozen. The constructor returns the instance only once it is frozen. For
+    two or three fields nothing is gained.
     """
     names = [field.name for field in fields(cls)]
     thawed = type(f"_Thawed{cls.__name__}", (), {"__slots__": tuple(cls.__dict__["__slots__"])})
@@ -28,7 +28,7 @@ def quickly_made(cls: _Class) -> _Class:
     lines = [f"def __init__(self, *, {', '.join(parameters)}):", "_set(self, '__class__', _thawed)"]
     for field in fields(cls):
         value = field.name
-        if field.default_factory is not MISSING:  # what stands for it in the signature is nobody's value
+        if field.default_factory is not MISSING:  # the signature's default is only a placeholder
             known[f"_make_{field.name}"] = field.default_factory
             value = f"_make_{field.name}() if {field.name} is _default_{field.name} else {field.name}"
         lines.append(f"self.{field.name} = {value}")

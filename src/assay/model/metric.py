@@ -1,4 +1,4 @@
-"""What a metric says of itself."""
+"""What a metric's class says of the metric."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Any
 from assay.errors import UsageError
 
 _OF_ONE_NAME = frozenset({"label", "meaning", "heading", "guide_column", "default_place"})
-"""What is said of a name: a class that inherits from another metric and has a name of its own does not inherit it."""
+"""Attributes of one name: a class with a name of its own does not inherit them from another metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricInfo:
     """What a metric's class says of it: each field but ``timed`` is an attribute that the class may have.
 
-    What a class does not say has the default. Whatever counts, demands, compares or draws a metric asks this. A run
-    keeps it of each of its metrics, so that it is drawn alike where a metric's package is not installed.
+    An absent attribute has the default. Totals, gates, comparisons and reports ask this. A run stores it for each of
+    its metrics, so that its reports look the same where a metric's package is not installed.
     """
 
     name: str
     label: str = ""
     """What people call it, shown beside the name."""
     meaning: str = ""
-    """What it measures, in a line, for whoever reads a report for the first time."""
+    """What the metric measures, in a line, for a first-time reader of a report."""
     heading: str = ""
-    """What titles call its rate where it leads a run, such as ``Accuracy``. Empty: the label, or else the name."""
+    """The name of its rate in titles where it leads a run, such as ``Accuracy``. Empty: the label, or else the name."""
     binary: bool = False
     """Whether its values are 0 and 1 only."""
     lowest: float | None = None
-    """The least value that it can have; None: there is none. Binary metrics need not say 0 and 1."""
+    """The lowest possible value; None: unbounded. Binary metrics need not say 0 and 1."""
     highest: float | None = None
     higher_is_better: bool = True
     guide_column: str | None = None
-    """Its column in the workbook, such as one of the Denodo AI SDK guide's. None: its name."""
+    """The metric's column in the workbook, such as a name from the Denodo AI SDK's guide. None: its name."""
     default_place: int | None = None
-    """Where it stands in a run that names no metrics; None: nowhere. Only Assay's own metrics are asked."""
+    """Its place in a run that names no metrics; None: it is left out. Read only from Assay's own metrics."""
     timed: bool = False
     """Whether it scores wall times: it is then an `assay.ports.TimedMetric`."""
 
     @classmethod
     def of(cls, metric: object) -> MetricInfo:
-        """What a metric, or its class, says. Raises UsageError for an attribute that cannot be."""
+        """Read the attributes of a metric or its class. Raises UsageError for an invalid one."""
         import msgspec
 
         names = [field.name for field in fields(cls) if field.name != "timed" and _says(metric, field.name)]
@@ -67,21 +67,21 @@ class MetricInfo:
 
     @property
     def title(self) -> str:
-        """What a title calls its rate."""
+        """The name of the metric's rate in titles."""
         return self.heading or self.label or self.name
 
     @property
     def is_share(self) -> bool:
-        """Whether its values read as percentages: all but those that may go far beyond 1."""
+        """Whether the metric's values are shown as percentages: not where they may go far beyond 1."""
         return not any(bound is not None and abs(bound) >= 2.0 for bound in (self.lowest, self.highest))
 
     def reads_as_share(self, *values: float | None) -> bool:
-        """Whether these values of it read as percentages. Where it names no range, none may be beyond 1."""
+        """Whether these values are shown as percentages. Without a declared range, all must be at most 1."""
         known = self.lowest is not None or self.highest is not None
         return self.is_share and (known or not any(value is not None and abs(value) > 1.0 for value in values))
 
     def gain(self, difference: float) -> float:
-        """How much better a value is that is higher by ``difference``: below 0 where it is worse."""
+        """How much better a value is that is larger by ``difference``: below 0 where it is worse."""
         return difference if self.higher_is_better else -difference
 
 

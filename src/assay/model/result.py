@@ -1,4 +1,4 @@
-"""Results of queries, and what an engine made of a query."""
+"""The results of queries, and what came of executing a query."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def column_count(self) -> int:
-        """Number of columns: of the first row, else of the names."""
+        """Number of columns: the first row's, else that of the names."""
         return len(self.rows[0]) if self.rows else len(self.columns)
 
     def fingerprint(self) -> str:
@@ -55,11 +55,11 @@ class Result:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What an engine made of one query.
+    """What came of executing one query.
 
-    ``rows`` and ``empty`` hold a whole Result; ``truncated`` one that a cap cut (``failure`` says
-    which cap); the others none, and ``failure`` says why. ``result`` is None too where only the
-    evidence was kept.
+    With the status ``rows`` or ``empty`` it holds a whole Result; with ``truncated`` one that a cap cut
+    (``failure`` says which cap); with any other none, and ``failure`` says why. ``result`` is also None
+    where only the evidence was kept.
     """
 
     query: str
@@ -71,9 +71,9 @@ class Execution:
     """Rows returned; None where none were (``error``, ``timeout``, ``refused``)."""
     columns: tuple[str, ...] = ()
     undecodable_text: bool = False
-    """Some text was not valid UTF-8: its bad bytes stand in the result as surrogate escapes."""
+    """Some text was not valid UTF-8: its bad bytes are in the result as surrogate escapes."""
     head: tuple[Row, ...] = ()
-    """The first rows as they came, kept of a case that is not correct where the result itself is not."""
+    """The first rows as they came: kept for a case that is not correct, in place of the whole result."""
 
     @property
     def succeeded(self) -> bool:
@@ -81,7 +81,7 @@ class Execution:
         return self.status in ("rows", "empty")
 
     def without_rows(self, *, head: tuple[Row, ...] = ()) -> Execution:
-        """The same evidence without the rows, but for those of ``head``."""
+        """The same evidence without the rows, except those of ``head``."""
         if self.result is None:
             return self
         # Not dataclasses.replace: every case passes here, and this is several times as fast.
@@ -108,4 +108,4 @@ class Limits:
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024
     """What the engine itself may allocate while it runs one query."""
     comparison_timeout_s: float = 60.0
-    """For comparing two results, and for each metric's score of a case."""
+    """For comparing two results, and for each metric's score of one case."""

@@ -1,4 +1,4 @@
-"""What a database holds, as far as whoever writes a query for it has to know."""
+"""What a database holds, as far as the author of a query needs to know it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ColumnSchema:
     type: str
     """As the database declares it; empty where it declares none."""
     values: tuple[str, ...] = ()
-    """A few distinct values as SQL literals, in the order in which they come; NULL is none of them."""
+    """A few distinct values as SQL literals, in the order in which they come, without NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,9 @@ class TableSchema:
     """A table or view. A view has no sample values: they would have to be computed."""
 
     name: str
-    """As one writes it in a query but for the quotes; see ``quoted_name``."""
+    """The name without quotes; see ``quoted_name``."""
     namespace: str | None = None
-    """The schema that it is in, where that is not the one looked into by default."""
+    """The table's schema, where it is not the default one."""
     kind: Literal["table", "view"] = "table"
     ddl: str
     """The statement that made it, without a semicolon at its end."""
@@ -46,13 +46,13 @@ class TableSchema:
 
     @property
     def quoted_name(self) -> str:
-        """The name as it stands in a query, whatever signs are in it."""
+        """The name as a query must write it, whatever characters it has."""
         return ".".join(quoted(part) for part in (self.namespace, self.name) if part is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseSchema:
-    """All tables and views of a database, in an order that depends on nothing but its content."""
+    """All tables and views of a database, in an order that depends only on its content."""
 
     dialect: str
     """sqlglot's name of its SQL dialect."""

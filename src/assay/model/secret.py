@@ -1,4 +1,4 @@
-"""Secrets that do not show themselves."""
+"""Secrets that are masked wherever they are printed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import lru_cache
 
 MASK = "***"
 _SHORT = 3
-"""Characters up to which a secret may be any word of a message, and is masked only where a credential stands."""
+"""Up to this many characters a secret may be any word of a message: it is masked only where credentials appear."""
 _LONG = 8
-"""From here on it is masked wherever it stands; below, only as a word of its own."""
+"""From this many characters on a secret is masked everywhere; below, only as a word of its own."""
 _BEFORE = r"(?i:(?:password|passwd|pwd|token|secret|key|bearer|basic)\b(?: for user \S+)?[\s:=\"'(]{1,4})"
 
 
@@ -41,8 +41,8 @@ class Secret:
 def masked(text: str, secrets: Iterable[str]) -> str:
     """The text with each of the secrets masked, the longest first.
 
-    A short one is masked only where it stands as a credential: between ``:`` and ``@`` of a URL, or behind a word such
-    as ``password``. Masked everywhere, the password ``p`` would make ``res***onse`` of a word, and show itself by that.
+    A short one is masked only where credentials appear: between ``:`` and ``@`` of a URL, or after a word such as
+    ``password``. Masked everywhere, the password ``p`` would turn ``response`` into ``res***onse``, which reveals it.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
         if len(secret) >= _LONG:

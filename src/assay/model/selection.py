@@ -22,7 +22,7 @@ class Term:
 class DimensionSelection:
     """The terms selected in one dimension of one dataset, in the order given, none twice.
 
-    Without terms and without ``everything`` it is explicitly empty: nothing is to be selected here.
+    Without terms and without ``everything`` it explicitly selects nothing.
     """
 
     dimension: str
@@ -44,20 +44,20 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSelection:
-    """One query on one dataset. A dimension occurs once at most; one that is absent is not restricted."""
+    """One query on one dataset. Each dimension occurs at most once; an absent dimension is not restricted."""
 
     dataset: str
-    """Its id as it was given: ``IMF.RES:WEO``, ``IMF.RES:WEO(1.0.0)``, ``IMF.RES,WEO,1.0.0`` or a URN."""
+    """The dataset's id as it was given: ``IMF.RES:WEO``, ``IMF.RES:WEO(1.0.0)``, ``IMF.RES,WEO,1.0.0`` or a URN."""
     dimensions: tuple[DimensionSelection, ...] = ()
     time: tuple[TimeRange, ...] | None = None
-    """The periods selected, their union. None: nothing is said of time; ``()``: explicitly all of it."""
+    """The union of the selected periods. None: nothing is said about time; ``()``: explicitly all periods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A whole data query, the union of its queries, several of which may be on one dataset.
+    """A whole data query: the union of its queries, several of which may be on one dataset.
 
-    Without any, nothing is selected.
+    Without queries nothing is selected.
     """
 
     datasets: tuple[DatasetSelection, ...] = ()
@@ -69,7 +69,7 @@ class Turn:
 
     question: str
     targets: tuple[Selection, ...] = ()
-    """The acceptable selections: the closest one counts. None at all: the turn is asked, and not scored."""
+    """The acceptable selections: the closest one counts. Empty: the turn is asked, but not scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +77,9 @@ class TurnAnswer:
     """What the system answered to one question of a conversation."""
 
     selection: Selection | None = None
-    """What ``raw`` was read as. None: it was not read yet, or ``failure`` says why it could not be."""
+    """The selection read from ``raw``. None: not read yet, or ``failure`` says why it could not be read."""
     raw: str | None = None
-    """The answer as it came, where it is not in the targets' own shape: a JSON query, a URL."""
+    """The answer as it came, where its format differs from the targets': a JSON query, a URL."""
     text: str | None = None
     """What the system said in words."""
     latency_s: float | None = None
@@ -97,12 +97,12 @@ TermNote = Literal[
     "through_hierarchy",
     "rest_of_the_list",
 ]
-"""What else is known of a judged term.
+"""What else is known about a judged term.
 
 ``unknown_code``: the code list has no such code (invented); ``unknown_dimension``, ``unknown_dataset``: likewise;
-``unavailable``: a code of the list of which the dataset has no data, by its constraint; ``name_differs``: the code
-is right and its name is not; ``other_dataset``: the code is right in the wrong dataset; ``through_hierarchy``: it
-stands for its children, or they for it; ``rest_of_the_list``: the other codes that a wildcard takes, as one term.
+``unavailable``: a code of the list for which the dataset has no data, by its constraint; ``name_differs``: the code
+is right but its name differs; ``other_dataset``: the code is right in the wrong dataset; ``through_hierarchy``: the
+code stands for its children, or they for it; ``rest_of_the_list``: the other codes that a wildcard takes, as one term.
 """
 
 
@@ -115,7 +115,7 @@ class ScoredTerm:
     dataset: str | None = None
     note: TermNote | None = None
     count: int = 1
-    """How many codes it stands for: more than one only where a wildcard takes the rest of a code list."""
+    """How many codes the term stands for: more than one only where a wildcard takes the rest of a code list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class DimensionScore:
 
     dimension: str
     in_target: bool
-    """False: the target does not have this dimension, and all that is selected in it is a false positive."""
+    """False: the target lacks this dimension, and every term selected in it is a false positive."""
     true_positives: tuple[ScoredTerm, ...] = ()
     false_positives: tuple[ScoredTerm, ...] = ()
     false_negatives: tuple[ScoredTerm, ...] = ()
@@ -157,14 +157,14 @@ restricted, the selection restricts it; ``not_judged``: the target says nothing 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeScore:
-    """The selected periods of one dataset beside the target's."""
+    """How the selected periods of one dataset relate to the target's."""
 
     dataset: str
     state: TimeState
     target: tuple[TimeRange, ...] | None = None
     selected: tuple[TimeRange, ...] | None = None
     share: float | None = None
-    """Days that both have among the days that either has, in [0, 1]; None where an end is open or nothing is judged."""
+    """Days in both over days in either, in [0, 1]; None where a range has an open end or time is not judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,41 +176,41 @@ class HierarchyEquivalence:
     parent: Term
     children: tuple[Term, ...]
     selected: Literal["parent", "children"]
-    """Which of the two the system selected."""
+    """Which of the two the system's selection has."""
     counted: bool
     """Whether it counted as right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataScore:
-    """What an answer's selection gives on data, beside what the target gives."""
+    """How the data that the answer's selection returns relate to those of the target."""
 
     match: bool | None
-    """Whether both give the same observations; None: it cannot be told, and ``failure`` says why."""
+    """Whether both return the same observations; None: unknown, and ``failure`` says why."""
     reason: str
     failure: Failure | None = None
     target_series: int = 0
     selected_series: int = 0
     shared_series: int = 0
-    """Series with an observation at least."""
+    """Series with at least one observation."""
     target_observations: int = 0
     selected_observations: int = 0
     shared_observations: int = 0
     series_precision: float | None = None
     series_recall: float | None = None
-    """Of the series that there are in the data."""
+    """Over the series that exist in the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScore:
     """How one answer's selection relates to the target that it is closest to.
 
-    Macro values are means over dimensions, micro values of the pooled terms; None where there is
-    nothing to divide by.
+    Macro values are means over dimensions, micro values are of the pooled terms; None where the
+    denominator is 0.
     """
 
     exact: bool
-    """The series and, where the target speaks of it, their periods are the target's: nothing more and nothing less."""
+    """Exactly the target's series and, where the target restricts time, exactly its periods."""
     dimensions: tuple[DimensionScore, ...] = ()
     """The target's in its order, then those that only the selection has, in its order."""
     macro_precision: float | None = None
@@ -226,30 +226,30 @@ class SelectionScore:
     dataset_recall: float | None = None
     time: tuple[TimeScore, ...] = ()
     time_range: float | None = None
-    """Mean over the datasets whose time is judged of: 1 exact, the share where they overlap, else 0."""
+    """Mean over the datasets whose time is judged: 1 if exact, the share where they overlap, else 0."""
     series_precision: float | None = None
     series_recall: float | None = None
-    """Of the series keys that either side selects as a whole; None where its queries are too intricate to be counted.
+    """Over the series keys that each side selects; None where the queries are too intricate to count them.
 
-    None as well in runs from before they were counted.
+    Also None in runs of versions that did not count them.
     """
     missing_series: str | None = None
     extra_series: str | None = None
-    """In words, a series of the target alone and one of the selection alone, where queries differ only as a whole."""
+    """One series of the target alone and one of the selection alone, in words, where only whole queries differ."""
     undecided: bool = False
-    """Whether both are too intricate to tell if they select the same. ``exact`` is False then, and says nothing."""
+    """Whether the queries are too intricate to tell if both select the same; ``exact`` False then says nothing."""
     data: DataScore | None = None
-    """What both give on data; None: there are none to execute them on."""
+    """How both compare on data; None: no data were given."""
     equivalences: tuple[HierarchyEquivalence, ...] = ()
     target_index: int = 0
-    """Zero-based index of the acceptable target that it was judged by."""
+    """Zero-based index of the acceptable target that the answer was judged by."""
     names_compared: bool = True
-    """False where a term was compared by its code alone, as one side had no name for it."""
+    """False where a term was compared by its code alone, since one side had no name for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnScore:
-    """What became of one turn. ``score`` is None where it has no target, or could not be judged (``failure``)."""
+    """The result of one turn. ``score`` is None where it has no target, or could not be judged (``failure``)."""
 
     number: int
     """One-based place among the questions of the conversation."""
@@ -259,7 +259,7 @@ class TurnScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermCounts:
-    """Pooled terms, and what they make: None where there is nothing to divide by."""
+    """Pooled terms with their precision, recall and F1: None where the denominator is 0."""
 
     true_positives: int
     false_positives: int
@@ -275,9 +275,9 @@ class DimensionTotal:
 
     dimension: str
     turns: int
-    """Turns whose target has it."""
+    """Turns whose target has the dimension."""
     turns_beyond_target: int
-    """Turns that selected in it though their target does not have it."""
+    """Turns that selected in the dimension though their target lacks it."""
     counts: TermCounts
     mean_precision: float | None
     mean_recall: float | None
@@ -286,16 +286,16 @@ class DimensionTotal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSettings:
-    """How selections are matched, free of secrets."""
+    """How selections are matched, without secrets."""
 
     structures: tuple[str, ...] = ()
-    """Where the structures came from, as the user named them."""
+    """The sources of the structures, as the user named them."""
     match_on: Literal["id_and_name", "id"] = "id_and_name"
     count_hierarchy: bool = False
-    """Whether a parent code counts as its children, and they as it."""
+    """Whether a parent code counts as its children, and the children as their parent."""
     language: str = "en"
-    """Of the names taken from code lists."""
+    """The language of the names that are taken from code lists."""
     ignored_dimensions: tuple[str, ...] = ()
-    """Left out of targets and answers alike."""
+    """Dimensions that are left out of targets and answers alike."""
     data: str | None = None
-    """Where the data came from that selections were executed on, as the user named it."""
+    """The source of the data that selections were executed on, as the user named it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
-    """Tokens that the system under test said it used. None: it did not say."""
+    """Tokens that the system under test reports. None: not reported."""
 
     input: int | None = None
     output: int | None = None
@@ -16,10 +16,10 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageTotals:
-    """What the answers of a run cost in all. A sum is over those that say the number, None where none does."""
+    """What the answers of a run cost in all. A sum is over the answers that report the number; None where none does."""
 
     answers: int
-    """The cases whose answer says any number of tokens, or a cost."""
+    """The number of cases whose answer reports tokens or a cost."""
     input: int | None = None
     output: int | None = None
     total: int | None = None

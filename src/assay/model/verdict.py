@@ -24,27 +24,27 @@ Flag = Literal[
     "noisy_timing",
     "lenient",
 ]
-"""``strict_order``: gold could not be parsed, or its ties not be seen, so its row order was taken as it came.
-``order_by_chance``: the rows stand as gold's ORDER BY asks, and nothing in the prediction puts them there.
+"""``strict_order``: gold could not be parsed, or its ties could not be seen, so its row order counts as it came.
+``order_by_chance``: the rows are in the order that gold asks for, but nothing in the prediction asks for it.
 ``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie, and other rows of the tie would be wrong.
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward.
-``lenient``: right only by what the case or the run declares to be no mistake."""
+``lenient``: right only by the leniency that the case or the run declares."""
 
 Strength = Literal["matched_on_one_database", "survived", "proved", "refuted", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguity:
-    """How far gold leaves its answer open: it takes some of the rows that tie."""
+    """How far gold leaves its answer open, because it takes only some of the rows that tie."""
 
     taken_rows: int
     tied_rows: int
     choices: int | None
-    """How many different answers that makes; None: more than a billion, or not counted."""
+    """How many different answers are possible; None: more than a billion, or not counted."""
     all_tie: bool = False
     """Every row that gold could return ties: a match says almost nothing."""
     inside: bool = False
-    """The tie is cut in a subquery, a CTE or a window of gold's."""
+    """Gold cuts the tie in a subquery, a CTE or a window."""
     complete: bool = True
     """False: not every right answer is known, and a valid one may be called incorrect."""
 
@@ -77,7 +77,7 @@ class Verdict:
     gold_index: int | None = None
     """Zero-based index of the gold query that the answer was judged by: the one it matched, else the closest."""
     ambiguity: Ambiguity | None = None
-    """How far gold leaves its answer open, where it does: the flag ``ambiguous_gold``."""
+    """How far gold leaves its answer open; set with the flag ``ambiguous_gold``."""
     failure: Failure | None = None
     """Why the case is unscored, or why the answer could not be compared."""
 
@@ -87,8 +87,8 @@ class Verdict:
 class Score:
     """One metric's value for one case.
 
-    ``value`` None means that there is none, and ``failure`` says why: what is absent must not average.
-    Raises UsageError for a value that is no finite number.
+    ``value`` is None where there is no score, and ``failure`` says why: an absent value must not enter a mean.
+    Raises UsageError for a value that is not a finite number.
     """
 
     metric: str

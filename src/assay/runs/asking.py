@@ -1,4 +1,4 @@
-"""Ask a live system, keep every answer, and never ask a question more often than wanted."""
+"""Ask a live system, keep every answer, and never ask a question more often than requested."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def ask(
     folder: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Prediction, ...]:
-    """The system's answers in the cases' order, those that ``folder`` holds already not asked for again.
+    """The system's answers in the cases' order; answers that ``folder`` already holds are not asked for again.
 
-    Each question is asked ``repeats`` times, all of them once before any of them again; its answers follow one
-    another in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
-    arrives. A question whose asking failed (``ask_failed``) has no answer: that is written, too,
-    but it is asked again when the same command runs again. Raises SystemUnusable where the system can answer nothing
-    at all.
+    Each question is asked ``repeats`` times, every question once before any is repeated; its answers are
+    consecutive in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
+    arrives. A question whose asking failed (``ask_failed``) has no answer: the failure is written, too,
+    but the question is asked again when the same command runs again. Raises SystemUnusable where the system
+    can answer nothing at all.
     """
     wanted, noun = _wanted(cases, repeats), counted(repeats)
     answers: dict[_Key, Prediction] = {}
@@ -48,7 +48,7 @@ def ask(
             held = _held(journal, digests)
             answers = {key: prediction for key, prediction in held.items() if not _asking_failed(prediction)}
         resumed = len(answers)
-        # The system is not told which time it is asked: the next answer to come takes the next free place.
+        # The system is not told the repeat's number: the next answer to arrive takes the next free place.
         free = {case.id: [n for n in reversed(range(repeats)) if (case.id, n) not in answers] for case in cases}
 
         def say() -> None:
@@ -72,9 +72,9 @@ def ask(
 
 
 def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
-    """What ``folder`` holds of the system's answers, in the order of `ask`, failures to answer among them.
+    """What ``folder`` holds of the system's answers, in the order of `ask`, including failures to answer.
 
-    Nothing is asked. Raises RunError where a question was never asked, or not as often as wanted.
+    Nothing is asked. Raises RunError where a question was asked less often than requested.
     """
     wanted = _wanted(cases, repeats)
     held: dict[_Key, Prediction] = {}
@@ -96,7 +96,7 @@ def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats
 
 
 def _of_text(prediction: Prediction) -> Prediction:
-    """The answer; one whose query is no text (half of a surrogate pair) without it, since no file could keep it."""
+    """The answer, without its query if that is not valid text (half of a surrogate pair), which no file could keep."""
     try:
         (prediction.query or "").encode("utf-8")
     except UnicodeEncodeError as error:
@@ -141,18 +141,18 @@ def _taken_over(journal: Journal, line: JournalLine) -> Prediction:
 
 
 def _digests(system: System, cases: Sequence[Case], repeats: int) -> dict[_Key, str]:
-    """For each answer a hash of all that its question is asked by, and of which answer it is."""
+    """For each answer, a hash of everything in its question's request, and of the repeat's number."""
     digests = {}
     for case in cases:
         first = _digest(system, case)
         for repeat in range(repeats):
-            # The first answer's is that of a run that asks once.
+            # The first answer has the same hash as in a run that asks once.
             digests[case.id, repeat] = first if repeat == 0 else _digest_of(first.encode(), str(repeat).encode())
     return digests
 
 
 def _digest(system: System, case: Case) -> str:
-    """A hash of all that a question is asked by: the system, and the case without its gold."""
+    """A hash of everything in a question's request: the system, and the case without its gold."""
     turns = tuple(replace(turn, targets=()) for turn in case.turns)
     asked = replace(case, golds=(), origin=None, difficulty=None, tags=(), name=None, comments=None, turns=turns)
     return _digest_of(encode_value(system.describe()), identity_of(asked))

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 def difficulty_key(name: str) -> str:
-    """What two spellings of one difficulty have in common."""
+    """A key that is equal for all spellings of one difficulty."""
     return " ".join(name.split()).casefold()
 
 
 def spelled_once(names: Iterable[str | None]) -> list[str | None]:
-    """The names, each spelled as the first of the same key."""
+    """The names, each with the spelling of the first name that has the same key."""
     first: dict[str, str] = {}
     return [None if name is None else first.setdefault(difficulty_key(name), name) for name in names]

@@ -1,4 +1,4 @@
-"""Execute a run: what is not finished goes to the workers, what they finish goes to the journal."""
+"""Execute a run: unfinished cases go to the workers, finished ones to the journal."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Job:
     metrics: Sequence[Metric | MetricInfo]
     """All metrics in the run's order."""
     local_metrics: Sequence[Metric] = ()
-    """Those of them that workers cannot load by name: they score here, on rows sent back."""
+    """The metrics that workers cannot load by name: they score in this process, on rows sent back."""
     scorer: CaseScorer | None = None
-    """What judges the cases in this process, with no worker; None: workers judge them."""
+    """Judges the cases in this process, without workers; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
-    """Per database URL, what stands for its content and for the versions of what judges: see `digest_of`."""
+    """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
 
 
 def execute(
@@ -62,12 +62,12 @@ def execute(
     overwrite: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Judge every case and put the run together, resuming what ``folder`` holds already.
+    """Judge every case and assemble the run, resuming from the cases that ``folder`` holds already.
 
-    ``overwrite`` forgets what is there instead. Raises RunError where the folder holds another run
+    ``overwrite`` discards those instead. Raises RunError where the folder holds another run
     or a damaged one, or is being written by another process.
     """
-    with collector_paused():  # evidence has no cycles, and comes by the hundred thousand
+    with collector_paused():  # there may be a hundred thousand evidences, which have no reference cycles
         if folder is None:
             return _finish(job, _Scoring(job, pool, on_progress))
         return _execute_in(folder, job, pool, overwrite=overwrite, on_progress=on_progress)
@@ -79,7 +79,7 @@ def _execute_in(
     check_folder(folder, job.settings, overwrite=overwrite)
     make_folder(folder)
     with Journal(folder, forget=overwrite) as journal:
-        # Once more: another process may have been here before the journal was locked.
+        # Checked again: another process may have written before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
         scoring = _Scoring(job, pool, on_progress)
         scoring.take_over(journal)
@@ -95,7 +95,7 @@ def _execute_in(
 
 
 def _finished(job: Job, stored: RunFile, scoring: _Scoring) -> Run | None:
-    """The run as it is stored, where nothing about it is new but its name or tags."""
+    """The stored run, if nothing except its name or tags is new."""
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, scoring.digests):
         return None
     if any(map(awaits_timing, scoring.found.values())):
@@ -105,14 +105,14 @@ def _finished(job: Job, stored: RunFile, scoring: _Scoring) -> Run | None:
 
 
 class _Scoring:
-    """A run under way: what is found, and what remains."""
+    """A run in progress: the evidence so far, and the remaining cases."""
 
     def __init__(self, job: Job, pool: WorkerPool | None, on_progress: OnProgress | None) -> None:
         self.job = job
         self.pool = pool
         self.found: dict[int, Evidence] = {}
         self.digests: list[str] = []
-        """Only where there is a journal."""
+        """The cases' digests; empty without a journal."""
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
         self._resumed = 0
@@ -120,11 +120,11 @@ class _Scoring:
 
     @property
     def remaining(self) -> list[Work]:
-        """What is not judged yet."""
+        """The cases that are not judged yet."""
         return [work for work in self.job.works if work.index not in self.found]
 
     def take_over(self, journal: Journal) -> None:
-        """Take what an earlier run finished. Raises RunError, naming the line, where it is damaged."""
+        """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
         self.digests = [digest_of(work, self.job.bases.get(work.url.text, "")) for work in self.job.works]
         for work, digest in zip(self.job.works, self.digests, strict=True):
             if (line := journal.finished.get(digest)) is not None:
@@ -134,7 +134,7 @@ class _Scoring:
         self._resumed = len(self.found)
 
     def score(self, journal: Journal | None) -> None:
-        """Judge what remains, and write it into the journal as it comes; at the end, once more what is doubtful."""
+        """Judge the remaining cases and write each into the journal; at the end, judge doubtful ones once more."""
         self.tell()
         if self.job.scorer is not None:
             for work in self.remaining:
@@ -189,7 +189,7 @@ class _Scoring:
             self.found[index] = evidence
 
     def tell(self) -> None:
-        """Say how far it has come."""
+        """Report the progress."""
         if self._on_progress:
             total, finished = len(self.job.works), len(self.found)
             noun = counted(self.job.settings.repeats)
@@ -197,7 +197,7 @@ class _Scoring:
 
 
 def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool) -> Evidence:
-    """``whole``: the evidence says more of the prediction than was given; but where it stood in its file may change."""
+    """Decode a journal line. ``whole``: the line has more of the prediction; only its origin is taken anew."""
     try:
         if not whole:
             return decode_findings(line.content, work.case, work.prediction)
@@ -209,7 +209,7 @@ def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool)
 
 
 def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
-    """Judge what remains and put the run together."""
+    """Judge the remaining cases and assemble the run."""
     started = perf_counter()
     scoring.score(journal)
     scoring.time(journal)
@@ -269,14 +269,14 @@ def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
     evidence = decode_evidence(outcome.evidence)
     scores = {score.metric: score for score in evidence.scores}
     scorer = Scorer(Timekeeper(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
-    scorer.requests(job.local_metrics)  # what they say is executed already; one that fails at it has no score
+    scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
     return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
-    """What is known of a case whose scoring itself failed: nobody's answer is to blame for that."""
+    """The evidence of a case whose scoring itself failed, for which no answer is to blame."""
     kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
     failure = Failure(stage="compare", kind=kind, blame="assay", message=f"judging this case failed: {lost.message}")
     return Evidence(

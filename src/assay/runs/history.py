@@ -23,18 +23,18 @@ LEVELS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSet:
-    """What runs must share to be points of one trend."""
+    """The cases of a run: runs must share them to be points of one trend."""
 
     name: str
     digest: str | None
-    """Of the question set's content; None where it was no file, and so cannot be told from others of its name."""
+    """The hash of the question set's content; None where it was not a file: then only its name identifies it."""
     cases: int
-    """How many of its cases were judged: with ``--limit`` the first ones."""
+    """How many of its cases were judged; with ``--limit`` these are the first ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Numbers:
-    """What a list needs of `Aggregates`."""
+    """The part of `Aggregates` that a list needs."""
 
     cases: int
     correct: int
@@ -45,7 +45,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
-    """What a list needs of run.json. The rest is not even decoded."""
+    """The part of run.json that a list needs. The rest is not decoded."""
 
     format: int
     status: Literal["running", "finished"]
@@ -57,10 +57,10 @@ class _Head:
 def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint, ...]:
     """The runs in a folder and up to four levels below, oldest first, those of unknown time last.
 
-    A folder that is a run itself gives just that. ``metric`` takes the place of each run's own headline
-    metric; a run without it has no headline. Unfinished and damaged runs are among them. Links to folders
-    and folders whose name begins with a dot are not followed. Raises InputError where there is no such folder,
-    or no run in it.
+    A folder that is a run itself gives only that run. ``metric`` replaces each run's own headline metric;
+    a run without it has no headline. Unfinished and damaged runs are included. Links to folders
+    and folders whose name begins with a dot are not followed. Raises InputError where the folder does not exist
+    or holds no run.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder: name the one that holds your runs, or a run")
@@ -74,7 +74,7 @@ def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint,
 
 
 def _run_folders(folder: Path, levels: int) -> Iterator[Path]:
-    """Folders with a run.json; nothing inside one is another."""
+    """Folders with a run.json; their subfolders are not searched."""
     if (folder / RUN_FILE).exists():
         yield folder
         return
@@ -87,14 +87,14 @@ def _run_folders(folder: Path, levels: int) -> Iterator[Path]:
                 for entry in entries
                 if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
             )
-    except OSError:  # a folder that may not be read hides no run of the user's own
+    except OSError:  # a folder without read permission is not one of the user's own runs
         return
     for name in below:
         yield from _run_folders(folder / name, levels - 1)
 
 
 def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
-    """One run by its run.json. Damage is said in the point, never raised."""
+    """One run by its run.json. Damage is noted in the point, never raised."""
     path = folder / RUN_FILE
     try:
         head = decode_value(path.read_bytes(), _Head)
@@ -113,7 +113,7 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
 
 
 def point_of(run: Run, folder: str = "", *, metric: str | None = None) -> HistoryPoint:
-    """A run that is loaded, as a list shows it."""
+    """The list entry of a loaded run."""
     numbers = _Numbers(**{field.name: getattr(run.aggregates, field.name) for field in fields(_Numbers)})
     head = _Head(format=FORMAT, status="finished", settings=run.settings, provenance=run.provenance, aggregates=numbers)
     return _point(folder, head, metric)
@@ -149,7 +149,7 @@ def _damaged(folder: Path, trouble: str) -> HistoryPoint:
 
 
 def _cause(error: RunError) -> str:
-    """What the decoder says, without the bytes that it could not read."""
+    """The decoder's message, without the bytes that it could not read."""
     cause = error.__cause__
     return str(cause) if cause is not None else str(error)
 
@@ -161,7 +161,7 @@ def by_time(points: Sequence[HistoryPoint]) -> tuple[HistoryPoint, ...]:
 
 
 def started_at(point: HistoryPoint) -> datetime | None:
-    """When the run was started, in UTC; None where that is not known."""
+    """When the run was started, in UTC; None where unknown."""
     text = point.provenance.started_at if point.provenance is not None else None
     try:
         at = datetime.fromisoformat(text) if text else None
@@ -173,7 +173,7 @@ def started_at(point: HistoryPoint) -> datetime | None:
 
 
 def earlier_runs(points: Sequence[HistoryPoint], run: Run) -> tuple[HistoryPoint, ...]:
-    """The finished runs that were started before this one, or at the same second; not itself."""
+    """The finished runs that were started before this one or in the same second, without the run itself."""
     own = point_of(run)
     until = started_at(own)
 
@@ -195,7 +195,7 @@ def question_set(point: HistoryPoint) -> QuestionSet | None:
 
 
 def run_name(point: HistoryPoint) -> str:
-    """What a list calls the run: the name it was given, or else its folder's."""
+    """The run's name in lists: its own, or else its folder's."""
     named = point.settings.name if point.settings is not None else None
     return named or PurePath(point.folder).name or point.folder
 
@@ -205,8 +205,8 @@ def select_runs(
 ) -> tuple[HistoryPoint, ...]:
     """The runs that have all these tags, this name or folder, and this question set.
 
-    Each is a pattern with ``*`` and ``?``, letter case counting. ``cases`` is a file's name, with or without its
-    suffix, or the whole path. Nothing but the folder is known of a damaged run.
+    Each is a pattern with ``*`` and ``?``, case-sensitive. ``cases`` is a file's name, with or without its
+    suffix, or the whole path. A damaged run is known by its folder only.
     """
 
     def fits(point: HistoryPoint) -> bool:
@@ -223,7 +223,7 @@ def select_runs(
 
 
 def identity_of(run: Run) -> str:
-    """A hash that tells this run from every other one, also from the same one made anew; labels do not count."""
+    """A hash that distinguishes this run from every other, even from a repetition of it; labels do not count."""
     plain = RunSettings(cases="", predictions="", database="", metrics=(), limits=run.settings.limits)
     settings = replace(run.settings, **{name: getattr(plain, name) for name in MAY_DIFFER})
     content = encode_value(settings) + encode_value(run.provenance)

@@ -1,4 +1,4 @@
-"""What is known of a run's metrics, and which of them leads it."""
+"""What is known about a run's metrics, and which of them leads the run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from assay.errors import InputError
 from assay.model import MetricInfo, RunSettings
 
 InfoOf: TypeAlias = Callable[[str], MetricInfo]
-"""What knows metrics by name."""
+"""Gives a metric's info by its name."""
 VERDICT: Final = ("match", "exact_match")
-"""The metrics that are the verdict as a number, of queries and of selections: what they accept is correct."""
+"""The metrics that express the verdict as a number, for queries and for selections: 1 means correct."""
 
 
 def info_of(name: str, settings: RunSettings | None = None) -> MetricInfo:
-    """What the run says of a metric; of one that it says nothing of, as before runs did, what is installed says.
+    """What the run says of a metric, or else what the installed metric says, as for runs of earlier versions.
 
-    What nobody knows has nothing but its name, and may be anything: its values tell whether it is graded.
+    An unknown metric has only a name: its values show whether it is graded.
     """
     known = () if settings is None else settings.metric_infos
     return next((info for info in known if info.name == name), None) or _installed(name)
 
 
 def infos_of(settings: RunSettings) -> Mapping[str, MetricInfo]:
-    """The same of all of a run's metrics, in its order."""
+    """The infos of all of a run's metrics, in its order."""
     return {name: info_of(name, settings) for name in settings.metrics}
 
 
 def knowing(settings: RunSettings) -> InfoOf:
-    """What knows the metrics of a run by name."""
+    """A function from a metric's name to its info in a run."""
     return lambda name: info_of(name, settings)
 
 
@@ -44,17 +44,17 @@ def _installed(name: str) -> MetricInfo:
             return MetricInfo.of(metric)
     try:
         return next(MetricInfo.of(entry.load()()) for entry in entry_points(group="assay.metrics", name=name))
-    except Exception:  # noqa: BLE001 - a plugin that is gone or broken keeps nobody from reading an old run
+    except Exception:  # noqa: BLE001 - an old run stays readable where a plugin is gone or broken
         return MetricInfo(name=name, binary=True)
 
 
 def leading_metric(metrics: Sequence[str]) -> str:
-    """The one that stands for a run where one must: the verdict's own if it is there, else the first."""
+    """The metric that represents a run: the verdict's own if it was computed, else the first."""
     return next((name for name in VERDICT if name in metrics), next(iter(metrics), VERDICT[0]))
 
 
 def common_metric(runs: Sequence[RunSettings]) -> str:
-    """The same for runs that are compared: of the metrics that all have, in the last one's order.
+    """The leading metric of compared runs: among the metrics that all have, in the last run's order.
 
     Raises InputError where they share none.
     """

@@ -1,4 +1,4 @@
-"""Which case goes where: batches by database, such that the same query never runs in two workers."""
+"""Plan the work: batches by database, so that the same query never runs in two workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.runs.store.size import within_size
 from assay.sql.completions import completed
 
 _BATCHES_PER_WORKER = 8
-"""Enough that a free worker finds work until near the end, few enough that batches stay whole databases."""
+"""Enough that a free worker finds work until near the end, few enough that batches are whole databases."""
 
 
 @quickly_made
@@ -36,7 +36,7 @@ Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
 
 
 def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: Locate) -> list[Work]:
-    """Put each case together with its answer and its database. Raises InputError, naming a case that has none."""
+    """Combine each case with its answer and its database. Raises InputError, naming a case without a database."""
     urls: dict[str | None, DatabaseUrl] = {}
     for case in cases:
         if case.database not in urls:
@@ -51,12 +51,12 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
 
 
 def digest_of(work: Work, basis: str) -> str:
-    """A hash of all that decides a case's evidence beside the run's settings: its content, not its place.
+    """A hash of everything that determines a case's evidence besides the run's settings: its content, not its place.
 
-    ``basis`` stands for the database's content and for the versions of what judges.
+    ``basis`` identifies the database's content and the versions that judge.
     """
     digest = blake2b(digest_size=12)
-    # Where a case stood in its file is no part of it, and neither is the database's password.
+    # The case's place in its file is left out, and so is the database's password.
     for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url), basis):
         digest.update(identity_of(value))
     return digest.hexdigest()

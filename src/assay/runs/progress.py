@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""The progress of a run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal
 class Progress:
     """The state of one stage of a run: asking the system, scoring its answers, timing the right ones.
 
-    ``repeating`` is timing those again whose noise could change their score.
+    ``repeating`` means timing pairs again whose noise could change their score.
     """
 
     stage: Literal["asking", "judging", "timing", "repeating"] = "judging"
     total: int
     finished: int
     resumed: int = 0
-    """Of the finished, those that an earlier, interrupted run had finished."""
+    """How many of the finished ones an earlier, interrupted run had finished."""
     noun: Literal["cases", "answers", "pairs"] = "cases"
     """What is counted: answers, where each question is asked several times; pairs of queries, where these are timed."""
     most_left_s: float | None = None
@@ -25,5 +25,5 @@ class Progress:
 
 
 def counted(repeats: int) -> Literal["cases", "answers"]:
-    """What a run counts that asks each question so often."""
+    """What a run counts that asks each question ``repeats`` times."""
     return "cases" if repeats == 1 else "answers"

@@ -1,4 +1,4 @@
-"""The worker's side of a run: what each worker process sets up, and what it does with one case."""
+"""The worker's side of a run: each worker process sets itself up, then judges or times one case at a time."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class WorkerSettings:
     options: ComparisonOptions
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
-    """For all that a worker keeps from case to case: results, gold's answers, verdicts."""
+    """The room for everything that a worker keeps from case to case: results, gold's answers, verdicts."""
     head_rows: int | None = None
-    """Rows of each result that the evidence keeps where an answer is not right by every metric; None: a few."""
+    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -44,19 +44,19 @@ class WorkerSettings:
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTask:
-    """One case to scorer in a worker."""
+    """One case to score in a worker."""
 
     case: Case
     prediction: Prediction
     url: DatabaseUrl
     requests: tuple[QueryRequest, ...] = ()
-    """What metrics outside the worker need executed."""
+    """The queries that metrics outside the worker need executed."""
     keep_rows: bool = False
     """Send the rows back too, for metrics outside the worker."""
     head_rows: int = 0
-    """Send the first so many rows of each result back, for whoever shows them."""
+    """How many first rows of each result to send back, for display."""
     attempt: int = 0
-    """Each attempt has connections, results and losses of its own."""
+    """The number of the attempt. Each attempt has connections, results and losses of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +70,18 @@ class TimingTask:
     begun: int = 0
     """How often it was timed before: which of the two goes first alternates."""
     until: float | None = None
-    """By the clock of `time.monotonic`, after which no other execution begins; None: however long it takes."""
+    """The moment of `time.monotonic` after which no further execution begins; None: no limit."""
     attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """What timing a pair gave: a time for each iteration, or why there is none."""
+    """The result of timing a pair: a time for each iteration, or why there is none."""
 
     timings: tuple[PairTiming, ...] = ()
     failure: Failure | None = None
     out_of_time: bool = False
-    """The time was up before all of it was done."""
+    """Whether the time was up before all iterations were done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +100,10 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
 
 
 class WorkerScorer:
-    """What a worker does with a task: a CaseTask, packed or not, or a TimingTask.
+    """Does a task in a worker: a CaseTask, packed or not, or a TimingTask.
 
-    The first gives the evidence as a line of JSON, with the rows where the task asks for them; the second, what it
-    measured. A worker process ends with its connections; whoever judges in their own process closes it.
+    A CaseTask gives the evidence as a line of JSON, with the rows where the task asks for them; a TimingTask gives the
+    measured times. A worker process closes its connections by ending; elsewhere the caller must call `close`.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -117,7 +117,7 @@ class WorkerScorer:
         attempt = task.attempt
         if attempt not in self._executors:
             for earlier in self._executors.values():
-                earlier.cache.clear()  # all of them together have the room of one
+                earlier.cache.clear()  # all attempts together may use the room of one
             self._executors[attempt] = self._make_executor(attempt)
             self._scorers[attempt] = self._make_scorer(self._executors[attempt])
         if isinstance(task, TimingTask):
@@ -153,10 +153,10 @@ class WorkerScorer:
 
 
 def time_pair(executor: Executor, task: TimingTask) -> Timed:
-    """Execute both queries in turn so many times, after one warm-up of each, or until one of them fails.
+    """Execute both queries in turn ``iterations`` times, after one warm-up of each, or until one of them fails.
 
-    Which goes first alternates: the second finds what the first has read. Where the time is up, what was measured by
-    then is all there is.
+    Which query goes first alternates, since the second profits from the data that the first has read. When the time
+    is up, the result holds the times measured by then.
     """
     found: list[PairTiming] = []
     queries = {"gold": task.gold, "predicted": task.predicted}
@@ -209,7 +209,7 @@ def load_metric(reference: str) -> Metric:
 
 
 def _load_parsers(metrics: Sequence[str]) -> None:
-    """Import what nearly every case needs while there is nothing else to do."""
+    """Import the parsers that nearly every case needs while the worker is idle."""
     from assay.sql import warm_up
 
     warm_up()
@@ -218,11 +218,11 @@ def _load_parsers(metrics: Sequence[str]) -> None:
 
 
 def _nothing() -> None:
-    """Most metrics parse nothing."""
+    """Do nothing: most metrics need no parser."""
 
 
 def _tame_collector() -> None:
-    """Rows are many small objects without cycles: looking through them for cycles is time for nothing."""
+    """Let the garbage collector run rarely: rows are many small objects without reference cycles."""
     import gc
 
     gc.collect()

@@ -1,8 +1,8 @@
 """The second part of a run with efficiency metrics: time the right answers, alone on one worker.
 
-First every pair is timed as often as the run says. Then those whose noise could change their score are timed
-again, each time as often as before, until it could not, or the time for that is spent. A pair whose two texts are
-one query needs no timing: it is as fast as itself.
+First every pair is timed as often as the run says. Then pairs whose noise could change their score are timed again,
+each time as often as before, until noise cannot change it or the time is spent. A pair whose two texts are one query
+needs no timing: both are equally fast.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assay.runs.scoring_worker import Timed, TimingTask
 from assay.sql.lexing import pieces
 
 MOST_TIMINGS = 400
-"""Of one pair. What so many leave open is a ratio at a step between two rewards."""
+"""The limit of timings per pair. If these do not decide, the ratio is at a step between two rewards."""
 ONE_QUERY = "gold's own query: as fast as gold by definition"
 BUDGET_SPENT = Failure(
     stage="score",
@@ -41,7 +41,7 @@ def is_timed(metric: object) -> TypeGuard[TimedMetric]:
 
 
 def awaits_timing(evidence: Evidence) -> bool:
-    """Whether some score of this case waits for its pair to be timed."""
+    """Whether some score of this case needs its pair to be timed."""
     return any(_awaits(score) for score in evidence.scores)
 
 
@@ -50,7 +50,7 @@ def _awaits(score: Score) -> bool:
 
 
 def one_query(gold: str, predicted: str) -> bool:
-    """Whether two texts are one query but for blanks, comments, the case of bare words, and semicolons at the end."""
+    """Whether two texts are one query except for blanks, comments, the case of bare words, and closing semicolons."""
     return _normal(gold) == _normal(predicted)
 
 
@@ -74,11 +74,11 @@ def time_pairs(
     on_progress: _OnProgress | None = None,
     clock: Callable[[], float] = monotonic,
 ) -> Iterator[tuple[int, Evidence]]:
-    """Time every pair that awaits it and give the completed evidence with its case's index, as each is done.
+    """Time every pair that needs it, and yield each completed evidence with its case's index.
 
-    A case comes a second time where more timings changed what is known of it. All pairs of a round go to one worker
-    as one batch, and nothing else runs meanwhile: parallel work would be measured with them. ``retried`` are the
-    indices of cases whose first attempt was lost. ``clock`` is one that the workers share.
+    A case is yielded again where more timings changed its evidence. All pairs of a round go to one worker as one
+    batch, and nothing else runs meanwhile: parallel work would distort the times. ``retried`` are the indices of
+    cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
     """
     waiting = [work for work in works if awaits_timing(found[work.index])]
     if not waiting:
@@ -93,14 +93,14 @@ def time_pairs(
             pairs.append(pair)
     pairs.sort(
         key=lambda pair: pair.took_s
-    )  # else a slow one takes the budget each time, and those after it wait forever
+    )  # otherwise a slow pair takes the budget each time, and those after it wait forever
     rounds = _Rounds(settings=settings, pool=pool, clock=clock, on_progress=on_progress or _untold)
     yield from rounds.first(pairs)
     yield from rounds.further([pair for pair in pairs if pair.noisy])
 
 
 class _Pair:
-    """Gold and prediction of one case, with what was measured of them so far."""
+    """Gold and prediction of one case, with the times measured so far."""
 
     def __init__(self, *, work: Work, evidence: Evidence, metrics: Sequence[TimedMetric], attempt: int) -> None:
         self.index = work.index
@@ -110,17 +110,17 @@ class _Pair:
         self.timings: tuple[PairTiming, ...] = ()
         self.noisy = False
         self.told = 0
-        """How many of the timings the evidence that was given last holds."""
+        """How many timings the last yielded evidence holds."""
         self.attempt = attempt
         golds, chosen = evidence.gold_executions, evidence.verdict.gold_index or 0
         executed = (*golds[chosen : chosen + 1], evidence.predicted_execution)
         self.took_s = sum(one.wall_time_s or 0.0 for one in executed if one is not None)
-        """Both, when they were executed to be judged."""
+        """Seconds that both queries took when they were executed for judging."""
         self._evidence = evidence
         self._metrics = {metric.name: metric for metric in metrics}
 
     def task(self, iterations: int, until: float | None) -> Task:
-        """The task that times it so often, if the clock allows."""
+        """The task that times the pair ``iterations`` times, if the clock allows."""
         payload = TimingTask(
             gold=self.gold,
             predicted=self.predicted,
@@ -133,7 +133,7 @@ class _Pair:
         return Task(id=self.index, payload=payload)
 
     def by_definition(self) -> Evidence:
-        """The evidence of two texts that are one query: one time, which is gold's and the prediction's."""
+        """The evidence of two texts that are one query: one time for both gold and the prediction."""
         golds, chosen = self._evidence.gold_executions, self._evidence.verdict.gold_index or 0
         seconds = (golds[chosen].wall_time_s if chosen < len(golds) else None) or 1.0
         scores, _ = self._scored((PairTiming(gold_s=seconds, predicted_s=seconds),))
@@ -179,12 +179,12 @@ class _Rounds:
     _until: float | None = None
 
     def first(self, pairs: Sequence[_Pair]) -> Iterator[tuple[int, Evidence]]:
-        """Every pair as often as the run says; all of it within the run's budget, where it has one."""
+        """Time every pair as often as the run says, within the run's budget, where it has one."""
         if not pairs:
             return
         budget_s = self.settings.timing_budget_s
         if budget_s:
-            self.pool.wait_until_ready()  # starting a process is no timing
+            self.pool.wait_until_ready()  # the start of a process must not count as timing
         self._until = None if budget_s is None else self.clock() + budget_s
         least = min(2, self.settings.timing_iterations)
         self._tell("timing", len(pairs), 0)
@@ -198,14 +198,14 @@ class _Rounds:
             self._tell("timing", len(pairs), finished)
 
     def further(self, noisy: Sequence[_Pair]) -> Iterator[tuple[int, Evidence]]:
-        """The noisy ones again, each as often as before, so that what can be settled quickly is settled first."""
+        """Time the noisy pairs again, each as often as before, so that quickly decided ones come first."""
         if self.settings.timing_budget_s is None:
             self._until = self.clock() + self.settings.timing_extra_s
         open_pairs, total, settled = list(noisy), len(noisy), 0
         while open_pairs and self._until is not None and self.clock() < self._until:
             still: list[_Pair] = []
             for pair, done in self._timed(open_pairs, _as_often_again):
-                # One that fails now did not fail before: what was measured stands.
+                # A pair that fails now did not fail before: its earlier times stay valid.
                 pair.timings += done.timings
                 evidence = pair.completed()
                 if pair.noisy and done.failure is None and len(pair.timings) < MOST_TIMINGS:
@@ -247,11 +247,11 @@ def _as_often_again(pair: _Pair) -> int:
 
 
 def _untold(_: Progress) -> None:
-    """Nobody wants to know."""
+    """Report nothing."""
 
 
 def _not_measured(score: Score, failure: Failure | None) -> Score:
-    """The score of a pair of which a query failed when it was executed again: 0 where it was the answer's own fault."""
+    """The score of a pair where a query failed when executed again: 0 where that is the answer's own fault."""
     if failure is None:
         return replace(score, failure=_NOT_MEASURED)
     if failure == BUDGET_SPENT:

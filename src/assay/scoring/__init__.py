@@ -1,1 +1,1 @@
-"""Judge one case: what it needs executed, what its answer comes to, and what evidence that leaves."""
+"""Judge one case: execute what it needs, decide on its answer, and keep the evidence."""

@@ -1,8 +1,8 @@
-"""Hold scoring to a time limit, as queries are held: a comparison, a metric that never looks at a clock.
+"""Put scoring steps under a time limit, as queries are: comparisons, and metrics that never look at a clock.
 
-Two things end what takes too long. A timer raises in the midst of Python code. Where that code is within one call
-that never returns, the pool ends the worker, and the worker that does the case again leaves out what cost the first
-one its life (`assay.ports.Pulse`). Outside a worker only the timer works, and only in the main thread.
+Two things end a step that takes too long. A timer raises an exception in the middle of Python code. Where that code is
+inside one call that never returns, the pool ends the worker, and the worker that does the case again skips the step
+that ended the first one (`assay.ports.Pulse`). Outside a worker only the timer works, and only in the main thread.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
-"""How soon the timer goes off again, where code has caught what it raised."""
+"""Seconds until the timer goes off again, where code has caught its exception."""
 _BRIEFLY_S = 1.0
 _GRACE_S = 2.0
-"""How much later than the timer the pool may end the worker."""
+"""Seconds after the timer until the pool may end the worker."""
 
 
 class OutOfTimeError(Exception):
-    """What was held did not come to its end. The message is a clause such as ``took longer than 60 s``."""
+    """A step did not end in time. The message is a clause such as ``took longer than 60 s``."""
 
     def __init__(self, message: str, *, kind: LossKind = "timeout") -> None:
         self.kind: LossKind = kind
@@ -35,20 +35,20 @@ class OutOfTimeError(Exception):
 
 
 class _Alarm(BaseException):
-    """Raised by the timer, in the midst of anything: no ``except Exception`` may take it for its own."""
+    """Raised by the timer in the middle of any code: a BaseException, so that no ``except Exception`` catches it."""
 
 
 class _Silent:
-    """The pulse of what is no worker: it reaches nobody."""
+    """The pulse outside a worker: it does nothing."""
 
     def begin(self, label: bytes, seconds: float) -> None:
-        """Nobody waits."""
+        """Do nothing: no process waits."""
 
     def end(self) -> None:
-        """Nobody waits."""
+        """Do nothing: no process waits."""
 
     def lost(self, label: bytes) -> Loss | None:  # noqa: ARG002 - the port's
-        """Nothing was."""
+        """None: no worker was lost."""
         return None
 
 
@@ -56,7 +56,7 @@ SILENT = _Silent()
 
 
 class Timekeeper:
-    """Holds one thing at a time to ``limit_s`` seconds. While `paused`, the clock stands."""
+    """Holds one step at a time to ``limit_s`` seconds. While `paused`, the clock stands still."""
 
     def __init__(self, limit_s: float, pulse: Pulse = SILENT) -> None:
         self.limit_s = limit_s
@@ -66,22 +66,22 @@ class Timekeeper:
         self._deadline = 0.0
 
     def hold(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
-        """What ``action`` returns. ``what`` names it, the same each time that it is done.
+        """Run ``action`` and return its result. ``what`` names the step, equally each time it is done.
 
-        Raises OutOfTimeError where it takes too long or too much memory, or where it cost an earlier worker its life.
+        Raises OutOfTimeError where it takes too long or too much memory, or where it ended an earlier worker.
         """
         if self._label is None:
             return self._hold(what, action, self.limit_s)
-        try:  # within something that is held already
+        try:  # inside a step that is held already
             return action()
         except MemoryError:
             raise _too_large() from None
 
     def hold_briefly(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
-        """As `hold`, for many things in one go that nearly always take milliseconds: what is held within is not
-        held by itself, which would take as long again.
+        """As `hold`, for many steps at once that nearly always take milliseconds: steps inside are not held one by
+        one, which would take as long again.
 
-        Raises OutOfTimeError soon. Whoever called then has each thing held by itself, to its whole limit.
+        Raises OutOfTimeError after a short limit. The caller then holds each step by itself, to its whole limit.
         """
         return self.hold(what, action) if self.holds else self._hold(what, action, min(_BRIEFLY_S, self.limit_s))
 
@@ -103,26 +103,26 @@ class Timekeeper:
             finally:
                 self._stop()
         except _Alarm:
-            self._stop()  # the alarm may have come just before the other one
+            self._stop()  # the alarm may have interrupted the first _stop
             raise OutOfTimeError(f"took longer than {limit_s:g} s") from None
         finally:
             self._label, self._brief = None, False
 
     @property
     def holds(self) -> bool:
-        """Whether something is held now."""
+        """Whether a step is held now."""
         return self._label is not None
 
     def soon(self) -> float | None:
-        """The moment by which what is held should come to an end by itself: a little before its limit.
+        """The moment by which the held step should end by itself: a little before its limit.
 
-        None where it is held but briefly: what takes longer is done again, and may then take its time.
+        None where it is held briefly: a step that takes longer is done again with its whole limit.
         """
         return None if self._label is None or self._brief else self._deadline - self.limit_s / 4
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """While something is done that has a limit of its own."""
+        """Stop the clock during work that has a limit of its own."""
         if self._label is None:
             yield
             return
@@ -136,7 +136,7 @@ class Timekeeper:
 
     def _start(self) -> None:
         left = max(self._deadline - time.monotonic(), 0.001)
-        # The process of what is held briefly does not end sooner: a long call that does end may be done again.
+        # A briefly held step does not end its process sooner: a long call that does return may be done again.
         self._pulse.begin(self._label or b"\0" * LABEL_BYTES, (self.limit_s if self._brief else left) + _GRACE_S)
         _timer.start(left, alone=self._pulse is not SILENT)
 
@@ -146,10 +146,10 @@ class Timekeeper:
 
 
 class _Timer:
-    """Raises _Alarm in the main thread. Elsewhere, and on Windows, and where somebody else has the signal: never.
+    """Raises _Alarm in the main thread. It never does elsewhere, on Windows, or where other code uses the signal.
 
-    Once it has the signal it keeps it, unless somebody takes it: to hand it back each time takes longer than most of
-    what is held.
+    Once it has the signal it keeps it, unless other code takes it: handing it back each time takes longer than most
+    steps.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class _Timer:
         self._has_signal = False
 
     def start(self, seconds: float, *, alone: bool) -> None:
-        """``alone``: in a worker, where nobody else takes the signal. To ask each time who has it takes long."""
+        """Start the timer. ``alone``: in a worker, where no other code takes the signal, which saves a slow check."""
         if not (alone and self._has_signal) and not self._takes_signal():
             return
         self._armed = True
@@ -177,7 +177,7 @@ class _Timer:
     def stop(self) -> None:
         if not self._armed:
             return
-        self._armed = False  # first: an alarm that is on its way comes to nothing
+        self._armed = False  # first, so that an alarm on its way has no effect
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _raise(self, _number: int, _frame: FrameType | None) -> None:

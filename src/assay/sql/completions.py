@@ -9,7 +9,7 @@ from assay.model import Case, Failure, Prediction
 
 MOST_QUERIES = 10
 
-# (?i) as the benchmark's own pattern has it: one that knows Unicode.
+# (?i) with Unicode, as in the benchmark's own pattern.
 _SELECT = re.compile(r"SELECT\b", re.IGNORECASE)
 _END = re.compile(r";|\n{4}|```|\Z")
 _PLACEHOLDERS = ("FROM 'Table'", 'FROM "Table"', "FROM Table")
@@ -18,8 +18,8 @@ _PLACEHOLDERS = ("FROM 'Table'", 'FROM "Table"', "FROM Table")
 def queries_in(completion: str) -> list[str]:
     """The first ten different queries in a text, in its order.
 
-    Each SELECT begins one, a subquery's too; it ends at ``;``, at a code fence, at four newlines or
-    with the text. Linear in the text's length.
+    Each SELECT begins a query, a subquery's, too; it ends at ``;``, at a code fence, at four newlines or
+    at the end of the text. Linear in the text's length.
     """
     if _is_one_query(completion):
         return [completion.strip()]
@@ -34,7 +34,7 @@ def queries_in(completion: str) -> list[str]:
 
 
 def _is_one_query(completion: str) -> bool:
-    """Whether it plainly is a query and nothing else, as most are: seen in a fraction of the time of the search."""
+    """Whether the text is plainly one query and nothing else, as most are: a much faster check than the search."""
     return (
         completion[:7] == "SELECT "
         and completion.upper().count("SELECT") == 1
@@ -47,7 +47,7 @@ def _is_one_query(completion: str) -> bool:
 def with_table(query: str, table_id: str) -> str:
     """The query with the prompt's placeholder replaced by the question's table.
 
-    In exactly these forms and this spelling: ``FROM 'Table'``, ``FROM "Table"``, ``FROM Table``.
+    The placeholder counts only in these forms and this spelling: ``FROM 'Table'``, ``FROM "Table"``, ``FROM Table``.
     """
     name = table_id.replace('"', '""')
     for placeholder in _PLACEHOLDERS:
@@ -56,10 +56,10 @@ def with_table(query: str, table_id: str) -> str:
 
 
 def completed(case: Case, prediction: Prediction) -> Prediction:
-    """The answer with the first query of its text, where the case takes completions; any other as it is.
+    """The answer with the first query of its text, where the case takes completions; else unchanged.
 
-    The text stays in ``raw``. One without a query is the system's failure; of one that was too long to be kept, what is
-    left is not read.
+    The text stays in ``raw``. A text without a query is the system's failure; a text that was too long to be kept
+    whole is not read.
     """
     table, text = case.options.table, prediction.raw if prediction.raw is not None else prediction.query
     too_long = prediction.failure is not None and prediction.failure.kind == "unreadable_answer"

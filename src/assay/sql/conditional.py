@@ -1,9 +1,8 @@
-"""Which rows does a conditional aggregate take? Those that its condition lets through.
+"""Which rows does a conditional aggregate take? Those that meet its condition.
 
 ``COUNT(CASE WHEN c THEN 1 END)``, ``SUM(CASE WHEN c THEN x ELSE 0 END)``, ``SUM(c)``,
-``SUM((c) * x)``, ``COUNT(c OR NULL)``: whoever writes these filters inside the aggregate. The rows
-beside the condition add nothing to its value: they are no more under the aggregate than those that
-a WHERE leaves out.
+``SUM((c) * x)``, ``COUNT(c OR NULL)``: these filter rows inside the aggregate. Rows that fail the
+condition add nothing to its value, just like rows that a WHERE leaves out.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _BY_NAME_ONLY = frozenset({"total", "json_group_array", "json_group_object", "product", "fsum", "favg", "mode"})
-"""Aggregates that the parser takes for any function."""
+"""Aggregates that the parser does not know as such."""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -27,7 +26,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def argument_of(aggregate: exp.Expr) -> exp.Expr | None:
-    """What is aggregated; None for ``COUNT(*)``."""
+    """The expression that is aggregated; None for ``COUNT(*)``."""
     from sqlglot import exp
 
     found = aggregate.this
@@ -37,7 +36,7 @@ def argument_of(aggregate: exp.Expr) -> exp.Expr | None:
 
 
 def counted_rows(aggregate: exp.Expr) -> exp.Expr | None:
-    """The condition on the rows that this aggregate takes; None where it takes all."""
+    """The condition that a row must meet for this aggregate to take it; None where it takes all."""
     from sqlglot import exp
 
     argument = argument_of(aggregate)
@@ -51,7 +50,7 @@ def counted_rows(aggregate: exp.Expr) -> exp.Expr | None:
 
 
 def _taken(argument: exp.Expr, *, zero_counts: bool) -> exp.Expr | None:
-    """Where this value is taken: not NULL, and no 0 either unless a 0 counts as any other value. None: always."""
+    """The condition under which this value counts: it is not NULL and, unless ``zero_counts``, not 0. None: always."""
     from sqlglot import exp
 
     if isinstance(argument, (exp.Paren, exp.Cast, exp.Neg, exp.Round, exp.Abs, exp.Div, exp.IntDiv)):
@@ -73,7 +72,7 @@ def _taken(argument: exp.Expr, *, zero_counts: bool) -> exp.Expr | None:
 
 
 def _taken_cases(choice: exp.Case | exp.If, *, zero_counts: bool) -> exp.Expr:
-    """The same choice, of 1 where its value is taken and of NULL where it is not."""
+    """The same CASE or IF, giving 1 where its value counts and NULL where it does not."""
     from sqlglot import exp
 
     taken = exp.Case(this=choice.this.copy()) if isinstance(choice, exp.Case) and choice.this else exp.Case()

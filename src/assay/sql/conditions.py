@@ -1,4 +1,4 @@
-"""Put together when a value comes from nothing: conditions that are known, or to be worked out by the engine."""
+"""Combine the conditions under which a value comes from nothing: known ones, and ones that the engine evaluates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 Condition: TypeAlias = Union["exp.Expr", bool, None]
-"""When a value comes from nothing; None of a constant, which comes from nowhere."""
+"""When a value comes from nothing; None for a constant, which depends on no rows."""
 
 
 def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition:
-    """Of the rows that are counted, none holds a value that comes from something."""
+    """The condition that every counted row's value comes from nothing."""
     from sqlglot import exp
 
     if from_nothing is True:
@@ -27,7 +27,7 @@ def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """All values come from nothing, constants aside."""
+    """The condition that all values other than constants come from nothing."""
     from sqlglot import exp
 
     found = [condition for condition in conditions if condition is not None]
@@ -40,7 +40,7 @@ def all_of(conditions: Iterable[Condition]) -> Condition:
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
-    """Some value comes from nothing."""
+    """The condition that some value comes from nothing."""
     from sqlglot import exp
 
     found = [condition for condition in conditions if condition is not None]

@@ -1,6 +1,6 @@
-"""Find where a query chooses rows inside of itself: a LIMIT in a subquery or CTE, a ROW_NUMBER.
+"""Find where a query chooses rows in an inner part: a LIMIT in a subquery or CTE, a ROW_NUMBER.
 
-Where rows tie there, the choice is the engine's, and the query's answer may hang on it.
+Where rows tie there, the engine chooses, and the query's answer may depend on that choice.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class InnerLimit:
     start: int
     stop: int
     alone: str
-    """The inner query, with the CTEs that stand before it. It runs by itself unless it is correlated."""
+    """The inner query, with the CTEs before it. It runs by itself unless it is correlated."""
     uncut: str
-    """The inner one without its LIMIT and its order."""
+    """The inner query without its LIMIT and its ORDER BY."""
     keys: str
-    """Its order, empty where it has none."""
+    """The keys of its ORDER BY; empty without one."""
     cut: str
     """Its LIMIT, as written."""
     width: int | None
-    """How many columns it gives; None where it says so with a star."""
+    """How many columns it returns; None where a star leaves that open."""
 
     def sorted_rows(self, width: int, *, downwards: bool = False) -> str:
         """The inner query without its LIMIT, its ties broken by all its columns."""
@@ -42,7 +42,7 @@ class InnerLimit:
         return f"{self.uncut} ORDER BY {self.keys + ', ' if self.keys else ''}{columns}"
 
     def taking(self, places: Sequence[int], width: int) -> str:
-        """The whole, where the inner query gives the rows at these places of its `sorted_rows`."""
+        """The whole query, with the inner query giving only the rows at these places of its `sorted_rows`."""
         rows = self.sorted_rows(width)
         runs: list[list[int]] = []
         for place in places:
@@ -56,7 +56,7 @@ class InnerLimit:
         return self.put(" UNION ALL ".join(f"SELECT * FROM ({part}) AS assay_{n}" for n, part in enumerate(parts)))
 
     def put(self, text: str) -> str:
-        """The whole with another text in the inner query's place."""
+        """The whole query with another text in place of the inner query."""
         return f"{self.whole[: self.start]}{text}{self.whole[self.stop :]}"
 
 
@@ -65,9 +65,9 @@ class RowNumbers:
     """The same query with another function for each of its ROW_NUMBERs."""
 
     ranked: str
-    """With RANK, which is the same only where nothing ties."""
+    """The query with RANK, which gives the same only where nothing ties."""
     apart: Apart | None
-    """None where more is done to the rows than to choose them by their numbers."""
+    """None where the query does more to the rows than choose them by their numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +77,13 @@ class Apart:
     numbered: str
     """With ROW_NUMBER, as it is."""
     ranked: str
-    """With RANK: every row that may pass, however ties are broken."""
+    """With RANK: returns every row that some way of breaking ties lets pass."""
     counted: str
-    """With the place of a tie's last row: the rows that pass in any case."""
+    """With the place of a tie's last row: returns the rows that pass however ties are broken."""
 
 
 def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
-    """The queries inside another that have a LIMIT, the innermost last. None where it cannot be read."""
+    """The inner queries that have a LIMIT, the innermost last. None where the query cannot be read."""
     parsed = parse_query(query, dialect)
     text = QueryText.read(query, parsed.tokens) if parsed is not None else None
     if parsed is None or text is None:
@@ -103,7 +103,7 @@ def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
 
 
 def row_numbers(query: str, dialect: str) -> RowNumbers | None:
-    """The query with its ROW_NUMBERs replaced; None where it has none or cannot be read."""
+    """The query with its ROW_NUMBERs replaced; None where it has no ROW_NUMBER or cannot be read."""
     from sqlglot import exp
 
     parsed = parse_query(query, dialect) if "row_number" in query.lower() else None
@@ -132,7 +132,7 @@ _CHANGES_CHOICE = ("group", "having", "distinct", "joins", "order", "limit", "of
 
 
 def _apart(tree: exp.Query, text: QueryText, place: int) -> Apart | None:
-    """The queries that tell partitions apart, where the outermost only chooses among rows and columns."""
+    """The queries that show partitions, where the outermost query only chooses rows and columns."""
     from sqlglot import exp
 
     if not isinstance(tree, exp.Select) or any(tree.args.get(part) for part in _CHANGES_CHOICE):
@@ -175,7 +175,7 @@ _PART = "assay_part"
 
 
 def _edited(text: QueryText, edits: dict[int, tuple[int, str]]) -> str:
-    """The query with other text from each position on, up to the one given with it."""
+    """The query with the text between each pair of positions replaced."""
     parts: list[str] = []
     position = text.start
     for start, (stop, other) in sorted(edits.items()):
@@ -211,7 +211,7 @@ def _inner_limit(text: QueryText, tokens: Sequence[Token], dialect: str) -> Inne
 
 
 def _order_place(read: QueryText) -> int:
-    """Where ORDER BY begins."""
+    """The place where ORDER BY begins."""
     first = read.keys[0][0]
     place = next(place for place, token in enumerate(read.tokens) if token is first)
     return read.tokens[place - 1].start

@@ -1,7 +1,7 @@
-"""A query that is nothing but a LIMIT over an ordered one, written as a derived table or a CTE.
+"""A query that only puts a LIMIT on an ordered one, written as a derived table or a CTE.
 
 `SELECT * FROM (SELECT … ORDER BY x) LIMIT 1` asks for the first row by x. Its outermost query may
-choose among columns, and does nothing else to the rows.
+select columns, but does nothing else to the rows.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class OrderedInside:
     """The ordered query inside a plain one."""
 
     alone: str
-    """As a query of its own, with the CTEs that stand before it."""
+    """The ordered query by itself, with the CTEs before it."""
     place: tuple[int, int]
-    """Where it stands in the whole."""
+    """Its place in the whole text."""
     names: tuple[str, ...] | None
-    """The columns that the outer query takes of it, in its order; None where it takes all as they are."""
+    """The columns that the outer query selects, in its order; None where it selects all as they are."""
     width: int
-    """How many columns it gives; 0 where that is not known."""
+    """How many columns it returns; 0 where that is unknown."""
 
 
 def ordered_inside(tree: exp.Query, text: QueryText, dialect: str) -> OrderedInside | None:
-    """The ordered query inside, where the outermost is nothing but a LIMIT over it."""
+    """The ordered query inside, where the outermost query only puts a LIMIT on it."""
     from sqlglot import exp
 
     top = outermost(tree)
@@ -65,7 +65,7 @@ def ordered_inside(tree: exp.Query, text: QueryText, dialect: str) -> OrderedIns
 
 
 def _place(source: exp.Expr, tree: exp.Query, tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """Where the text of the source stands: of a derived table, or of the CTE of its name."""
+    """The place of the source's text: a derived table, or the CTE of that name."""
     from sqlglot import exp
 
     if isinstance(source, exp.Subquery):
@@ -90,7 +90,7 @@ def _place(source: exp.Expr, tree: exp.Query, tokens: Sequence[Token]) -> tuple[
 
 
 def _body_of(name: str, tree: exp.Query, tokens: Sequence[Token]) -> int | None:
-    """The parenthesis that opens a CTE's query. None for a recursive one, and for one that names its columns."""
+    """The parenthesis that opens a CTE's query. None for a recursive CTE, and for a CTE that names its columns."""
     holder = tree.args.get("with_") or tree.args.get("with") or outermost(tree).args.get("with_")
     if holder is None or holder.args.get("recursive"):
         return None

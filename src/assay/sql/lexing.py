@@ -1,9 +1,9 @@
 """Cut SQL text into words, names, literals and signs, by PostgreSQL's lexical rules, without parsing it.
 
-Every text can be cut, and in time that grows with its length: for looking at texts that nothing
-trusts, and for telling a semicolon that separates from one in a literal. What is a literal is
-decided as the server decides it (``standard_conforming_strings`` on): E'' with backslashes and its
-continuation on the next line, dollar quotes, nested comments.
+Every text can be cut, in time linear in its length: for inspecting untrusted texts, and for telling
+a semicolon that separates statements from one in a literal. Literals follow the server's rules
+(``standard_conforming_strings`` on): E'' with backslashes and its continuation on the next line,
+dollar quotes, nested comments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["word", "name", "text", "sign", "open"]
-"""``word`` a keyword or bare name or number, and what runs into a number is a piece of its own; ``name`` a name in
+"""``word`` a keyword, bare name or number (letters right after a number are a piece of their own); ``name`` a name in
 double quotes; ``text`` a literal; ``sign`` one other character; ``open`` a literal, name or comment without its end.
 Blanks and comments are left out."""
 
@@ -29,14 +29,14 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the server makes of it as a name: bare ones in lower case, the quotes of others taken off."""
+        """The name as the server reads it: bare names in lower case, others without their quotes."""
         if self.kind != "name":
             return self.text.translate(_LOWER)
         return self.text[self.text.index('"') + 1 : -1].replace('""', '"')
 
     @property
     def is_unicode_escaped(self) -> bool:
-        """Whether it is a name or literal written as U&"...", whose characters are not what they look like."""
+        """Whether it is a name or literal written as U&"...", whose escapes stand for other characters."""
         return self.text[:2] in ("U&", "u&")
 
 
@@ -62,7 +62,7 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The pieces of a text, in order. Never raises; one that is ``open`` is the last."""
+    """The pieces of a text, in order. Never raises; an ``open`` piece is the last."""
     place, length = 0, len(text)
     while place < length:
         found = _PIECE.match(text, place)
@@ -88,7 +88,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _comment_end(text: str, place: int) -> int:
-    """Where a comment ends whose inside begins at ``place``, comments within it counted; -1 where it does not."""
+    """The end of the comment whose content begins at ``place``, with nested comments; -1 where it does not end."""
     depth = 1
     while found := _COMMENT_MARK.search(text, place):
         depth += 1 if found[0] == "/*" else -1

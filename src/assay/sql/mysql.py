@@ -1,9 +1,9 @@
 """What a text would do on MySQL or MariaDB, by their own lexical rules.
 
-sqlglot is not asked: it takes ``/*! ... */`` for a comment, which these servers run, and what the
-server reads must be what was read here. So only quotes, comments, numbers and words are told apart,
-what is not plainly a query is refused, and so is every place that a server could cut otherwise: there
-a word could hide.
+sqlglot is not used: it takes ``/*! ... */`` for a comment, but these servers run it, and this module must
+read a text exactly as the server does. So it only tells quotes, comments, numbers and words apart, and
+refuses whatever is not plainly a query, as well as every text that a server could split differently:
+a word could hide there.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from assay.sql.statement import MOST_CHARACTERS, QUERY, StatementReading, told_b
 _ESCAPED = r"'(?>[^'\\]+|\\.|'')*+'"
 _PLAIN = r"'(?>[^']+|'')*+'"
 _LETTER = r"(?>[A-Za-z0-9_$]|[^\W\x00-\x7f])"
-"""Of a bare name. The server takes any character beyond ASCII for one, blanks and dashes among them: see ``alien``."""
+"""A character of a bare name. The server takes any non-ASCII character, even blanks and dashes: see ``alien``."""
 
 _NEVER = frozenset({"INTO", "OUTFILE", "DUMPFILE", "INFILE"})
-"""Words that no query has, wherever they stand."""
+"""Words that occur nowhere in a query."""
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "MERGE"})
 _ALSO_FUNCTIONS = frozenset({"INSERT", "REPLACE", "TRUNCATE"})
 _SHOWS = frozenset({"TABLES", "COLUMNS", "FIELDS", "DATABASES", "SCHEMAS", "INDEX", "INDEXES", "KEYS"})
 _SHOWS_OF_TWO_WORDS = {
-    "FULL": {"TABLES", "COLUMNS", "FIELDS"},  # not PROCESSLIST, what other sessions ask
+    "FULL": {"TABLES", "COLUMNS", "FIELDS"},  # not PROCESSLIST: the queries of other sessions
     "CREATE": {"TABLE", "VIEW", "DATABASE", "SCHEMA"},  # not USER and SERVER, which hold passwords
     "TABLE": {"STATUS"},
 }
 _DESCRIBES = frozenset({"DESC", "DESCRIBE", "EXPLAIN"})
 
 _STALLING = frozenset({"load_file", "sleep", "benchmark", "get_lock"})
-"""Functions whose names are refused even where no parenthesis follows, unless a point stands before them."""
+"""Functions whose names are refused even without a following parenthesis, unless a dot precedes them."""
 _REACHING_FUNCTIONS = _STALLING | frozenset(
     {"release_lock", "release_all_locks", "is_free_lock", "is_used_lock", "setval", "nextval", "lastval"}
     | {"master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "des_encrypt"}
@@ -57,7 +57,7 @@ _REACHING_PREFIXES = (
 _SERVERS_OWN = "mysql"
 """The schema with the accounts and their passwords."""
 _CHARACTER_SETS = frozenset({"_utf8", "_utf8mb3", "_utf8mb4", "_latin1", "_ascii", "_binary"})
-"""What may introduce a literal: no byte of theirs is ever a quote or backslash within another character."""
+"""Character sets that may introduce a literal: no byte within a character is ever a quote or backslash."""
 _HINT = re.compile(
     r"(?:NO_)?(?:BKA|BNL|DERIVED_CONDITION_PUSHDOWN|GROUP_INDEX|HASH_JOIN|ICP|INDEX|INDEX_MERGE|JOIN_FIXED_ORDER|"
     r"JOIN_INDEX|JOIN_ORDER|JOIN_PREFIX|JOIN_SUFFIX|MERGE|MRR|ORDER_INDEX|QB_NAME|RANGE_OPTIMIZATION|SEMIJOIN|"
@@ -76,7 +76,7 @@ _DOUBTS = {
     "strange": "a sign that no query needs outside of quotes",
     "introducer": "a literal in a character set that may hide a quote",
 }
-"""What a server may cut otherwise than a reader does, by the kind of its token."""
+"""Kinds of tokens that a server may split differently from this reader."""
 _LOOKED_AT = _DOUBTS.keys() | {"block", "text"}
 _LEFT_OUT = frozenset({"space", "comment", "block", "hint"})
 
@@ -87,7 +87,7 @@ class _Token(NamedTuple):
 
     @property
     def name(self) -> str:
-        """In lower case, without its quotes."""
+        """The token in lower case, without its quotes."""
         if self.kind != "name":
             return self.text.lower()
         quote = self.text[0]
@@ -126,7 +126,7 @@ def read_mysql(
 
     ``backslash_escapes`` and ``ansi_quotes`` are the session's, from its ``sql_mode``: they decide
     where a text in quotes ends. ``loaded`` are the names, in lower case, of functions that the
-    server loaded from libraries: nothing is known of what they do.
+    server loaded from libraries: their effects are unknown.
     """
     if len(query) > MOST_CHARACTERS:
         return too_long(query)
@@ -139,7 +139,7 @@ def read_mysql(
         if kind == "open":
             return StatementReading(does="error", detail="a quote or comment in it does not end")
         if kind in _LOOKED_AT and (doubtful := _doubt(kind, text, tokens)):
-            # What follows may be cut wrongly. Whether it begins like a query is known by now, or no matter.
+            # The rest may be split wrongly. Whether the text begins like a query is decided by now, or does not matter.
             detail = f"it holds {_DOUBTS[doubtful]} (at character {found.start() + 1})"
             doubt = StatementReading(does="reaches", detail=detail)
             break
@@ -151,7 +151,7 @@ def read_mysql(
 
 
 def _doubt(kind: str, text: str, before: list[_Token]) -> str:
-    """What of `_DOUBTS` a token is; empty where server and reader cut it alike."""
+    """The kind of doubt in `_DOUBTS` about a token; empty where server and reader split it alike."""
     if kind == "hint":
         plain = not text[3:-2].strip(" \t\n\r_`@,().abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
         return "" if plain and all(map(_HINT.fullmatch, _CALLED.findall(text))) else "hint"
@@ -182,7 +182,7 @@ def _read_tokens(
 
 
 def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementReading:
-    """What the words of one statement say that begins like a query."""
+    """Read the words of one statement that begins like a query."""
     end = _Token("", "")
     for index, token in enumerate(tokens):
         if token.kind not in ("word", "name"):
@@ -207,7 +207,7 @@ def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementRead
 
 
 def _keyword(word: str, before: _Token, after: _Token) -> StatementReading | None:
-    """What a bare word says that is a keyword; None where it is harmless, or no keyword there."""
+    """The reading that a bare word gives as a keyword; None where it is harmless or not a keyword."""
     following = after.text.upper()
     if word in _NEVER:
         where = following if following in _NEVER else "a file, variable or table"

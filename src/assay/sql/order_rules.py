@@ -1,9 +1,9 @@
 """What a name or a number in ORDER BY stands for, by each engine's own rule.
 
 Every engine takes a whole key that is an output's alias for that output, and a whole number for an
-output's place. They part over what still counts as *whole*: parentheses, COLLATE, a plus sign.
-Inside a larger expression a name is a column where there is one; only where there is none do some
-engines take the alias. The table of tests/sql/test_order_rules.py runs each rule on its engine.
+output's place. They differ in what still counts as *whole*: parentheses, COLLATE, a plus sign.
+Inside a larger expression a name is a column if there is one; otherwise some engines take the alias.
+The table of tests/sql/test_order_rules.py runs each rule on its engine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_READINGS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderRules:
-    """How one engine reads ORDER BY. The defaults are what all of them have in common."""
+    """How one engine reads ORDER BY. The defaults hold for all engines."""
 
     collated_number: bool = False
     """``1 COLLATE c`` is still a place."""
@@ -34,19 +34,19 @@ class OrderRules:
     signed_name: bool = False
     """``+name`` is still the alias."""
     twice: Literal["first", "last"] = "first"
-    """Of two outputs of one alias, which it stands for."""
+    """Which of two outputs with the same alias the alias stands for."""
     alias_inside: bool = False
-    """Inside an expression a name that is no column may be an alias."""
+    """Inside an expression, a name that is not a column may be an alias."""
     exact_case: bool = False
-    """A quoted name keeps its case, and any other is in small letters."""
+    """Quoted names keep their case, other names are in lower case."""
     quotes_fall_back: bool = False
-    """A double-quoted name that is none turns into text, and no error says so."""
+    """An unknown double-quoted name silently becomes text."""
     keeps_inner_order: bool = False
-    """A query that is nothing but a LIMIT over an ordered one takes its first rows."""
+    """A LIMIT directly on an ordered inner query takes that query's first rows."""
     nulls_stay: bool = False
-    """NULL stands last whatever the direction, unless the key says where."""
+    """NULLs come last whatever the direction, unless the key says where."""
     exact_collation: str = ""
-    """What, behind a place, makes texts of different letters differ."""
+    """A suffix to a place in ORDER BY that makes the comparison of texts exact."""
 
 
 _RULES = {
@@ -66,7 +66,7 @@ _RULES = {
 
 
 def order_rules(dialect: str) -> OrderRules:
-    """The rules of the engine that speaks a dialect; of one that is not known, what all have in common."""
+    """The rules of the engine with this dialect; for an unknown one, the rules that hold for all."""
     return _RULES.get(dialect, OrderRules())
 
 
@@ -79,11 +79,11 @@ class OrderKey:
     core: int | None
     """The place, among the key's tokens, of the name or number that stands for the output."""
     constant: bool = False
-    """No name is in it, and it is no place: what it stands for is not to be guessed."""
+    """The key has no name and is not a place: its meaning is not guessed."""
 
 
 def read_key(tokens: Sequence[Token], aliases: Sequence[str | None], rules: OrderRules) -> OrderKey:
-    """Read one key. ``aliases`` are those of the outputs as written, None where one has none."""
+    """Read one key. ``aliases`` are the outputs' aliases as written, None for an output without one."""
     number, name = _core(tokens, rules, number=True), _core(tokens, rules, number=False)
     if number is not None and is_token(tokens[number], "NUMBER"):
         if tokens[number].text.isdecimal():
@@ -105,10 +105,10 @@ def spelling(token: Token, rules: OrderRules) -> str:
 
 
 def readings(text: QueryText, tokens: Sequence[Token], outputs: dict[str, str], rules: OrderRules) -> Iterator[str]:
-    """The expression ``tokens`` with its names taken for columns, as far as the engine then knows them.
+    """The possible readings of the expression ``tokens``: first with all names as columns, then with aliases.
 
-    The first that the engine can run is what it reads itself: it takes an alias only for want of a
-    column. ``outputs`` are the bare expressions by their aliases.
+    The first reading that the engine can run is the engine's own: it takes an alias only where there is
+    no such column. ``outputs`` are the bare expressions by their aliases.
     """
     found: dict[str, list[int]] = {}
     for place, token in enumerate(tokens):
@@ -134,7 +134,7 @@ def readings(text: QueryText, tokens: Sequence[Token], outputs: dict[str, str], 
 
 
 def _core(tokens: Sequence[Token], rules: OrderRules, *, number: bool) -> int | None:
-    """The place of the one token that is left of a key without direction, parentheses, COLLATE and plus."""
+    """The place of a key's only token once direction, parentheses, COLLATE and plus are removed."""
     collated = rules.collated_number if number else rules.collated_name
     signed = rules.signed_number if number else rules.signed_name
     start, stop = 0, key_end(tokens)
@@ -151,7 +151,7 @@ def _core(tokens: Sequence[Token], rules: OrderRules, *, number: bool) -> int | 
 
 
 def key_end(tokens: Sequence[Token]) -> int:
-    """Where a key's ASC, DESC, NULLS FIRST and the like begin."""
+    """The place where a key's ASC, DESC, NULLS FIRST and the like begin."""
     stop = len(tokens)
     if stop > 2 and tokens[stop - 2].text.upper() == "NULLS" and tokens[stop - 1].text.upper() in ("FIRST", "LAST"):
         stop -= 2

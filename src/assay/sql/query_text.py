@@ -1,6 +1,6 @@
 """A query's outermost SELECT as text, by the positions of its tokens: cut and joined, never generated from a tree.
 
-So an engine sees what the author wrote, quirks included.
+So an engine sees the author's own text, quirks included.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class QueryText:
     query: str
     start: int
     end: int
-    """Where the query ends without LIMIT, OFFSET and what follows."""
+    """The end of the query before LIMIT, OFFSET and the clauses after them."""
     whole_end: int
-    """Where it ends with them."""
+    """The end of the query with them."""
     outputs: tuple[tuple[Token, ...], ...]
     keys: tuple[tuple[Token, ...], ...]
     begins_with_from: bool
-    """There is no SELECT, and FROM is the first word (DuckDB)."""
+    """The query has no SELECT; FROM is its first word (DuckDB)."""
     tokens: tuple[Token, ...]
-    """Those of the query, without parentheses round it."""
+    """The query's tokens, without parentheses around it."""
     distinct: bool
 
     @classmethod
     def read(cls, query: str, tokens: Sequence[Token]) -> QueryText | None:
-        """Find the places. None where the tokens are not those of a plain query."""
+        """Find the positions. None where the tokens are not a plain query's."""
         tokens = unwrapped(tokens)
         if not tokens:
             return None
@@ -72,14 +72,14 @@ class QueryText:
         return self.query[self.start : self.end]
 
     def with_column(self, column: str) -> str:
-        """The uncut query with one output column more, the last."""
+        """The uncut query with one more output column at the end."""
         if self.begins_with_from:
             return f"SELECT *, {column} {self.uncut}"
         place = self.outputs[-1][-1].end + 1
         return f"{self.query[self.start : place]}, {column}{self.query[place : self.end]}"
 
     def with_keys(self, count: int, more: str) -> str:
-        """The uncut query, ordered by its first ``count`` keys and by more."""
+        """The uncut query, ordered by its first ``count`` keys and then by further keys."""
         return f"{self.query[self.start : self.keys[count - 1][-1].end + 1]}, {more}"
 
     def slice(self, tokens: Sequence[Token]) -> str:
@@ -99,7 +99,7 @@ class QueryText:
         return texts
 
     def replaced(self, tokens: Sequence[Token], texts: Mapping[int, str]) -> str:
-        """The text of these tokens, with other text for some of them, named by their places."""
+        """The text of these tokens, with some of them, given by place, replaced."""
         parts: list[str] = []
         position = tokens[0].start
         for place, token in enumerate(tokens):
@@ -110,12 +110,12 @@ class QueryText:
 
 
 def is_token(token: Token, *names: str) -> bool:
-    """Whether a token is of one of these types."""
+    """Whether a token has one of these types."""
     return token.token_type.name in names
 
 
 def unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Without trailing semicolons, without parentheses round the whole, and without a LIMIT behind such parentheses."""
+    """The tokens without trailing semicolons, parentheses around the whole, and a LIMIT after such parentheses."""
     while tokens and is_token(tokens[-1], "SEMICOLON"):
         tokens = tokens[:-1]
     while tokens and is_token(tokens[0], "L_PAREN"):
@@ -145,7 +145,7 @@ def closing(tokens: Sequence[Token], opening: int) -> int | None:
 
 
 def at_top(tokens: Sequence[Token]) -> list[int]:
-    """Places of the tokens outside all parentheses; a pair of them round others is not among them."""
+    """Places of the tokens outside all parentheses, without the parentheses themselves."""
     places: list[int] = []
     depth = 0
     for place, token in enumerate(tokens):
@@ -159,7 +159,7 @@ def at_top(tokens: Sequence[Token]) -> list[int]:
 
 
 def _cut_place(tokens: Sequence[Token], top: Sequence[int]) -> int | None:
-    """Where the last run of LIMIT, OFFSET or FETCH clauses begins."""
+    """The place where the last run of LIMIT, OFFSET or FETCH clauses begins."""
     cuts = [place for place in top if is_token(tokens[place], "LIMIT", "OFFSET", "FETCH")]
     barrier = max(
         (place for place in top if is_token(tokens[place], "ORDER_BY", "FROM", "UNION", "EXCEPT", "INTERSECT")),
@@ -170,7 +170,7 @@ def _cut_place(tokens: Sequence[Token], top: Sequence[int]) -> int | None:
 
 def _ends_outputs(tokens: Sequence[Token], place: int) -> bool:
     if is_token(tokens[place], "FROM"):
-        return not is_token(tokens[place - 1], "DISTINCT")  # not that of IS DISTINCT FROM
+        return not is_token(tokens[place - 1], "DISTINCT")  # not the FROM of IS DISTINCT FROM
     return is_token(
         tokens[place], "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "FETCH", "WINDOW", "QUALIFY"
     )
@@ -194,7 +194,7 @@ def split_at_commas(tokens: Sequence[Token], start: int, stop: int) -> tuple[tup
 
 
 def ctes_before(text: QueryText, position: int) -> str:
-    """The WITH clause of the whole as far as a query at this position may name it."""
+    """The part of the WITH clause whose CTEs a query at this position can use."""
     tokens = text.tokens
     if not is_token(tokens[0], "WITH"):
         return ""
@@ -206,7 +206,7 @@ def ctes_before(text: QueryText, position: int) -> str:
             if end is None:
                 return ""
             if tokens[place].start < position <= tokens[end].start:
-                break  # this one holds the inner query
+                break  # this CTE holds the inner query
             if end + 1 < len(tokens) and is_token(tokens[end + 1], "COMMA"):
                 stop, place = end, end + 2
                 continue

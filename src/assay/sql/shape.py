@@ -1,7 +1,7 @@
-"""What a query's outermost level asks for: row order, a cut, luck.
+"""What a query's outermost level asks for: row order, a LIMIT, chance.
 
-Parsed with sqlglot, never found by searching the text; a search only spares the parsing of
-queries in which the words do not occur at all.
+Parsed with sqlglot, never found by searching the text; a search only saves parsing queries in
+which the words do not occur at all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LUCK = (
     "julianday()",
     "unixepoch()",
 )
-"""Parts of words without which no query asks for chance or the clock: the search spares the parsing."""
+"""Every query that asks for chance or the clock contains one of these: searching for them saves parsing."""
 
 _LUCKY_FUNCTIONS = frozenset(
     {
@@ -76,17 +76,17 @@ _LUCKY_FUNCTIONS = frozenset(
 _CHANCE_FUNCTIONS = frozenset(
     {"random", "rand", "randomblob", "newid", "uuid", "generateuuid", "gen_random_uuid", "uuid_generate_v4"}
 )
-"""Those that give another value with every row. The clock stands still while a query runs."""
+"""Functions that give another value for every row. The clock stands still while a query runs."""
 _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoch"})
-"""SQLite's functions that read the clock when called with nothing."""
+"""SQLite's functions that read the clock when called without arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryShape:
     """The outermost level of one query.
 
-    ``parsed`` False means that sqlglot could not read it though it had to: ``ordered`` and
-    ``limited`` then only say that the words occur.
+    ``parsed`` False means that sqlglot failed to parse the query: ``ordered`` and ``limited``
+    then only say that the words occur.
     """
 
     parsed: bool = True
@@ -95,14 +95,14 @@ class QueryShape:
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
     written: bool = False
-    """It is a VALUES list, whose rows come as they are written."""
+    """It is a VALUES list, whose rows come in the written order."""
     most_rows: int | None = None
-    """The number in its LIMIT, where there is one that is plain."""
+    """The number in its LIMIT, if that is a plain number."""
 
 
 @lru_cache(maxsize=8192)
 def may_be_cut(query: str) -> bool:
-    """Whether a LIMIT, or what chooses rows as one does, may stand anywhere in the text. Searched, not parsed."""
+    """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)
 
 
@@ -114,14 +114,14 @@ def _has_any(text: str, parts: Sequence[str]) -> bool:
 
 
 def chooses_by_number(query: str) -> bool:
-    """Whether ROW_NUMBER or DISTINCT ON may stand anywhere in the text. Searched, not parsed."""
+    """Whether the text may contain ROW_NUMBER or DISTINCT ON anywhere. Searched, not parsed."""
     lowered = query.lower()
     return "row_number" in lowered or _DISTINCT_ON.search(lowered) is not None
 
 
 @lru_cache(maxsize=8192)
 def read_shape(query: str, dialect: str) -> QueryShape:
-    """Read the shape of one query. Never raises: what cannot be parsed says so."""
+    """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
         return QueryShape(written=lowered.lstrip().startswith("values"))
@@ -140,7 +140,7 @@ def read_shape(query: str, dialect: str) -> QueryShape:
 
 @lru_cache(maxsize=8192)
 def is_nondeterministic(query: str, dialect: str) -> bool:
-    """Whether a query asks for chance or for the clock anywhere. False where it cannot be parsed."""
+    """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
     lowered = query.lower()
     if not _has_any(lowered, _LUCK):
         return False
@@ -150,7 +150,7 @@ def is_nondeterministic(query: str, dialect: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The tree of one SELECT or set operation, with the tokens it was read from. Shared: not to be changed."""
+    """The tree of one SELECT or set operation, with its tokens. Shared: do not change it."""
 
     tree: exp.Query
     tokens: Sequence[Token]
@@ -158,7 +158,7 @@ class ParsedQuery:
 
 @lru_cache(maxsize=1024)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
-    """Parse one query; None where it cannot be read or is something else."""
+    """Parse one query; None where the text cannot be parsed or is not one query."""
     from sqlglot import Dialect, exp
     from sqlglot.errors import SqlglotError
 
@@ -178,9 +178,9 @@ def parse_query(query: str, dialect: str) -> ParsedQuery | None:
 
 
 def outermost(tree: exp.Query) -> exp.Query:
-    """The query whose ORDER BY is that of the whole: parentheses round everything are looked through.
+    """The query whose ORDER BY orders the whole, inside any parentheses around everything.
 
-    A LIMIT behind such parentheses cuts the same rows: `(SELECT … ORDER BY x) LIMIT 1`.
+    A LIMIT after such parentheses cuts the same rows: `(SELECT … ORDER BY x) LIMIT 1`.
     """
     from sqlglot import exp
 
@@ -191,7 +191,7 @@ def outermost(tree: exp.Query) -> exp.Query:
 
 
 def cutting(tree: exp.Query) -> list[exp.Query]:
-    """The levels of the outermost query that have LIMIT, OFFSET, FETCH or TOP: several where parentheses part them."""
+    """The levels of the outermost query that have LIMIT, OFFSET, FETCH or TOP: parentheses can make several."""
     from sqlglot import exp
 
     found: list[exp.Query] = []
@@ -212,7 +212,7 @@ def _most_rows(tree: exp.Query) -> int | None:
 
 
 def same_text(first: str, second: str, dialect: str) -> bool:
-    """Whether two queries are the same but for blanks, comments, the case of bare words and a closing semicolon."""
+    """Whether two queries are the same except for blanks, comments, the case of bare words and a closing semicolon."""
     if first == second:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
@@ -231,7 +231,7 @@ def same_text(first: str, second: str, dialect: str) -> bool:
 
 
 def steady_keys(tree: exp.Query) -> list[exp.Expr]:
-    """The keys of a query's ORDER BY that give an order: those before the first that is chance, such as random()."""
+    """The keys of a query's ORDER BY before the first that depends on chance, such as random()."""
     from sqlglot import exp
 
     order = tree.args.get("order")
@@ -274,7 +274,7 @@ def _reads_clock(node: exp.Expr, name: str) -> bool:
 
 
 def warm_up() -> None:
-    """Import sqlglot now and keep it quiet: it logs each query that it only half understands, which here is no news."""
+    """Import sqlglot now and silence its log, which reports each query that it only half understands."""
     import logging
 
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)

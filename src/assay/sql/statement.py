@@ -1,8 +1,8 @@
-"""Is a text one statement that only reads? For servers that would do whatever their user may do.
+"""Is a text one statement that only reads? For servers that execute whatever their user is allowed to do.
 
 Two readers: `read_statement` for any dialect that sqlglot knows, and `assay.sql.mysql.read_mysql`,
-which follows MySQL's own lexical rules. Neither replaces privileges: what a stored function does
-cannot be seen in a text.
+which follows MySQL's own lexical rules. Neither replaces privileges: a text does not show
+what a stored function does.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 MOST_CHARACTERS = 1_000_000
-"""A longer text is no question's answer, and takes seconds to read."""
+"""A longer text is not a plausible answer, and takes seconds to read."""
 
 Does = Literal["query", "write", "refused", "reaches", "several", "none", "prose", "error"]
 """``query`` may be run; ``write`` changes something; ``refused`` is another command; ``reaches`` out of
-the query; ``several`` statements; ``none``: no statement; ``prose``: what no statement begins with;
-``error``: no server would take it."""
+the query; ``several`` statements; ``none``: no statement; ``prose``: does not begin like a statement;
+``error``: no server would accept it."""
 
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 _WRITE_WORDS = frozenset(
@@ -41,7 +41,7 @@ _BATCH_WORDS = _WRITE_WORDS | frozenset(
     {"EXEC", "EXECUTE", "GRANT", "REVOKE", "KILL", "SHUTDOWN", "BACKUP", "RESTORE", "DBCC", "RECONFIGURE", "WAITFOR"}
     | {"BULK", "USE", "REVERT", "DENY", "CHECKPOINT", "COMMIT", "ROLLBACK", "SAVE", "SETUSER", "BEGIN", "DECLARE"}
 )
-"""Reserved words of Transact-SQL that begin a statement, which there needs no semicolon before it."""
+"""Reserved words of Transact-SQL that begin a statement: there no semicolon needs to precede it."""
 
 _REACHING = frozenset(
     {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "load_file", "sys_exec", "sys_eval"}
@@ -53,7 +53,7 @@ _REACHING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementReading:
-    """What a text would do if it were run, and what in it says so (empty where there is no need)."""
+    """What a text would do if it were run, and the words in it that show it (empty where not needed)."""
 
     does: Does
     detail: str = ""
@@ -65,9 +65,9 @@ QUERY = StatementReading(does="query")
 def read_statement(query: str, dialect: str) -> StatementReading:
     """Say what a text would do. Never raises.
 
-    A doubtful text counts as what it might do: one that sqlglot cannot parse is a query only where
-    it begins like one and no bare word in it writes, and in Transact-SQL, whose statements need no
-    semicolon between them, not at all.
+    A doubtful text counts as the worst that it might do: a text that sqlglot cannot parse is a query only
+    if it begins like one and no bare word in it writes. In Transact-SQL, whose statements need no semicolon
+    between them, such a text is never a query.
     """
     from sqlglot import Dialect, TokenType
     from sqlglot.errors import SqlglotError
@@ -105,7 +105,7 @@ def read_statement(query: str, dialect: str) -> StatementReading:
 
 
 def told_by_opening(opening: str, query: str) -> StatementReading | None:
-    """What the first word alone says; None where it begins a query."""
+    """The reading by the first word alone; None where that begins a query."""
     if opening in _QUERY_WORDS:
         return None
     if opening in _WRITE_WORDS:
@@ -122,7 +122,7 @@ def too_long(query: str) -> StatementReading:
 
 
 def _bare_words(tokens: Sequence[Token]) -> list[str]:
-    """The unquoted words that are no names behind a point and no functions."""
+    """The unquoted words that are neither names after a dot nor functions."""
     from sqlglot import TokenType
 
     quoted = (TokenType.IDENTIFIER, TokenType.STRING)

@@ -8,12 +8,12 @@ from typing import Literal
 StatementKind = Literal["query", "write", "command", "several", "none", "unreadable"]
 """``query`` one statement that only reads; ``write`` one that changes data or schema, however
 deeply the change is hidden; ``command`` one of another kind (PRAGMA, SET, ATTACH); ``several``
-more than one statement; ``none`` no statement at all; ``unreadable`` what sqlglot cannot parse."""
+more than one statement; ``none`` no statement at all; ``unreadable`` a text that sqlglot cannot parse."""
 
 
 @lru_cache(maxsize=2048)
 def statement_kind(query: str, dialect: str) -> StatementKind:
-    """What a text holds. Never raises: what cannot be parsed is ``unreadable``."""
+    """What a text holds. Never raises: a text that cannot be parsed is ``unreadable``."""
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
 
@@ -26,7 +26,7 @@ def statement_kind(query: str, dialect: str) -> StatementKind:
         return "several" if trees else "none"
     tree = trees[0]
     writes = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.Merge, exp.Into)
-    # DDL and DML are also bases of queries (a Select can be inserted from), so those are told apart.
+    # In sqlglot, DDL and DML are also base classes of queries, so they are checked separately.
     if any(isinstance(node, writes) and not isinstance(node, exp.Query) for node in tree.walk()):
         return "write"
     if not isinstance(tree, (exp.Query, exp.Values)):

@@ -1,8 +1,8 @@
-"""Break the ties on which a query's own choice of rows hangs: those of ROW_NUMBER and of DISTINCT ON.
+"""Break the ties on which a query's own choice of rows depends: those of ROW_NUMBER and of DISTINCT ON.
 
-Each way breaks them by more keys and chooses as the query itself might have, so that what comes of it is one of
-its right answers. Sorted by each output in turn, upwards and downwards, the ways reach the utmost choices:
-where all of them give the same answer, the choice does not matter to it.
+Each way breaks ties by additional keys, and so makes a choice that the query itself might make: its result is one
+of the right answers. The ways sort by each output in turn, ascending and descending, to reach the extreme choices:
+where all of them give the same answer, the choice does not matter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _MOST_LEADING = 6
-"""So many outputs take their turn as the first to break ties."""
+"""At most this many outputs are tried as the first key to break ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +28,21 @@ class TieBreak:
 
     whole: str
     place: int
-    """Where more keys go."""
+    """The place in the text for additional keys."""
     before: str
-    """What goes before them: a comma, or an ORDER BY where there is none."""
+    """The text before them: a comma, or an ORDER BY where the query lacks one."""
     keys: tuple[str, ...]
-    """The outputs as keys: rows of a tie that agree in all of them are the same to the query."""
+    """The outputs as keys: tied rows that agree in all of them are interchangeable."""
     columns_of: str | None
-    """A query that has the outputs as its columns and no rows; None where no star leaves their names open."""
+    """A query without rows whose columns are the outputs; None where no star hides their names."""
     named: frozenset[str]
-    """Outputs that have their names by alias. No name of a column to sort by."""
+    """Outputs named by an alias: these names are not columns to sort by."""
     by_place: bool
-    """Keys are places of outputs."""
+    """Whether the keys are places of outputs."""
     dialect: str
 
     def ways(self, columns: Sequence[str]) -> Iterator[str]:
-        """The whole with its ties broken; ``columns`` are those of `columns_of`."""
+        """The whole query with its ties broken in several ways; ``columns`` are those of `columns_of`."""
         from sqlglot import exp
 
         terms = list(self.keys)
@@ -122,7 +122,7 @@ def _distinct_on(text: QueryText, place: int, dialect: str) -> TieBreak | None:
 
 
 def _select_around(text: QueryText, place: int, dialect: str) -> tuple[QueryText, exp.Select] | None:
-    """The innermost SELECT round a token, as text and as tree."""
+    """The innermost SELECT around a token, as text and as tree."""
     from sqlglot import exp
 
     tokens = text.tokens

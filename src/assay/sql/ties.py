@@ -1,13 +1,13 @@
-"""See which rows of an ordered query tie, and what its LIMIT cut off.
+"""Find out which rows of an ordered query tie, and which rows its LIMIT cut off.
 
-The first probe is gold's own text with one column more, `DENSE_RANK() OVER (ORDER BY <gold's
-keys>)`, and without its LIMIT: the engine itself then says which rows tie, whatever the keys'
-types and collations, also where a key is not in the output. What a key stands for is read by the
-engine's own rule (`assay.sql.order_rules`). Where a rank cannot be added (set operations, keys
-over windows), the key columns of the output do, and where those do not, two queries that break
-gold's ties by all output columns, one upwards and one downwards: what turns round, ties.
+The first probe is gold's own text without its LIMIT and with one more column, `DENSE_RANK() OVER
+(ORDER BY <gold's keys>)`: the engine itself then says which rows tie, whatever the keys' types and
+collations, also where a key is not in the output. The meaning of a key follows the engine's own
+rule (`assay.sql.order_rules`). Where a rank cannot be added (set operations, keys over windows),
+the key columns of the output show ties. Where those are not in the output, two queries break gold's
+ties by all output columns, one ascending and one descending: rows that change places tie.
 
-No probe is taken at its word: whoever runs it compares its rows with those of gold.
+No probe is trusted: its rows are compared with gold's.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class TieProbe:
 
     Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie where their
     keys are equal: the last column, an added rank, or the output columns ``key_columns``.
-    Without ORDER BY all rows tie, and under one by chance as well: ``key_columns`` is empty and no
-    rank is added. Where there is a ``mirror``, ties are what stands the other way round there.
+    Without ORDER BY, and with one by chance, all rows tie: ``key_columns`` is empty and no rank is
+    added. With a ``mirror``, rows tie where the mirror has them in reverse order.
     """
 
     query: str
@@ -45,19 +45,19 @@ class TieProbe:
     mirror: str | None = None
     offset: int = 0
     shown: tuple[str, ...] | None = None
-    """The columns that the other query takes of these rows, by name; None where it takes all of them."""
+    """The columns that the other query selects from these rows, by name; None where it selects all."""
     ordered: bool = True
-    """The query gives its rows an order; without one all its rows tie."""
+    """Whether the query orders its rows; if not, all rows tie."""
 
     def first(self, rows: int) -> str:
-        """The probe's query for its first so many rows alone."""
+        """The probe's query for its first ``rows`` rows only."""
         return f"{self.query} LIMIT {rows}"
 
 
 def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
     """The probes that may show the ties, the surest first. None where ties cannot be seen this way.
 
-    ``width`` is how many columns the query gives; without it there is no mirrored probe.
+    ``width`` is how many columns the query returns; without it there is no mirrored probe.
     """
     from sqlglot import exp
 
@@ -84,13 +84,13 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
 
 
 def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
-    """The output columns that hold the keys of ORDER BY; None where one is hidden, or compares by a collation."""
+    """The output columns that hold the keys of ORDER BY; None where a key is not in the output or has a collation."""
     probes = tie_probes(query, dialect)
     return next((probe.key_columns for probe in probes if probe.key_columns), None)
 
 
 def total_offset(tree: exp.Query) -> int | None:
-    """How many rows OFFSET leaves out; None where that is no plain number."""
+    """How many rows OFFSET skips; None where that is not a plain number."""
     offsets = [_literal(part.args.get("offset")) for part in cutting(tree)]
     return None if None in offsets else sum(offset or 0 for offset in offsets)
 
@@ -125,8 +125,8 @@ def _read_keys(tree: exp.Query, text: QueryText, count: int, rules: OrderRules) 
 
 
 def _aliases(tree: exp.Query, text: QueryText, rules: OrderRules) -> list[str | None]:
-    """The outputs' aliases as they are written, spelt as the engine compares them; those of the names in a set
-    operation, which has no columns but its outputs."""
+    """The outputs' aliases, spelt as the engine compares them. In a set operation, whose only columns are its
+    outputs, a plain column's name counts as well."""
     from sqlglot import exp
 
     outputs = tree.selects
@@ -143,7 +143,7 @@ def _aliases(tree: exp.Query, text: QueryText, rules: OrderRules) -> list[str | 
 
 
 def _literal(clause: exp.Expr | None) -> int | None:
-    """The number in an OFFSET clause; 0 without one; None where it is no plain number."""
+    """The number in an OFFSET clause; 0 without one; None where it is not a plain number."""
     if clause is None:
         return 0
     value = clause.expression
@@ -155,7 +155,7 @@ def _output_column(key: exp.Expr, read: OrderKey, outputs: Sequence[exp.Expr]) -
     from sqlglot import exp
 
     if any(output.is_star for output in outputs):
-        # Before the star, places are what they seem.
+        # Only the places before the star are certain.
         first = next(place for place, output in enumerate(outputs) if output.is_star)
         return read.output if read.output is not None and read.output < first else None
     if read.output is not None:
@@ -166,7 +166,7 @@ def _output_column(key: exp.Expr, read: OrderKey, outputs: Sequence[exp.Expr]) -
     while isinstance(term, exp.Paren):
         term = term.this
     if isinstance(term, exp.Column) and not term.table:
-        # A column of this name among the outputs is the only one, or the engine would ask which is meant.
+        # If several outputs had a column of this name, the engine would call the key ambiguous.
         named = [
             place
             for place, output in enumerate(outputs)
@@ -179,7 +179,7 @@ def _output_column(key: exp.Expr, read: OrderKey, outputs: Sequence[exp.Expr]) -
 def _ranks(
     tree: exp.Select, text: QueryText, keys: Sequence[exp.Expr], read: Sequence[OrderKey], rules: OrderRules
 ) -> Iterator[str]:
-    """The columns that may be added, the likeliest reading first; none where one would not be understood."""
+    """The rank columns that may be added, the likeliest reading first; none where a key cannot be read."""
     from sqlglot import exp
 
     outputs = tree.selects
@@ -206,7 +206,7 @@ def _ranks(
 
 
 def _carried_out(inside: OrderedInside, dialect: str, offset: int, width: int) -> Iterator[TieProbe]:
-    """Probes of a query that is nothing but a LIMIT over an ordered one: those of the ordered one."""
+    """The probes of a query that only puts a LIMIT on an ordered one: the ordered query's own probes."""
     inner_width = width if inside.names is None else inside.width
     for probe in tie_probes(inside.alone, dialect, inner_width):
         if probe.ordered:

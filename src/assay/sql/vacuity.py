@@ -1,20 +1,20 @@
 """Find out whether a query computed its row over no rows: MIN, SUM or COUNT where the filter left nothing.
 
-The probe is the query itself with one column more: 1 where every cell of the row comes from
-nothing. The engine works it out in the place where the cell is computed, so joins, groups,
-correlated subqueries, HAVING and LIMIT are what they are in the query:
+The probe is the query itself with one more column: 1 where every cell of the row comes from
+nothing. The engine evaluates it in the place where the cell is computed, so joins, groups,
+correlated subqueries, HAVING and LIMIT are the query's own:
 
-- an aggregate comes from nothing where no row is under it, by ``COUNT(*) = 0`` beside it. Rows
-  that its own condition leaves out are not under it: ``FILTER (WHERE c)``, ``CASE WHEN c THEN x
+- an aggregate comes from nothing where it takes no row, by ``COUNT(*) = 0`` beside it. It does not
+  take rows that its own condition leaves out: ``FILTER (WHERE c)``, ``CASE WHEN c THEN x
   ELSE 0 END`` and ``SUM(c)``;
-- a subquery in place of a value comes from nothing where it has no row, or its cell does;
+- a scalar subquery comes from nothing where it has no row, or its cell comes from nothing;
 - a column of a derived table or CTE comes from nothing where its cell there does: that table gets
-  a column more as well;
+  one more column as well;
 - a product or quotient comes from nothing where one operand does, any other expression where all
-  of its parts do that are no constants;
-- a column of a stored table never does: its row is there.
+  of its non-constant parts do;
+- a column of a stored table never does: its row exists.
 
-What cannot be followed counts as computed over something.
+A cell that cannot be traced counts as computed over something.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _INDICATOR = "assay_nothing"
 
 @lru_cache(maxsize=4096)
 def nothing_probe(query: str, dialect: str) -> str | None:
-    """The query with one output column more, the last: 1 in rows whose every cell was computed over no rows, else 0.
+    """The query with one more output column at the end: 1 in rows whose every cell was computed over no rows, else 0.
 
-    None where the query cannot be followed, or where no cell can come from nothing. The text is
-    generated from the tree: check that the other columns are what the query itself gave.
+    None where the query cannot be traced, or where no cell can come from nothing. The text is
+    generated from the tree: check that the other columns equal the query's own result.
     """
     from sqlglot.errors import SqlglotError
 
@@ -62,7 +62,7 @@ def nothing_probe(query: str, dialect: str) -> str | None:
 
 
 class _Context:
-    """What a query can refer to beside its own FROM: CTEs, and the query round it."""
+    """What a query can refer to besides its own FROM: CTEs, and the query around it."""
 
     def __init__(self, ctes: dict[str, _Source | None], fresh: Callable[[], str], outer: _Select | None = None) -> None:
         self.ctes = ctes
@@ -71,21 +71,21 @@ class _Context:
 
 
 class _Level(Protocol):
-    """One query: a SELECT, or a set operation of such."""
+    """One query: a SELECT, or a set operation of queries."""
 
     width: int | None
     """How many columns it has; None where a star hides them."""
 
     def names(self) -> list[str]:
-        """Its columns' names in lower case, "" where they have none."""
+        """The names of its columns in lower case, "" for a column without a name."""
         ...
 
     def name_all(self) -> None:
-        """Give a name to each column that has none."""
+        """Name each column that has no name."""
         ...
 
     def is_constant(self, column: int) -> bool:
-        """Whether this column's cells come from nowhere: there are only constants in it."""
+        """Whether this column holds only constants."""
         ...
 
     def may_come_from_nothing(self, columns: Sequence[int]) -> bool:
@@ -97,7 +97,7 @@ class _Level(Protocol):
         ...
 
     def add_number(self, number: int, name: str) -> None:
-        """Add an output column of one number."""
+        """Add an output column with a constant number."""
         ...
 
 
@@ -115,7 +115,7 @@ def _level(tree: exp.Expr, context: _Context) -> _Level | None:
 
 
 class _Source:
-    """A derived table or CTE, as the query sees it that reads from there."""
+    """A derived table or CTE, as seen by the query that reads from it."""
 
     def __init__(self, level: _Level | None, alias: exp.TableAlias | None, fresh: Callable[[], str]) -> None:
         self._level = level
@@ -135,7 +135,7 @@ class _Source:
         return [*first, *own[len(first) :]]
 
     def condition(self, name: str, table: str) -> Condition:
-        """When that column's cell comes from nothing, in the words of the query that reads from here."""
+        """When that column's cell comes from nothing, as a condition in the query that reads from this source."""
         from sqlglot import exp
 
         names = self.names()
@@ -195,7 +195,7 @@ class _Select:
         self._append(exp.Literal.number(number), name)
 
     def column(self, column: exp.Column) -> Condition:
-        """When a column that this query or one inside it names comes from nothing: its source says so."""
+        """When a column named in this query or an inner one comes from nothing, as its source says."""
         name, table = column.name.lower(), column.table.lower()
         if table and table in self._sources:
             source = self._sources[table]
@@ -209,7 +209,7 @@ class _Select:
         return self._outer.column(column) if self._outer is not None else False
 
     def only(self, name: str) -> exp.Query | None:
-        """This query with only the number for its first column as output; None where that would change its rows."""
+        """This query with its first column's 0/1 indicator as only output; None where that would change its rows."""
         from sqlglot import exp
 
         if any(self._tree.args.get(part) for part in ("distinct", "order", "qualify")):
@@ -218,7 +218,7 @@ class _Select:
         return self._tree
 
     def _outputs(self) -> list[exp.Expr]:
-        """What it selects, without what was added here."""
+        """The query's outputs, without the columns added here."""
         return self._tree.selects[: self.width]
 
     def _append(self, number: exp.Expr, name: str) -> None:
@@ -246,13 +246,13 @@ class _Select:
             return self._of_scalar(node)
         if isinstance(node, exp.Column):
             if self._aggregated and not in_aggregate:
-                return none_counted(self.column(node), None)  # as any value of its group
+                return none_counted(self.column(node), None)  # its value in any row of the group
             return self.column(node)
         parts = [self._of(part, in_aggregate=in_aggregate) for part in node.iter_expressions()]
         return any_of(parts) if isinstance(node, (exp.Mul, exp.Div, exp.IntDiv)) else all_of(parts)
 
     def _of_aggregate(self, node: exp.Expr) -> Condition:
-        """No row is under the aggregate, or only such as come from nothing themselves."""
+        """The condition that the aggregate takes no rows, or only values that come from nothing."""
         from sqlglot import exp
 
         inner = node.this if isinstance(node, exp.Filter) else node
@@ -264,7 +264,7 @@ class _Select:
         return none_counted(None if argument is None else self._of(argument, in_aggregate=True), counted)
 
     def _of_scalar(self, node: exp.Query) -> Condition:
-        """A query in place of a value: it has no row, or its one cell comes from nothing."""
+        """The condition that a scalar subquery has no row, or that its cell comes from nothing."""
         from sqlglot import exp
 
         query = node.unnest().copy()
@@ -280,7 +280,7 @@ class _Select:
         return is_one(exp.Subquery(this=only), absent=1)
 
     def _read_sources(self) -> Iterator[tuple[str, _Source | None]]:
-        """What FROM and JOIN name, by alias in lower case; None for what is no query."""
+        """The sources in FROM and JOIN, by alias in lower case; None for a source that is not a query."""
         from sqlglot import exp
 
         start = self._tree.args.get("from_")
@@ -298,7 +298,7 @@ class _Select:
                 yield item.alias_or_name.lower() or self._fresh(), None
 
     def _expand_stars(self) -> None:
-        """Write out the stars over derived tables, which are going to have columns more."""
+        """Write out the stars over derived tables, since these tables will get more columns."""
         from sqlglot import exp
 
         if any(join.args.get("using") or join.args.get("method") for join in self._tree.args.get("joins") or ()):
@@ -345,7 +345,7 @@ class _SetOperation:
     def add(self, columns: Sequence[int], name: str) -> None:
         self._left.add(columns, name)
         if self._excepts:
-            self._right.add_number(1, name)  # it takes away rows that come from nothing, whatever its own come from
+            self._right.add_number(1, name)  # so that it removes rows that come from nothing, whatever its own are
         else:
             self._right.add(columns, name)
 
@@ -355,7 +355,7 @@ class _SetOperation:
 
 
 def _ctes(tree: exp.Query, context: _Context) -> dict[str, _Source | None]:
-    """The CTEs that a query can read, its own included. None for one that reads itself."""
+    """The CTEs that a query can read, its own included. None for a recursive CTE."""
     from sqlglot import exp
 
     found = dict(context.ctes)
@@ -370,7 +370,7 @@ def _ctes(tree: exp.Query, context: _Context) -> dict[str, _Source | None]:
 
 
 def _name_of(output: exp.Expr) -> str:
-    """The name that a query gives to its output column; "" where the engine makes one up."""
+    """The name of an output column; "" where the engine makes one up."""
     from sqlglot import exp
 
     return output.output_name if isinstance(output, (exp.Alias, exp.Column)) else ""
@@ -382,7 +382,7 @@ def _fresh_names() -> Callable[[], str]:
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
-    """Whether an expression aggregates at its own level: outside windows and queries in it."""
+    """Whether an expression aggregates at its own level: outside its windows and subqueries."""
     from sqlglot import exp
 
     pending = [node]

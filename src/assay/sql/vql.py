@@ -1,12 +1,12 @@
 """Denodo's VQL: a sqlglot dialect of ours that reads it, and what a text in it would do.
 
 sqlglot finds the dialect under the name ``denodo`` through its own plugin group
-(``sqlglot.dialects`` in pyproject.toml), and wherever this module is imported. Importing this
-module loads sqlglot, so whoever starts fast imports it inside a function.
+(``sqlglot.dialects`` in pyproject.toml), and once this module is imported. Importing this
+module loads sqlglot: import it inside a function where startup must be fast.
 
-The dialect reads, as far as judging needs it; it is no translator. What VQL adds to SQL without
-changing which rows a query asks for is taken out of the tokens before they are parsed, so that
-positions in the text stay true: the CONTEXT and TRACE clauses at a query's end, join hints (HASH,
+The dialect only reads VQL, as far as judging needs it; it does not translate. VQL's additions to SQL
+that do not change which rows a query asks for are removed from the tokens before parsing, so that
+positions in the text stay valid: the CONTEXT and TRACE clauses at a query's end, join hints (HASH,
 NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN. Grammar: Denodo's VQL guide, "SELECT statement".
 """
 
@@ -31,7 +31,7 @@ _BEFORE_NAME = frozenset(
     | {TokenType.JOIN, TokenType.ON, TokenType.WHERE, TokenType.HAVING, TokenType.AND, TokenType.OR, TokenType.NOT}
     | {TokenType.GROUP_BY, TokenType.ORDER_BY}
 )
-"""After these stands a name, whatever word it is: no query is complete before it."""
+"""After one of these any word is a name: no query is complete before it."""
 _BEGINS_QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 _WRITE_WORDS = frozenset(
     {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "REFRESH"}
@@ -44,7 +44,7 @@ _HIDDEN_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "DRO
 _WRITING_CONTEXT = frozenset({"cache_preload", "cache_invalidate", "datamovementplan", "mppmovementplan"})
 _OTHER_USER_CONTEXT = frozenset({"username", "password", "domain"})
 _ACTING_PROCEDURES = ("create_", "drop_", "clean_", "generate_stats", "compute_", "write", "logcontroller", "refresh_")
-"""How Denodo's own stored procedures begin that change something, such as CREATE_REMOTE_TABLE."""
+"""Prefixes of Denodo's own stored procedures that change something, such as CREATE_REMOTE_TABLE."""
 
 
 class Denodo(Dialect):
@@ -64,13 +64,13 @@ class Denodo(Dialect):
         }
 
     def tokenize(self, sql: str, dialect: str | Dialect | type[Dialect] | None = None) -> list[Token]:
-        """The tokens, without what only VQL knows and no reading needs."""
+        """The tokens, without VQL's additions that reading does not need."""
         return list(_plain(super().tokenize(sql, dialect)))
 
 
 DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
 """``query`` may be run; ``write`` changes something; ``refused`` is another command; ``several``
-statements; ``none``: no statement at all; ``prose``: what no statement begins with."""
+statements; ``none``: no statement at all; ``prose``: does not begin like a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +79,15 @@ class VqlReading:
 
     does: DoesWhat
     detail: str = ""
-    """What in the text says so, for a message. Empty for ``query``, ``several`` and ``none``."""
+    """The words in the text that show it, for a message. Empty for ``query``, ``several`` and ``none``."""
 
 
 def read_vql(query: str) -> VqlReading:
     """Say what a text would do. Never raises.
 
-    Denodo executes all that its user may do, so a doubtful text counts as what it might do: one
-    that cannot be parsed is a query only where it begins like one and no word in it writes.
-    Stored procedures of a user's own cannot be seen through: Denodo's privileges must hold those.
+    Denodo executes whatever its user is allowed to do, so a doubtful text counts as the worst that it might
+    do: a text that cannot be parsed is a query only if it begins like one and no word in it writes.
+    A text does not show what a user's own stored procedures do: Denodo's privileges must restrict those.
     """
     try:
         found = Dialect.tokenize(Denodo(), query)
@@ -116,7 +116,7 @@ def read_vql(query: str) -> VqlReading:
 
 
 def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: bool) -> VqlReading:
-    """What one statement would do that begins like a query."""
+    """Read one statement that begins like a query."""
     if writes or unreadable:
         word = next((token.text.upper() for token in _bare(found, _HIDDEN_WRITES)), None)
         if writes or word:
@@ -136,7 +136,7 @@ def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: b
 
 
 def _read_untokenized(query: str) -> VqlReading:
-    """A text with an open quote or comment. Denodo will refuse it too: it may, if it is one statement."""
+    """Read a text with an open quote or comment. One statement may run: Denodo will refuse it anyway."""
     alone = query.strip("; \t\r\n")
     opening = alone.split(None, 1)[0].upper() if alone else ""
     if opening.startswith(("SELECT", "WITH", "(")):
@@ -185,7 +185,7 @@ def _plain(found: Sequence[Token]) -> Iterator[Token]:
 
 
 def _clause_end(found: Sequence[Token], index: int) -> int:
-    """Where a CONTEXT or TRACE clause that begins here ends: at a statement's end. 0 where there is none."""
+    """The end of the CONTEXT or TRACE clause that begins here, which ends its statement. 0 where there is none."""
     token = found[index]
     if token.token_type is not TokenType.VAR or index == 0:
         return 0
@@ -203,7 +203,7 @@ def _clause_end(found: Sequence[Token], index: int) -> int:
 
 
 def _past_parentheses(found: Sequence[Token], index: int) -> int:
-    """The place after the parenthesis that closes the one here; the end where none does."""
+    """The place after the parenthesis that closes the one here; the end where it is not closed."""
     depth = 0
     for place in range(index, len(found)):
         depth += (found[place].token_type in _OPEN) - (found[place].token_type in _CLOSE)
@@ -269,7 +269,7 @@ def _context_keys(found: Sequence[Token]) -> Iterator[str]:
 
 
 def _in_from(found: Sequence[Token], index: int) -> bool:
-    """Whether a call stands where a table does, its database's name before it looked through."""
+    """Whether a call, with or without its database's name, is in the place of a table."""
     while index >= 2 and found[index - 1].token_type is TokenType.DOT:
         index -= 2
     return index > 0 and found[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)

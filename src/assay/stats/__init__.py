@@ -1,4 +1,4 @@
-"""How sure a number is, and a difference: intervals, paired tests, and what they leave of an order of runs."""
+"""How certain a number or a difference is: intervals, paired tests, and the rankings of runs that they support."""
 
 from assay.stats.clusters import design_effect
 from assay.stats.correction import holm, is_significant

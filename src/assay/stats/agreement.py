@@ -30,14 +30,14 @@ class YesNoTable:
 
     @property
     def n(self) -> int:
-        """All of them."""
+        """The number of answers."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
 
 def cohen_kappa(table: YesNoTable, *, confidence: float = 0.95) -> tuple[float, float, float] | None:
     """Cohen's kappa with its interval, ``(kappa, low, high)``; None where it is not defined.
 
-    Agreement beyond what the raters' own rates of yes would give by chance: 1 is perfect, 0 is
+    The agreement beyond what the raters' own rates of yes give by chance: 1 is perfect, 0 is
     chance, below 0 worse than that (Cohen, Educational and Psychological Measurement 20, 1960). Not
     defined without answers, and where both raters gave one and the same answer throughout. The
     interval is Wilson's of the observed agreement at the observed chance agreement, cut to [-1, 1].

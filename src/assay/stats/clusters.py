@@ -1,4 +1,4 @@
-"""Cases that come in clusters, such as questions about one database: what goes for one tends to go for the others."""
+"""Cases that come in clusters, such as questions about one database, whose results tend to be alike."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSums:
-    """How many differences each cluster holds and what they add up to; nothing else of them matters to a mean."""
+    """The number and the sum of each cluster's differences, which are all that a mean depends on."""
 
     counts: NDArray[Any]
     sums: NDArray[Any]
 
     @property
     def mean(self) -> float:
-        """Over all differences."""
+        """The mean over all differences."""
         return float(self.sums.sum() / self.counts.sum())
 
     def mirrored(self) -> ClusterSums:
-        """Those of the same cases with the runs swapped."""
+        """The sums for the same cases with the runs swapped."""
         return _ordered(self.counts, -self.sums)
 
     @property
     def variance_of_mean(self) -> float:
-        """Of the mean over all differences, from how far the clusters lie from it; needs two clusters at least.
+        """The variance of the mean over all differences, estimated from the clusters; needs at least two clusters.
 
         The ratio estimator's: G/(G-1)·Σ(s_g - m·n_g)² / n² (Cochran, Sampling Techniques, 1977).
         """
@@ -41,7 +41,7 @@ class ClusterSums:
 
     @property
     def jackknife_error(self) -> float:
-        """The standard error of the mean, from what it were without each cluster; needs two clusters at least.
+        """The standard error of the mean, from the means without each cluster; needs at least two clusters.
 
         Larger than the ratio estimator's where clusters differ in size, and rightly so (see `assay.stats.paired`).
         Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
@@ -75,7 +75,7 @@ def cluster_codes(clusters: Sequence[Hashable] | NDArray[Any], n: int) -> NDArra
 
 
 def cluster_sums(values: NDArray[Any], clusters: Sequence[Hashable] | NDArray[Any]) -> ClusterSums:
-    """Counts and sums by cluster, in the order of the clusters' sums: the order of the cases leaves no trace."""
+    """Counts and sums by cluster, in the order of the clusters' sums: the order of the cases does not matter."""
     import numpy
 
     codes = cluster_codes(clusters, len(values))
@@ -93,9 +93,9 @@ def _ordered(counts: NDArray[Any], sums: NDArray[Any]) -> ClusterSums:
 def design_effect(
     differences: Sequence[float] | NDArray[Any], clusters: Sequence[Hashable] | NDArray[Any]
 ) -> float | None:
-    """How many times the variance of the mean is what it were if all cases stood alone; at least 1.
+    """The variance of the mean as a multiple of that with independent cases; at least 1.
 
-    None with fewer than two clusters, and where all differences are equal. Few clusters tell it badly. Kish,
+    None with fewer than two clusters, and where all differences are equal. Few clusters give a poor estimate. Kish,
     Survey Sampling, 1965. Loads numpy. Raises `UsageError` as `paired_interval` does.
     """
     values = as_differences(differences)

@@ -1,4 +1,4 @@
-"""Intervals for rates and means, in plain Python: a whole run is bounded before numpy would have loaded.
+"""Intervals for rates and means, in plain Python: all intervals of a run take less time than loading numpy.
 
 Which interval a mean gets was decided by measurement. Over 1,500 samples of a soft-F1-like score
 (93 % ones, the rest spread over [0, 1]) intervals meant to cover the true mean 95 % of the time did so:
@@ -22,7 +22,7 @@ from statistics import NormalDist
 from assay.errors import UsageError
 
 _EXACT_DEGREES = 1000
-"""Up to here the t quantile is polished on the exact distribution; beyond, the expansion alone does."""
+"""Up to this many degrees the t quantile is polished on the exact distribution; beyond, the expansion suffices."""
 
 
 def wilson_interval(successes: float, n: int, *, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -44,7 +44,7 @@ def bounded_mean_interval(values: Sequence[float], *, confidence: float = 0.95) 
     Wilson's interval at an effective sample size: a variance of s² instead of the m(1-m) of yes/no
     values counts as n·m(1-m)/s² of them, with Student's t for the normal quantile (as for survey
     data: Dean & Pagano 2015). Never wider than Wilson's interval at n, which holds for any values
-    within [0, 1] and is what values without spread get, since they say nothing of the spread.
+    within [0, 1] and is used for values without spread, since these do not show the true spread.
     Yes/no values get Wilson's interval itself. Raises `UsageError` for a value outside [0, 1].
     """
     n = len(values)
@@ -79,7 +79,7 @@ def bootstrap_mean_interval(
     """Bound a mean by the percentiles of its bootstrap distribution; None where there are no values.
 
     Deterministic for a seed. Loads numpy (0.1 s), unless all values are equal: then the interval is
-    that value twice. For few or nearly equal values it is far too sure (see the module's table).
+    that value twice. For few or nearly equal values it is far too narrow (see the module's table).
     """
     if not values:
         return None
@@ -127,7 +127,7 @@ def student_t_quantile(probability: float, degrees: int) -> float:
 
 
 def narrower(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """That of two intervals whose bounds lie closer together."""
+    """The narrower of two intervals."""
     return min(one, other, key=lambda bounds: bounds[1] - bounds[0])
 
 
@@ -161,7 +161,7 @@ def _upper_tail(confidence: float) -> float:
 
 
 def _cornish_fisher(z: float, degrees: int) -> float:
-    """The expansion's first two terms: what is left out shrinks with the cube of the degrees."""
+    """The expansion's first two terms: the error shrinks with the cube of the degrees."""
     square = z * z
     first, second = z * (square + 1) / 4, z * (5 * square**2 + 16 * square + 3) / 96
     return z + (first + second / degrees) / degrees

@@ -1,4 +1,4 @@
-"""How sure the difference between two runs over the same cases is.
+"""How certain the difference between two runs over the same cases is.
 
 Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`; more in docs/statistics.md).
 Intervals meant to hold the true mean difference 95 % of the time did so in this share of 400 samples, the last
@@ -19,9 +19,9 @@ column of 2,000; BCa did no better than the percentiles, nor did the bootstrap-t
     5 databases of 10 to 200, correlation 0.15      80 %         95 %      47 %        96 %
     20 databases of 10 to 200, correlation 0.15     92 %         96 %      45 %        94 %
 
-The bootstrap knows only the cases it has: where few of them differ, or few databases are there, it is far too sure.
+The bootstrap knows only the cases it has: where few of them differ, or there are few databases, it is too narrow.
 For databases, percentile and Student's t (at the jackknife's standard error; at the ratio estimator's it held the
-truth in 90 to 94 % for unequal sizes) take them whole, and the score interval takes no notice of them.
+truth in 90 to 94 % for unequal sizes) take them whole; the score interval ignores them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DRAWN_VALUES = 200
-"""Up to so many differences are drawn one by one, and so many clusters."""
+"""Up to this many differences, or clusters, resamples draw them one by one."""
 
 _DRAWN_DISTINCT = 32
-"""Up to so many distinct differences, how often a resample has each is drawn, whatever their number."""
+"""Up to this many distinct differences, resamples draw how often each occurs, however many cases there are."""
 
 _DRAWN_SKEWNESS = 0.25
-"""From this skewness (or excess kurtosis) of a mean's bootstrap distribution on it is drawn in any case."""
+"""From this skewness (or excess kurtosis) on, a mean's bootstrap distribution is always drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +56,12 @@ class PairedInterval:
     low: float
     high: float
     clusters: int | None
-    """How many clusters it allows for; None: it takes every case to stand alone."""
+    """How many clusters the interval allows for; None: it treats the cases as independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tally:
-    """Differences without their order: each distinct one, rising, and how often it occurs."""
+    """Differences without their order: each distinct value, ascending, and how often it occurs."""
 
     values: NDArray[Any]
     counts: NDArray[Any]
@@ -92,17 +92,17 @@ def paired_interval(
 ) -> PairedInterval | None:
     """Bound the mean of per-case differences between two runs; None where there are none.
 
-    The outer bounds of two intervals: the percentile bootstrap (Efron 1979), and one that does not take a sample
-    without spread for certainty: `score_interval`, for graded differences at an effective number of cases. For
-    differences beyond [-1, 1], which nothing bounds, it is Student's t: one such case has no interval, hence None.
+    The outer bounds of two intervals: the percentile bootstrap (Efron 1979), and one that is not certain when a
+    sample has no spread: `score_interval`, for graded differences at an effective number of cases. For differences
+    beyond [-1, 1], which are unbounded, it is Student's t: a single such case has no interval, so None.
 
     With ``clusters``, one name per case, of which there are two or more, whole clusters are resampled, and the
     interval is also no narrower than Student's t with one degree of freedom less than there are clusters, at the
     jackknife's standard error. Two clusters have a t quantile of 12.7 and three of 4.3: such an interval says
-    next to nothing, which is what so few databases say of databases in general. One cluster alone cannot tell how
-    clusters vary: ``clusters`` of the answer is then None, and the interval that of cases that stand alone.
+    next to nothing, because so few databases say little about databases in general. One cluster alone cannot show
+    how clusters vary: ``clusters`` of the result is then None, and the interval treats cases as independent.
 
-    The order of the cases leaves no trace, swapping the runs mirrors the bounds, and a seed always gives the same.
+    The order of the cases does not matter, swapping the runs mirrors the bounds, and a seed fixes the result.
     Loads numpy. About 1 ms, 10 ms with 100,000 graded cases. Raises `UsageError` for values that are not finite,
     other than one cluster per case, ``resamples`` below 1 and a ``confidence`` outside (0, 1).
     """
@@ -129,7 +129,7 @@ def paired_interval(
         if _is_bounded(tally):
             low, high = max(-1.0, low), min(1.0, high)
     if side == 0:
-        # What is its own mirror image has bounds that are: the draws alone make them uneven.
+        # Symmetric differences have symmetric bounds; only the random draws make them uneven.
         low, high = (low - high) / 2.0, (high - low) / 2.0
     return PairedInterval(low=-high if side < 0 else low, high=-low if side < 0 else high, clusters=groups)
 
@@ -138,9 +138,9 @@ def score_interval(gained: float, lost: float, n: float, *, confidence: float = 
     """Bound the difference between two runs' rates of yes over the same ``n`` cases; None where ``n`` is 0.
 
     ``gained`` and ``lost`` cases are right in one run alone; they may be sums of fractions. Tango's score interval
-    (Statistics in Medicine 17, 1998): the differences that a score test does not refuse. It is never certain:
-    without a case that differs it is z² / (n + z²) to both sides. Within [-1, 1]. Raises `UsageError` for counts
-    that cannot be, and a ``confidence`` outside (0, 1).
+    (Statistics in Medicine 17, 1998): the differences that a score test does not reject. It is never certain:
+    without a differing case it is ±z² / (n + z²). Within [-1, 1]. Raises `UsageError` for impossible
+    counts, and a ``confidence`` outside (0, 1).
     """
     _check_confidence(confidence)
     if n == 0:
@@ -155,14 +155,14 @@ def _tally(values: NDArray[Any]) -> _Tally:
 
     gained, lost, same = (int((values == value).sum()) for value in (1.0, -1.0, 0.0))
     if gained + lost + same == len(values):
-        # What sorting would find, at a twentieth of the time: most differences are yes/no.
+        # The same as sorting finds, in a twentieth of the time: most differences are yes/no.
         return _Tally(values=numpy.array([-1.0, 0.0, 1.0]), counts=numpy.array([lost, same, gained]))
     distinct, counts = numpy.unique(values, return_counts=True)
     return _Tally(values=distinct, counts=counts)
 
 
 def _side(tally: _Tally, grouped: ClusterSums | None) -> float:
-    """Above 0 for one order of the runs, below for the other, bounded as its mirror image; 0 where they are alike."""
+    """Above 0 for one order of the runs, below 0 for the other, which gets mirrored bounds; 0 where both are alike."""
     mirrored = tally.mirrored()
     pairs = [(tally.values, mirrored.values), (tally.counts, mirrored.counts)]
     if grouped is not None:
@@ -181,7 +181,7 @@ def _is_bounded(tally: _Tally) -> bool:
 
 
 def _alone(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float] | None:
-    """Where every case stands alone."""
+    """The bounds for independent cases."""
     bounded = _is_bounded(tally)
     if not bounded and tally.n < 2:
         return None
@@ -195,11 +195,11 @@ def _student(tally: _Tally, confidence: float) -> tuple[float, float]:
 
 
 def _effective_score(tally: _Tally, confidence: float) -> tuple[float, float]:
-    """The score interval at as many yes/no cases as would vary like the differences, as for one run's mean.
+    """The score interval at the number of yes/no cases that would vary as much, as for one run's mean.
 
-    Graded differences vary by less than yes/no ones with the same sums of gains and losses would: their variance of
-    s² instead of g + l - (g - l)² counts as so many times the cases, with Student's t for the normal quantile. Never
-    wider than the score interval at n itself, which yes/no differences get.
+    Graded differences vary less than yes/no ones with the same sums of gains and losses: with a variance of s²
+    instead of g + l - (g - l)², the number of cases is multiplied by the ratio of the two, with Student's t for the
+    normal quantile. Never wider than the score interval at n itself, which yes/no differences get.
     """
     n = tally.n
     shares = tally.counts / n
@@ -214,7 +214,7 @@ def _effective_score(tally: _Tally, confidence: float) -> tuple[float, float]:
 
 
 def _together(grouped: ClusterSums, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
-    """Where cases come in clusters."""
+    """The bounds for cases in clusters."""
     import numpy
 
     groups, mean = len(grouped.counts), grouped.mean
@@ -232,11 +232,11 @@ def _together(grouped: ClusterSums, confidence: float, *, resamples: int, seed: 
 
 
 def _percentiles(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
-    """Of the means of resamples of the differences.
+    """Percentiles of the means of resamples of the differences.
 
-    Drawn where they are few or take few values. Otherwise the cumulants of the means, known without drawing, give
-    what more and more resamples would come to (Cornish-Fisher expansion; Hall, The Bootstrap and Edgeworth
-    Expansion, 1992), unless the differences are so skewed that the expansion is not to be trusted.
+    Resamples are drawn where the differences are few or take few values. Otherwise the percentiles follow from the
+    exact cumulants of the means, as the limit of ever more resamples (Cornish-Fisher expansion; Hall, The Bootstrap
+    and Edgeworth Expansion, 1992), unless the differences are too skewed for the expansion.
     """
     import numpy
 
@@ -282,7 +282,7 @@ def _score_bound(gained: float, lost: float, n: float, quantile: float) -> float
     low, high = observed, 1.0
     for _ in range(54):
         delta = (low + high) / 2.0
-        # The share of lost cases that is likeliest where the true difference is delta.
+        # The most likely share of lost cases if the true difference is delta.
         linear = (2.0 - observed) * delta - gained - lost
         square = linear * linear + 8.0 * lost * delta * (1.0 - delta)
         likeliest = (math.sqrt(max(0.0, square)) - linear) / 4.0

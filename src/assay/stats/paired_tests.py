@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_SUMS = 1 << 16
-"""So many sums of flipped differences are enumerated, beyond it they are drawn."""
+"""Up to this many sums of flipped differences are enumerated; beyond, they are drawn."""
 
 _NORMAL_FROM = 1000.0
-"""From so many differences that weigh alike on, their flipped sum is taken to be normal."""
+"""From this many equally weighted differences on, their flipped sum is taken as normal."""
 
 _DRAWN_VALUES = 256
-"""So many of the largest distinct differences are flipped one by one; the sum of the rest is taken to be normal."""
+"""This many of the largest distinct differences are flipped one by one; the sum of the rest is taken as normal."""
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
     """The two-sided p-value of no difference between two runs' rates; 1 where no case differs.
 
-    ``gained`` and ``lost`` cases are right in one run alone. Without a difference each of them would fall to
+    ``gained`` and ``lost`` cases are right in one run alone. Without a difference each of them falls to
     either side like a fair coin: the p-value is twice the smaller binomial tail, at most 1 (the exact form of
     McNemar, Psychometrika 12, 1947). Relative error below 1e-8 for 100,000 cases; never below the smallest
     normal float. Raises `UsageError` for negative counts.
@@ -58,10 +58,10 @@ def sign_flip_test(
 ) -> float | None:
     """The two-sided p-value of a mean difference of 0; None where there are no differences, 1 where all are 0.
 
-    If the runs were alike, each difference could as well have had the other sign: the p-value is the share of
+    If the runs were equally good, each difference could as well have the opposite sign: the p-value is the share of
     sign patterns whose sum is at least as far from 0 as the observed one (Fisher 1935; Dror et al. 2018 for
-    language systems). With ``clusters``, one name per difference, whole clusters flip: their sums do. That
-    needs six clusters for a p-value below 0.05.
+    language systems). With ``clusters``, one name per difference, whole clusters flip, that is, their sums.
+    A p-value below 0.05 then needs six clusters.
 
     Exact where the patterns make few enough different sums: yes/no differences always (`mcnemar_exact`), and
     16 different ones. Where the sum of squares is spread as over 1,000 equal differences or more ((Σd²)²/Σd⁴),
@@ -82,7 +82,7 @@ def sign_flip_test(
     scale = float(numpy.abs(values).max())
     if scale == 0.0:
         return 1.0
-    # Rounded, because a difference of 0.3 comes as 0.30000000000000004 too.
+    # Rounded, because a difference of 0.3 may also be 0.30000000000000004.
     relative = numpy.round(values / scale, 12)
     observed = abs(float(relative.sum()))
     flipped = relative[relative != 0.0]
@@ -100,7 +100,7 @@ def sign_flip_test(
 
 
 def least_p_value(clusters: int) -> float:
-    """The smallest p-value that flipping so many whole clusters can give: two of all 2^clusters sign patterns."""
+    """The smallest p-value that flipping this many clusters can give: two of all 2^clusters sign patterns."""
     return min(1.0, 2.0 ** (1 - clusters))
 
 
@@ -110,7 +110,7 @@ def clusters_needed(alpha: float) -> int:
 
 
 def _enumerated(distinct: NDArray[Any], counts: NDArray[Any], observed: float) -> float:
-    """Over every sum that flipped signs can make, each with its probability."""
+    """The p-value over every sum that flipped signs can make, each with its probability."""
     import numpy
 
     sums, chances = numpy.zeros(1), numpy.ones(1)
@@ -125,7 +125,7 @@ def _enumerated(distinct: NDArray[Any], counts: NDArray[Any], observed: float) -
 
 
 def _drawn(distinct: NDArray[Any], counts: NDArray[Any], observed: float, *, permutations: int, seed: int) -> float:
-    """Over random signs: binomial for each of the largest distinct values, normal for the sum of the rest."""
+    """The p-value over random signs: binomial for each of the largest distinct values, normal for the rest's sum."""
     import numpy
 
     generator: numpy.random.Generator = numpy.random.default_rng(seed)

@@ -1,8 +1,8 @@
 """How large a difference a comparison of two runs could have shown, and how many cases would show one.
 
-Whether yes/no metrics get the formula for McNemar's test as it stands was decided by measurement: 10,000 samples
-with the difference that n cases of a discordant share ψ were to show in 80 % of samples, the exact test at 0.05.
-The middle column is used.
+How yes/no metrics correct the formula for McNemar's test was decided by measurement: how often the exact test at 0.05
+found, in 10,000 samples, the difference that n cases of a discordant share ψ should show in 80 % of samples. The
+correction of the middle column is used.
 
     n       ψ        no step    half a step    a whole step
     50      0.1        78 %        86 %            93 %
@@ -36,14 +36,14 @@ def detectable_difference(
     """The smallest mean difference that ``n`` paired cases show with ``power`` at the two-sided level ``alpha``.
 
     Give ``variance`` of the differences for a graded metric, or for a yes/no metric ``discordant``, the share of
-    cases that only one run has right; None where neither is known. ``design_effect`` divides the cases that come
-    in clusters into fewer that stand alone.
+    cases that only one run has right; None where neither is known. ``design_effect`` reduces cases in
+    clusters to a smaller number of independent ones.
 
-    Graded: (z_α/2 + z_β)·√(variance / n); None where the variance is 0, which says nothing of the spread.
-    Yes/no: see `cases_needed`. Where that difference were more than the discordant share, which bounds it, the
-    share is taken to rise with it. No discordant case is no proof that there are none: the share is then taken to
-    be the upper end of its 95 % Wilson interval. None where ``n`` is 0, or no difference up to 1 would do.
-    Raises `UsageError` for numbers that cannot be.
+    Graded: (z_α/2 + z_β)·√(variance / n); None where the variance is 0, which does not show the true spread.
+    Yes/no: see `cases_needed`. The discordant share bounds the difference; where the result would exceed it, the
+    share is raised with it. A sample without discordant cases does not prove that there are none: the share is then
+    the upper end of its 95 % Wilson interval. None where ``n`` is 0, or no difference up to 1 is enough.
+    Raises `UsageError` for impossible numbers.
     """
     z_alpha, z_beta = _quantiles(alpha, power)
     _check(variance, discordant, design_effect)
@@ -78,7 +78,7 @@ def cases_needed(
 
     Graded: (z_α/2 + z_β)²·variance / d². Yes/no: n·d - ½ = z_α/2·√(nψ) + z_β·√(n(ψ - d²)) solved for n, with ψ the
     discordant share, but at least d: Miettinen 1968 and Connor 1987 (Biometrics 24 and 43) for McNemar's test, and a
-    half for the step of the exact one (see the module). Raises `UsageError` for numbers that cannot be.
+    half for the step of the exact one (see the module). Raises `UsageError` for impossible numbers.
     """
     z_alpha, z_beta = _quantiles(alpha, power)
     _check(variance, discordant, design_effect)

@@ -1,4 +1,4 @@
-"""What pairwise tests leave of the order of several runs. Runs are named by their places, from 0."""
+"""The order of several runs as far as pairwise tests establish it. Runs are named by their places, from 0."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from assay.errors import UsageError
 
 
 def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Give each of ``count`` runs letters, such that two share one exactly where they are not in ``distinct``.
+    """Give each of ``count`` runs letters, so that two runs share a letter exactly if they are not in ``distinct``.
 
     The compact letter display by insertion and absorption (Piepho, Journal of Computational and Graphical
-    Statistics 13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run stands once,
-    in the alphabet's order; after ``z`` come the capitals, then other scripts' letters. Pairs may come in any
-    order and twice. Raises `UsageError` for a pair that names no two of the runs.
+    Statistics 13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run occurs once,
+    in alphabetical order; after ``z`` come the capitals, then other scripts' letters. Pairs may come in any
+    order and twice. Raises `UsageError` for a pair that does not name two of the runs.
     """
     groups = [frozenset(range(count))] if count else []
     for pair in sorted({_pair(one, other, count) for one, other in distinct}):
         members = set(pair)
         whole = [group for group in groups if not members <= group]
-        # Every group that holds both becomes two without one of them; what another group holds already goes.
+        # Split every group that holds both into two, each without one of them; drop groups contained in others.
         parts = {group - {member} for group in groups if members <= group for member in pair}
         groups = whole + [part for part in parts if not any(part < other for other in (*whole, *parts))]
     names = _letters(len(groups))
@@ -29,12 +29,12 @@ def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str,
 
 
 def rank_bounds(count: int, better: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The best and the worst rank, from 1, that the data leave each of ``count`` runs.
+    """The best and the worst rank, from 1, that are possible for each of ``count`` runs.
 
     ``better`` holds the pairs ``(winner, loser)`` that a test tells apart: a run's best rank is 1 and the number
     of runs that beat it, its worst ``count`` less the number that it beats. With p-values corrected across all
     pairs, all bounds hold at once at the tests' level. Pairs may come in any order and twice. Raises
-    `UsageError` for a pair that names no two of the runs, or that stands the other way round too.
+    `UsageError` for a pair that does not name two of the runs, or that also occurs the other way round.
     """
     pairs = set(better)
     for winner, loser in pairs:

@@ -1,4 +1,4 @@
-"""What repeated answers to one question say of a system that may try several times, or must always be right."""
+"""Estimate pass@k and pass^k from repeated answers: right in some of ``k`` tries, or in all of them."""
 
 from __future__ import annotations
 

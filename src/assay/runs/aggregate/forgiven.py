@@ -1,4 +1,4 @@
-"""What would accuracy be if one kind of near miss were forgiven? Beside the verdicts, never in place of them."""
+"""What would accuracy be if one kind of near miss were forgiven? It supplements the verdicts, never replaces them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
     "type_only",
     "case_or_whitespace_only",
 )
-"""Kinds of near misses that somebody may hold to be no mistake. What lacks rows or columns is one to anybody."""
+"""Kinds of near misses that some users may not count as mistakes. Missing rows or columns are always mistakes."""
 
 
 def forgiven_of(evidence: Sequence[Evidence], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
-    """One entry for each kind that would make some case right. ``rate`` makes the rate of one value per answer."""
+    """One entry for each kind that would make some case right. ``rate`` computes the rate from one value per answer."""
     scores = [item.score(VERDICT[0]) for item in evidence]
     if not any(scores):
         return ()
     values = [None if score is None else score.value for score in scores]
     excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
-    """Per kind the places of the answers that it would make right."""
+    """Per kind, the places of the answers that forgiving it would make right."""
     for place, (value, item) in enumerate(zip(values, evidence, strict=True)):
         if value == 0.0 and item.comparison is not None and item.verdict.outcome == "incorrect":
             for kind in {miss.kind for miss in item.comparison.near_misses}.intersection(FORGIVABLE):

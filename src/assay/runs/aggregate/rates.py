@@ -18,10 +18,10 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Which answers belong to which case. Those to one case follow one another."""
+    """Which answers belong to which case. The answers to one case are consecutive."""
 
     starts: Sequence[int]
-    """For each case the place of its first answer."""
+    """For each case, the place of its first answer."""
     count: int
     """How many answers there are."""
 
@@ -41,18 +41,18 @@ class Answers:
         return [items[start:end] for start, end in pairwise((*self.starts, self.count))]
 
     def means(self, values: Values) -> Values:
-        """The mean of what each case's answers have; None where they have nothing."""
+        """The mean of each case's values; None for a case without values."""
         return values if len(self.starts) == self.count else mean_of_each(self.split(values))
 
 
 def mean_of_each(groups: Iterable[Values]) -> list[float | None]:
-    """The mean of what each group has; None where it has nothing."""
+    """The mean of each group's values; None for a group without values."""
     known = ([value for value in values if value is not None] for values in groups)
     return [fmean(values) if values else None for values in known]
 
 
 def rate_of(values: Values, *, binary: bool, confidence: float = 0.95) -> Rate:
-    """The mean of the values that are there, with its interval. ``binary``: they are 0 and 1 only."""
+    """The mean of the values that are not None, with its interval. ``binary``: all are 0 or 1."""
     known = [value for value in values if value is not None]
     n = len(known)
     numerator = math.fsum(known)

@@ -1,4 +1,4 @@
-"""How steady a system is that was asked each question several times."""
+"""How consistently a system answers that was asked each question several times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.stats import pass_all_k, pass_at_k
 
 
 def check_repeats(repeats: int, *, live: bool) -> None:
-    """Raise UsageError for less than one answer to each question, and for more from what is not asked."""
+    """Raise UsageError for fewer than one answer per question, and for more than one where no live system is asked."""
     if repeats < 1:
         raise UsageError(f"repeats is {repeats}: ask each question at least once")
     if repeats > 1 and not live:
@@ -22,15 +22,15 @@ def check_repeats(repeats: int, *, live: bool) -> None:
 
 
 def repeated(cases: Sequence[Case], repeats: int) -> tuple[Case, ...]:
-    """Each case as often as it was asked, as the answers to it follow one another."""
+    """The cases, each repeated as often as it was asked, in the order of the answers."""
     return tuple(case for case in cases for _ in range(repeats))
 
 
 def repeat_totals(evidence: Sequence[Evidence], *, asked: int, confidence: float = 0.95) -> RepeatTotals:
-    """How steady the answers are, by their verdicts, and what ``k`` of them come to.
+    """How consistent the answers are, by their verdicts, with pass@k and pass^k.
 
     pass@k and pass^k of a case are the unbiased estimates of `pass_at_k` and `pass_all_k` from its scored answers;
-    a case with fewer than ``k`` of these is in none of that ``k``'s numbers but ``unscored``.
+    a case with fewer than ``k`` of these counts only in that ``k``'s ``unscored``.
     """
     ids = []
     counts: list[tuple[int, int]] = []  # scored and right answers, by case

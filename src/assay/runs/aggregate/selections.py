@@ -1,4 +1,4 @@
-"""What the judged selections of a run amount to: pooled terms, dimensions, turns, kinds of errors."""
+"""The totals of a run's judged selections: pooled terms, dimensions, turns, kinds of errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.sdmx.scoring import term_counts
 
 
 def selection_totals(evidence: Sequence[Evidence]) -> SelectionTotals:
-    """The totals over every scored question of a run, each answer to it. Case ids are in the run's order."""
+    """The totals over all answers to the scored questions of a run. Case ids are in the run's order."""
     scores = [score for item in evidence for score in _scores(item)]
     by_dimension: dict[str, list[DimensionScore]] = {}
     for in_target in (True, False):
@@ -69,7 +69,7 @@ def _dimension_total(name: str, found: Sequence[DimensionScore]) -> DimensionTot
 
 
 def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
-    """The metrics by the place of the question in its conversation; none where every case has one question."""
+    """The metrics by the question's place in its conversation; empty where every case has one question."""
     if all(len(item.turns) <= 1 for item in evidence):
         return
     found = _Grouped(evidence)
@@ -79,7 +79,7 @@ def _by_turn(evidence: Sequence[Evidence]) -> Iterable[Group]:
 
 
 def _by_dataset(evidence: Sequence[Evidence]) -> Iterable[Group]:
-    """The metrics by the datasets of the targets; none where there is one at most."""
+    """The metrics by the datasets of the targets; empty where there is at most one."""
     every = (one for item in evidence for turn in item.case.turns for one in turn.targets)
     labels = labels_of(dataset.dataset for one in every for dataset in one.datasets)
     found = _Grouped(evidence)
@@ -99,7 +99,7 @@ def _judged_turns(evidence: Sequence[Evidence]) -> Iterable[tuple[Evidence, Turn
 
 
 class _Grouped:
-    """Judged questions by what they share, each with all of its answers."""
+    """Judged questions grouped by a shared property, each with all of its answers."""
 
     def __init__(self, evidence: Sequence[Evidence]) -> None:
         self._found: dict[str, dict[tuple[str, int], list[SelectionScore | None]]] = {}
@@ -120,7 +120,7 @@ class _Grouped:
 
 
 def _rate(metric: SelectionMetric, scores: Sequence[Sequence[SelectionScore | None]]) -> Rate:
-    """Over the cases' questions, each by the mean of its scored answers; all but a few runs have one of each."""
+    """The rate over questions, each by the mean of its scored answers; most runs have one answer per question."""
     values = [[None if score is None else metric.value(score) for score in of_case] for of_case in scores]
     once = all(len(of_case) == 1 for of_case in values)
     return rate_of(mean_of_each(values), binary=metric.binary and once)

@@ -10,9 +10,9 @@ from itertools import pairwise
 from assay.model import Evidence, TimeBin, TimeSpread
 
 ANSWER_TIME = "total_execution_time"
-"""By what name systems say what an answer took in all."""
+"""The name under which systems report an answer's total time."""
 _LATENCIES = ("latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
-"""What else may say it, the most telling first; in the words of systems, or as Assay measured it."""
+"""Other names for an answer's time, the best first: reported by systems, or measured by Assay."""
 _EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
 """In seconds: three to a decade, from 10 µs to about six days."""
 
@@ -20,7 +20,7 @@ _EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor i
 def spreads_of(evidence: Sequence[Evidence], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:
     """The times of answers, of gold queries and of predicted queries, each where there are any.
 
-    ``told`` has each answer's `ANSWER_TIME`, None where it says none. A query that was executed once for several
+    ``told`` has each answer's `ANSWER_TIME`, None where it is not reported. A query that was executed once for several
     cases counts once.
     """
     answers = [
@@ -46,7 +46,7 @@ def spreads_of(evidence: Sequence[Evidence], told: Sequence[float | None]) -> tu
 
 
 def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
-    """The spread of the times that are there; None where none is. What is not finite or below 0 is no time."""
+    """The spread of the times; None without any. None, negative and non-finite values are left out."""
     times = sorted(time for time in seconds if time is not None and 0.0 <= time < math.inf)
     if not times:
         return None
@@ -62,7 +62,7 @@ def spread_of(name: str, seconds: Iterable[float | None]) -> TimeSpread | None:
 
 
 def _quantile(times: Sequence[float], share: float) -> float:
-    """Linear between the two nearest, as most programs have it: Hyndman and Fan (1996), type 7."""
+    """The quantile, linear between the two nearest values, as in most programs: Hyndman and Fan (1996), type 7."""
     place = share * (len(times) - 1)
     below = math.floor(place)
     above = min(below + 1, len(times) - 1)
@@ -70,7 +70,7 @@ def _quantile(times: Sequence[float], share: float) -> float:
 
 
 def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
-    """From the first bin with a time in it to the last, the empty ones between them too."""
+    """The bins from the first to the last that holds a time, with the empty ones between."""
     edges = (0.0, *_EDGES, max(10 * _EDGES[-1], math.nextafter(times[-1], math.inf)))
     starts = [bisect_left(times, edge) for edge in edges]
     counts = [after - before for before, after in pairwise(starts)]
@@ -80,7 +80,7 @@ def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
 
 
 def _latency(item: Evidence) -> float | None:
-    """What the answer took, where its system does not say it in all."""
+    """The answer's time, where its system does not report a total."""
     prediction = item.prediction
     for name in _LATENCIES:
         seconds = prediction.timing_s(name)

@@ -27,7 +27,7 @@ from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
-"""Spider's and BIRD's own words, easiest first; any other word follows by name."""
+"""Spider's and BIRD's own words, easiest first; other words follow by name."""
 
 
 def aggregate(
@@ -37,11 +37,11 @@ def aggregate(
 
     Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
     has gives no groups. A case is unscored for a metric where its score has no value or is missing:
-    it is then in none of that metric's numbers but ``unscored``. Case ids are in the run's order.
+    of that metric's numbers it then counts only in ``unscored``. Case ids are in the run's order.
 
-    Where each question was asked ``repeats`` times, the answers to a case follow one another. Rates and times are
-    over cases, each by the mean of its answers that have one: answers to one question are no independent sample of
-    questions, and an interval must know how many questions there were. Flags, near misses, failures and causes count
+    Where each question was asked ``repeats`` times, the answers to a case are consecutive. Rates and times are over
+    cases, each by the mean of its answers that have a value: answers to one question are not an independent sample
+    of questions, and an interval depends on the number of questions. Flags, near misses, failures and causes count
     the cases that have some answer with them.
 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
@@ -94,13 +94,13 @@ class Groups:
     by_database: tuple[Group, ...]
     by_tag: tuple[Group, ...]
     determined: Group | None
-    """Those whose gold determines its answer; None where all do."""
+    """The cases whose gold determines its answer; None where all are."""
 
 
 def groups_of(
     evidence: Sequence[Evidence], metrics: Sequence[tuple[str, Values, bool]], times: Values, *, confidence: float
 ) -> Groups:
-    """Every rate of a run. Of each metric its name, its value for each case, and whether these are 0 and 1 only."""
+    """Every rate of a run. For each metric: its name, its value per case, and whether all values are 0 or 1."""
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         summaries = tuple(
@@ -132,7 +132,7 @@ def column_of(evidence: Sequence[Evidence], metric: MetricInfo) -> list[float | 
     column: list[float | None] = []
     place = 0
     for item in evidence:
-        # Scores stand in the same place in every case, as a rule.
+        # Usually a metric's score has the same place in every case.
         score = item.scores[place] if place < len(item.scores) else None
         if score is None or score.metric != metric.name:
             place = next((at for at, other in enumerate(item.scores) if other.metric == metric.name), 0)
@@ -148,7 +148,7 @@ def column_of(evidence: Sequence[Evidence], metric: MetricInfo) -> list[float | 
 
 
 def _time(seconds: Values) -> TimeSummary | None:
-    """Mean and spread of the seconds that are there; what is not a finite number is no time."""
+    """Mean and spread of the times in seconds, without None and numbers that are not finite."""
     known = [value for value in seconds if value is not None and math.isfinite(value)]
     if not known:
         return None
@@ -157,7 +157,7 @@ def _time(seconds: Values) -> TimeSummary | None:
 
 
 def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
-    """Tokens and cost over the answers that say them."""
+    """Tokens and cost over the answers that report them."""
     saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
     if not saying:
         return None
@@ -188,7 +188,7 @@ def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
 def _partition(
     evidence: Sequence[Evidence], names_of: Callable[[Evidence], Collection[str]], order: Callable[[str], int]
 ) -> list[tuple[str | None, list[int]]]:
-    """Indices of the cases by name, ordered by rank and name; none at all where no case has a name."""
+    """Indices of the cases by name, ordered by rank and name; empty where no case has a name."""
     members: dict[str | None, list[int]] = {}
     for index, item in enumerate(evidence):
         names = names_of(item)
@@ -200,7 +200,7 @@ def _partition(
 
 
 def difficulty_rank(name: str) -> int:
-    """Where a difficulty stands among others, the easiest first."""
+    """The rank of a difficulty, the easiest first."""
     word = name.strip().lower()
     return _DIFFICULTY_ORDER.index(word) if word in _DIFFICULTY_ORDER else len(_DIFFICULTY_ORDER)
 
@@ -214,8 +214,8 @@ def _disagreements(
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
-    A case is named on each side that some answer of it is accepted by alone. One whose answers all agree counts as
-    ``both`` where both accept any of them, else as ``neither``.
+    A case is listed under each metric that alone accepts some answer of it. A case on whose answers both metrics
+    always agree counts as ``both`` where they accept any of them, else as ``neither``.
     """
     found = []
     binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
@@ -253,7 +253,7 @@ def _disagreements(
 def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
     """How many cases carry each name, the most frequent first, then by name.
 
-    A case counts once for a name, however often and in however many of its answers it carries it.
+    A case counts once per name, however often the name occurs in its answers.
     """
     ids: dict[str, dict[str, None]] = {}
     for item in evidence:
@@ -277,19 +277,19 @@ def _near_misses(item: Evidence) -> Iterable[str]:
 def failures_of(item: Evidence) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
-    A single metric's failure to score is not among them: that metric's own unscored count says it.
+    A failure of a single metric to score is not counted here, but in that metric's ``unscored``.
     """
     failures = [item.verdict.failure, item.prediction.failure]
     failures += [execution.failure for execution in item.gold_executions]
     told = item.verdict.failure is not None and item.verdict.failure.blame == "system"
     if item.predicted_execution is not None and not told:
-        # Where the verdict tells it, it tells it better: what failed to run may be prose.
+        # The verdict describes such a failure better: a text that failed to run may be prose.
         failures.append(item.predicted_execution.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
 def is_unanswered(item: Evidence) -> bool:
-    """Whether the system gave no answer at all, or failed at the question."""
+    """Whether the system gave no answer, or failed on the question."""
     failure = item.prediction.failure
     return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"
 

@@ -1,1 +1,1 @@
-"""Runs beside one another: two compared, several ranked."""
+"""Compare two runs, or rank several."""

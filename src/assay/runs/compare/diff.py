@@ -24,9 +24,9 @@ def diff_runs(
     settings: DiffSettings | None = None,
     labels: tuple[str, str] | None = None,
 ) -> RunDiff:
-    """Compare a run, in memory or in a folder, with an earlier one. ``labels`` are what to call the two.
+    """Compare a run, in memory or in a folder, with an earlier one. ``labels`` are the names of the two.
 
-    All is over the cases that both have, unchanged (`pair_cases`). Of a folder only what is needed is read.
+    Everything is over the cases that both have, unchanged (`pair_cases`). Only the needed parts of a folder are read.
 
     Raises:
         InputError: there is no run in a folder, the runs are of two kinds, or they share no metric or no case.
@@ -40,7 +40,7 @@ def diff_runs(
 def compare_records(
     baseline: RunRecords, candidate: RunRecords, settings: DiffSettings, labels: tuple[str, str] | None = None
 ) -> RunDiff:
-    """The same over runs that were read already."""
+    """As `diff_runs`, for runs that were read already."""
     pairing = pair_cases(baseline.cases, candidate.cases)
     if not pairing.pairs:
         raise InputError(_nothing_shared(baseline, candidate, pairing.matching))
@@ -128,9 +128,9 @@ def _kind(old: CaseRecord, new: CaseRecord) -> ChangeKind:
 
 
 def _wrong_otherwise(old: CaseRecord, new: CaseRecord, *, same_data: bool) -> bool:
-    """Whether no wrong answer of the one run is like one of the other's."""
+    """Whether no wrong answer of one run is wrong in the same way as one of the other."""
     if same_data:
-        # What the same query gives can differ by the clock alone.
+        # The results of one query can differ just because the clock does.
         asked = {query for query, _ in old.failing if query is not None}
         if any(query in asked for query, _ in new.failing):
             return False
@@ -138,7 +138,7 @@ def _wrong_otherwise(old: CaseRecord, new: CaseRecord, *, same_data: bool) -> bo
 
 
 def run_head(run: RunRecords, label: str) -> RunHead:
-    """What a comparison says of a run itself."""
+    """Name, source and headline metric of a compared run."""
     return RunHead(
         label=label,
         folder=run.folder,
@@ -151,7 +151,7 @@ def run_head(run: RunRecords, label: str) -> RunHead:
 
 
 def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
-    """What to call runs: by name, else by folder, else by what was evaluated; numbered where that says nothing."""
+    """Labels for runs: the name, else the folder, else what was evaluated; numbered where these do not differ."""
     names = [run.settings.name or _folder_name(run) or Path(run.settings.predictions).stem or "run" for run in runs]
     if len(set(names)) < len(names):
         # Runs of one name are told apart by their folders.

@@ -34,7 +34,7 @@ def rank(
 ) -> Leaderboard:
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
-    ``metric`` None: what leads them all (`common_metric`). Every two runs are tested, corrected across all pairs.
+    ``metric`` None: the metric that leads them all (`common_metric`). Every pair is tested, corrected across all pairs.
     Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
     """
@@ -101,7 +101,7 @@ def _rank(runs: Sequence[RunRecords], settings: DiffSettings, labels: Sequence[s
 
 
 def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:
-    """The cases that all runs have in the same content, one record a run, in the first run's order."""
+    """The cases that all runs have with the same content, one record per run, in the first run's order."""
     first = runs[0]
     partners = [{id(old): new for old, new in pair_cases(first.cases, other.cases).pairs} for other in runs[1:]]
     return [
@@ -112,7 +112,7 @@ def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:
 
 
 def _all_cases(runs: Sequence[RunRecords]) -> int:
-    """How many cases there are in all; one that was changed between runs, but not its question, counts once."""
+    """How many cases there are in all. A case that changed between runs counts once if its question stayed the same."""
     asked: Counter[tuple[str, str | None]] = Counter()
     for run in runs:
         asked |= Counter((case.content.question, case.content.database) for case in run.cases)

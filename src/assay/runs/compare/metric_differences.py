@@ -27,12 +27,12 @@ Pairs = Sequence[tuple[CaseRecord, CaseRecord]]
 
 _PERMUTATIONS = 10_000
 _PERMUTATIONS_OF_A_GROUP = 2_000
-"""Groups are many: their p-values are drawn less finely."""
+"""There are many groups: their p-values use fewer draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedColumn:
-    """One metric's values of both runs over the paired cases. NaN, within this room alone: unscored."""
+    """One metric's values of both runs over the paired cases. NaN, only within this room, means unscored."""
 
     info: MetricInfo
     binary: bool
@@ -41,7 +41,7 @@ class PairedColumn:
     candidate: NDArray[Any]
 
     def at(self, members: NDArray[Any]) -> PairedColumn:
-        """The same over some of the cases."""
+        """The same column over some of the cases."""
         return replace(self, baseline=self.baseline[members], candidate=self.candidate[members])
 
 
@@ -126,7 +126,7 @@ def _partition(names: Sequence[tuple[str | None, ...]], *, easiest_first: bool) 
 
 
 def database_numbers(databases: Sequence[str | None]) -> NDArray[Any] | None:
-    """A number for each case's database; None where the cases have none, or one."""
+    """A number for each case's database; None where there are fewer than two databases."""
     import numpy
 
     numbers: dict[str | None, int] = {}
@@ -177,7 +177,7 @@ def compare_column(
         else sign_flip_test(differences, permutations=permutations, seed=settings.seed)
     )
     by_database = None
-    # One case alone bounds nothing where nothing bounds the metric.
+    # A single case gives no interval where the metric is unbounded.
     over = interval.clusters if interval is not None else None
     if over is not None:
         by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)
@@ -202,7 +202,7 @@ def compare_column(
 def _power(
     differences: NDArray[Any], discordant: float | None, clusters: NDArray[Any] | None, settings: DiffSettings
 ) -> tuple[float | None, int | None]:
-    """The smallest difference that these cases show, and how many cases would show theirs."""
+    """The smallest difference that these cases can show, and how many cases would show the observed one."""
     n = len(differences)
     variance = float(differences.var(ddof=1)) if discordant is None and n > 1 else None
     if discordant is None and variance is None:
@@ -228,6 +228,6 @@ def _power(
 
 
 def adjusted(diffs: Sequence[MetricDiff]) -> tuple[MetricDiff, ...]:
-    """The same with their p-values corrected for how many they are (Holm)."""
+    """The same differences with their p-values corrected for their number (Holm)."""
     values = holm([diff.p_value for diff in diffs])
     return tuple(replace(diff, adjusted_p_value=value) for diff, value in zip(diffs, values, strict=True))

@@ -15,7 +15,7 @@ _SHOWN = 5
 
 
 def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
-    """Sentences for a comparison that is otherwise complete, the gravest first."""
+    """The notes on a comparison that is otherwise complete, the most serious first."""
     if _same_answers(baseline, candidate, pairs, [one.metric for one in diff.metrics]):
         yield "The two runs gave the same answers and got the same values: nothing differs between them."
     yield from _of_data(baseline, candidate, pairs)
@@ -64,7 +64,7 @@ def _of_data(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Itera
 def differing_databases(
     baseline: RunRecords, candidate: RunRecords, databases: Iterable[str | None]
 ) -> frozenset[str | None]:
-    """Those of the named databases that are known to hold something else in the one run than in the other."""
+    """The named databases whose content is known to differ between the two runs."""
     old, new = _Contents(baseline), _Contents(candidate)
     return frozenset(
         name
@@ -74,21 +74,21 @@ def differing_databases(
 
 
 class _Contents:
-    """The fingerprints of a run's databases, by the name that cases have for them."""
+    """The fingerprints of a run's databases, by their name in the cases."""
 
     def __init__(self, run: RunRecords) -> None:
         self.url = run.settings.database
         self.inputs = {one.name: one.digest for one in run.provenance.inputs}
 
     def digest(self, name: str | None) -> str | None:
-        """None where the run does not tell."""
+        """The database's fingerprint; None where the run has none."""
         try:
             rendered = str(DatabaseUrl(text=self.url).render(name))
         except InputError:
             return None
         if rendered in self.inputs:
             return self.inputs[rendered]
-        # Databases that were given as a mapping stand in the settings as ``name: URL``, one after the other.
+        # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
         return next((digest for url, digest in self.inputs.items() if f"{name}: {url}," in f"{self.url},"), None)
 
 
@@ -141,7 +141,7 @@ def _of_settings(baseline: RunRecords, candidate: RunRecords) -> Iterator[str]:
 
 
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
-    """What differs of all that decides about verdicts, or about times where these are scored."""
+    """The differing settings that affect verdicts, or times where these are scored."""
     sides: list[tuple[str, object, object]] = [
         (name, getattr(old, name), getattr(new, name))
         for name in ("columns", "relative_tolerance", "absolute_tolerance")
@@ -162,7 +162,7 @@ def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[
 
 
 def versions_note(runs: Sequence[RunRecords]) -> Iterator[str]:
-    """A sentence where other versions of Assay or of a database engine made the runs."""
+    """A sentence where the runs were made with different versions of Assay or of a database engine."""
     found: list[str] = []
     told = [{"Assay": run.provenance.assay_version, **_by_name(run.provenance.engine_versions)} for run in runs]
     for name in dict.fromkeys(name for one in told for name in one):
@@ -185,7 +185,7 @@ def _of_metrics(diff: RunDiff) -> Iterator[str]:
 
 
 def _of_clusters(diff: RunDiff) -> Iterator[str]:
-    """Where the test, which is about these cases, and the interval, which allows for others, say different things."""
+    """A note where the test, which is about these cases, and the interval, which allows for others, disagree."""
     for one in diff.metrics:
         if one.metric != diff.headline_metric or one.clusters is None:
             continue
@@ -198,7 +198,7 @@ def _of_clusters(diff: RunDiff) -> Iterator[str]:
 
 
 def listed(names: Collection[str]) -> str:
-    """The first few names."""
+    """A list of the first few names."""
     shown = list(names)[:_SHOWN]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
@@ -210,7 +210,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def are(number: int) -> str:
-    """The verb for so many."""
+    """``is`` or ``are``, by the number."""
     return "is" if number == 1 else "are"
 
 

@@ -1,4 +1,4 @@
-"""Which cases of two runs are the same: by their content first, whatever they are called."""
+"""Which cases of two runs are the same: by their content first, whatever their ids."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _PARTS = (
     ("context", "context"),
     ("options", "options"),
 )
-"""What `ChangedCase.parts` calls each part of a case's content."""
+"""The names of the parts of a case's content in `ChangedCase.parts`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """The same cases of two runs, and what is not the same."""
+    """The cases that two runs share, and the ones that they do not."""
 
     pairs: tuple[tuple[CaseRecord, CaseRecord], ...]
-    """Baseline's and candidate's, of equal content, in the candidate's order."""
+    """Pairs of the baseline's and the candidate's record with equal content, in the candidate's order."""
     matching: Matching
 
 
 def pair_cases(baseline: Sequence[CaseRecord], candidate: Sequence[CaseRecord]) -> Pairing:
     """Find the cases that both runs have.
 
-    Cases of one content are the same: those of one id first, then those whose content is left once on either side,
-    which were renamed. Of the rest, cases of one question on one database, or else of one id, are one case that was
-    changed, and are compared with nothing. What is left was added or removed.
+    Cases with equal content are the same: first those with equal ids, then those whose content remains just once on
+    each side, which were renamed. Among the rest, cases with equal question and database, or else equal ids, are one
+    case that was changed, which is not compared. All others were added or removed.
     """
     search = _Search(baseline, candidate)
     search.by_id(lambda case: case.content)
@@ -69,7 +69,7 @@ def _differing(old: Content, new: Content) -> tuple[str, ...]:
 
 
 class _Search:
-    """What is left of both sides, as places in their runs, and the pairs found since `taken` was last called."""
+    """The remaining cases of both sides, as places in their runs, and the pairs found since `taken` was last called."""
 
     def __init__(self, baseline: Sequence[CaseRecord], candidate: Sequence[CaseRecord]) -> None:
         self.baseline, self.candidate = baseline, candidate
@@ -78,7 +78,7 @@ class _Search:
         self.found: list[tuple[int, int]] = []
 
     def by_id(self, key: Callable[[CaseRecord], Hashable]) -> None:
-        """Take cases of one id whose keys are equal, too."""
+        """Pair cases with equal ids and equal keys."""
         places = {self.baseline[old].case_id: old for old in reversed(self.old)}
         for new in list(self.new):
             case = self.candidate[new]
@@ -87,7 +87,7 @@ class _Search:
                 self._take(old, new)
 
     def unique(self, key: Callable[[CaseRecord], Hashable]) -> None:
-        """Take cases of one key that each side has left just once: which is which of several cannot be told."""
+        """Pair cases whose key remains just once on each side: several could not be told apart."""
         old_places = _single((key(self.baseline[old]), old) for old in self.old)
         new_places = _single((key(self.candidate[new]), new) for new in self.new)
         for found, new in new_places.items():

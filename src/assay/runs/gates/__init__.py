@@ -1,1 +1,1 @@
-"""What a run must reach: seen to be reachable before it starts, and checked afterwards."""
+"""What a run must reach: validated before it starts, and evaluated afterwards."""

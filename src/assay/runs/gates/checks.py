@@ -1,4 +1,4 @@
-"""See that gates can be missed at all, before anything is executed or asked."""
+"""Check that every gate can fail, before anything is executed or asked."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SHOWN = 8
 
 
 def resolved(gates: Gates, metrics: Sequence[str]) -> Gates:
-    """The same demands with the headline metric by its name, once."""
+    """The same gates with the headline metric by its name, without repetition."""
     named = (leading_metric(metrics) if one == HEADLINE else one for one in gates.fail_on_regression)
     return replace(gates, fail_on_regression=tuple(dict.fromkeys(named)))
 
 
 def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
-    """What can be told without a run. Raises UsageError for a value out of range, and for what is demanded twice.
+    """Check gates without a run. Raises UsageError for a value out of range, and for a gate given twice.
 
-    ``infos`` knows the metrics, by name: those of a run, else what is installed.
+    ``infos`` gives what is known of a metric by name: from a run, else from the installed metrics.
     """
     for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
         for metric, value in demands:
@@ -70,7 +70,7 @@ def _check_once(kind: str, names: Sequence[str]) -> None:
 def check_metrics(
     gates: Gates, metrics: Sequence[str], *, known: Collection[str] = (), of: str = "the run", advice: str = ""
 ) -> None:
-    """See that ``metrics`` are computed of ``of``. ``known`` names every metric there is, ``advice`` what to do.
+    """Check that ``metrics`` are computed in ``of``. ``known`` names every metric there is, ``advice`` what to do.
 
     Raises InputError, with the closest name, for a metric that is unknown or not computed.
     """
@@ -92,9 +92,9 @@ def check_metrics(
 
 
 def check_cases(gates: Gates, cases: Iterable[Case]) -> None:
-    """See that every selector fits a case: a gate that cannot be missed is none.
+    """Check that every selector fits a case: otherwise its gate could not fail.
 
-    Raises InputError, with the closest name, for one that fits none, UsageError for one that cannot be read.
+    Raises InputError, with the closest name, for a selector that fits no case, UsageError for an unreadable one.
     """
     if not gates.must_pass:
         return
@@ -109,7 +109,7 @@ def check_cases(gates: Gates, cases: Iterable[Case]) -> None:
 
 
 def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
-    """What may have been meant: the name under another prefix, else a close one under this, else what there is."""
+    """A suggestion: the name under another prefix, else a close name under this prefix, else the existing names."""
     elsewhere = next((other for other in SELECTORS if name in names[other]), None)
     if elsewhere is not None:
         return f" (did you mean '{elsewhere}:{name}'?)"
@@ -124,7 +124,7 @@ def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
 
 
 def fits(selector: str, case: Case) -> bool:
-    """Whether a case is one of those that a selector means. Names are compared exactly, but for difficulties."""
+    """Whether a selector selects a case. Names other than difficulties are compared exactly."""
     kind, name = _selector(selector)
     if kind == "difficulty" and case.difficulty is not None:
         return difficulty_key(name) == difficulty_key(case.difficulty)
@@ -139,7 +139,7 @@ def _names(kind: str, case: Case) -> tuple[str, ...]:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    """Prefix and name. Raises UsageError where it is no selector."""
+    """The prefix and the name of a selector. Raises UsageError where the text is not a selector."""
     kind, colon, name = text.partition(":")
     if colon and name.strip() and kind in SELECTORS:
         return kind, name.strip()

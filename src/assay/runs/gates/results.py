@@ -1,7 +1,7 @@
-"""Whether a run reaches what is demanded of it. Pure: numbers in, results out.
+"""Whether a run passes its gates. Pure: numbers in, results out.
 
-A mean is compared at full precision, give or take 1e-9 for what sums of floats lose: 4 of 5 reach 0.8, and 0.7999 of
-a large run does not, whatever it would be rounded to.
+A mean is compared at full precision, within 1e-9 for the errors of float sums: 4 of 5 reach 0.8, but 0.7999 of a large
+run does not, however it would be rounded.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _REASON_LENGTH = 80
 def evaluate_gates(
     gates: Gates, run: Run, *, diff: RunDiff | None = None, baseline: Run | None = None
 ) -> tuple[GateResult, ...]:
-    """One result for each demand: minima, drops, regressions, cases that must pass, each in the order given.
+    """One result per gate: minima, drops, regressions, cases that must pass, each in the order given.
 
     ``diff`` is the comparison of the run with its baseline, which `Gates.needs_baseline` needs; ``baseline`` is only
     for the names of cases that got worse. Raises UsageError or InputError, as `check_gates`, `check_metrics` and
-    `check_cases` do, for gates that do not fit the run, and UsageError for a ``diff`` that is wanted and absent.
+    `check_cases` do, for gates that do not fit the run, and UsageError where a needed ``diff`` is absent.
     """
     infos = knowing(run.settings)
     check_gates(gates, infos)
@@ -72,7 +72,7 @@ def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
 
 
 class _Compared:
-    """A run beside its baseline."""
+    """A run compared with its baseline."""
 
     def __init__(self, run: Run, diff: RunDiff, baseline: Run | None) -> None:
         self.run = run
@@ -111,7 +111,7 @@ class _Compared:
 
 
 def _wanted(metric: MetricInfo, demand: str) -> str:
-    """The demand, with what people call the metric, where that is not its name."""
+    """The gate's text, with the metric's label where that differs from its name."""
     return f"{metric.label}: {demand}" if metric.label else demand
 
 
@@ -173,7 +173,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
 
 
 def _must_pass(run: Run, selector: str) -> GateResult:
-    """Every case that fits has a scored answer, and all of its scored answers are right."""
+    """Whether every selected case has a scored answer, and all of its scored answers are right."""
     answers: dict[str, list[Evidence]] = {}
     for item in run.evidence:
         if fits(selector, item.case):
@@ -203,7 +203,7 @@ def _must_pass(run: Run, selector: str) -> GateResult:
 
 
 def _why(unscored: Sequence[Evidence]) -> str:
-    """What most of the unscored cases have in common, or why the only one is."""
+    """The most frequent reason why cases are unscored, or the reason of the only one."""
     reasons = Counter(" ".join(item.verdict.reason.split()) for item in unscored)
     reason, count = reasons.most_common(1)[0]
     said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
@@ -211,7 +211,7 @@ def _why(unscored: Sequence[Evidence]) -> str:
 
 
 def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
-    """Per case the mean of its scored answers, in the run's order; None where none is scored."""
+    """Per case, the mean of its scored answers, in the run's order; None where none is scored."""
     values: dict[str, list[float]] = {}
     for item in run.evidence:
         found = values.setdefault(item.case.id, [])
@@ -228,7 +228,7 @@ def _reading(metric: MetricInfo, rate: Rate, run: Run, *, apart_from: float | No
     between = (
         "" if rate.low is None or rate.high is None else f" [{_number(metric, rate.low)}, {_number(metric, rate.high)}]"
     )
-    # The means of several answers to each question may add up to a whole number, which then counts nothing.
+    # Means of several answers may add up to a whole number, which then is not a count.
     whole = float(rate.numerator).is_integer() and metric.is_share and run.settings.repeats == 1
     over = f"{rate.numerator:,.0f} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     return f"{text}{between}, {over}" + (f", {rate.unscored:,} unscored" if rate.unscored else "")
@@ -249,7 +249,7 @@ def _change(metric: MetricInfo, found: MetricDiff, *, apart_from: float | None =
 
 
 def _places(metric: MetricInfo, value: float, other: float | None) -> int:
-    """As many decimals as tell the two values apart; one where there is nothing to tell apart."""
+    """How many decimals it takes to tell the two values apart; one where that is not needed."""
     if other is None:
         return 1
     told = (n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n) != _number(metric, other, places=n))
@@ -257,7 +257,7 @@ def _places(metric: MetricInfo, value: float, other: float | None) -> int:
 
 
 def _number(metric: MetricInfo, value: float, *, places: int = 1, sign: bool = False) -> str:
-    """A value without its unit, a share times 100. Halves go up; only a full 1 reads 100.0, as in all reports."""
+    """A value without its unit, a share times 100. Halves are rounded up; only 1 shows as 100.0, as in all reports."""
     shown = Decimal(f"{value * (100 if metric.is_share else 1):.12g}")
     text = str(shown.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
     if metric.is_share and places == 1 and text == "100.0" and value < 1.0:
@@ -268,14 +268,14 @@ def _number(metric: MetricInfo, value: float, *, places: int = 1, sign: bool = F
 
 
 def _exact(metric: MetricInfo, value: float) -> str:
-    """What was asked for, with all of its digits: ``80.0 %``, ``81.25 %``."""
+    """The gate's value with all of its digits: ``80.0 %``, ``81.25 %``."""
     share = metric.is_share
     text = format(Decimal(f"{value * (100 if share else 1):.10g}"), "f")
     return (text if "." in text else f"{text}.0") + (" %" if share else "")
 
 
 def _size(metric: MetricInfo, value: float, *, exact: bool = False) -> str:
-    """A distance: ``3.8 points`` between percentages, as many digits as it takes to be none but 0."""
+    """A distance, ``3.8 points`` between percentages, with enough digits that only 0 shows as 0."""
     places = next((n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n).strip("0.")), 1)
     text = _exact(metric, value).removesuffix(" %") if exact else _number(metric, value, places=places)
     return f"{text} points" if metric.is_share else text

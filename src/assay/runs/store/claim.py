@@ -1,4 +1,4 @@
-"""A run's folder while one process writes it: locked first of all, and left as it was by a run that came to nothing."""
+"""Hold a run's folder for one writing process: lock it first, and restore it where the run finishes nothing."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from assay.runs.store.folder import (
 def hold_folder(
     folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False
 ) -> Iterator[None]:
-    """Hold a folder for one run: no other process writes into it meanwhile, from the first question to the last file.
+    """Hold a folder for one run: no other process writes into it from the first question to the last file.
 
     ``overwrite``: the folder may hold a run with other settings. ``forget`` sets an earlier run aside, and
     drops it once something of this one is finished. Where the run ends by an exception before that, the
-    folder is as it was before: the earlier run is back, and a folder that was made for this one is gone.
+    folder is restored: the earlier run is back, and a folder that was made for this one is removed.
     Raises RunError where the folder holds something else, or another process holds it.
     """
     check_place(folder)
@@ -54,7 +54,7 @@ def hold_folder(
             raise
         _drop_aside(folder)
     finally:
-        # Where somebody put another folder in this one's place, it and what is in it are not ours to remove.
+        # Another process may have replaced the folder: then neither it nor its content is ours to remove.
         held = _is_held(descriptor, folder)
         _unlock(descriptor, folder if held else None)
         if held:
@@ -62,21 +62,21 @@ def hold_folder(
 
 
 def claim_folder(folder: Path, settings: RunSettings, provenance: Provenance, *, overwrite: bool = False) -> None:
-    """Say in a folder that is held what run it is for, before a live system is asked for it."""
+    """Write into a held folder which run it is for, before a live system is asked."""
     if overwrite or check_folder(folder, settings) is None:
         begin_folder(folder, settings, provenance)
 
 
 def _is_running(folder: Path) -> bool:
-    """Whether the folder is of a run that was never finished, as one is that was killed."""
+    """Whether the folder holds an unfinished run, such as one that was killed."""
     try:
         return read_run_file(folder).status == "running"
     except AssayError:
-        return False  # none, or a damaged one: whoever reads it next says so
+        return False  # none, or a damaged one, which the next reader reports
 
 
 def _make(folder: Path) -> list[Path]:
-    """Make the folder, and give what had to be made for that, the deepest first."""
+    """Make the folder, and return all folders that were made for it, the deepest first."""
     made = []
     for path in (folder, *folder.parents):
         if path.exists():
@@ -91,16 +91,16 @@ def _make(folder: Path) -> list[Path]:
 
 
 def _remove(made: Sequence[Path]) -> None:
-    """Remove the folders that were made, as far as nothing is in them."""
+    """Remove the folders that were made, if they are empty."""
     for path in made:
         with suppress(OSError):
             path.rmdir()
 
 
 def _settle(folder: Path, *, fresh: bool = False) -> None:
-    """Where an earlier run was set aside, keep that one of the two of which something is finished, the later one first.
+    """Keep the new run if anything of it is finished, else bring back the earlier run that was set aside.
 
-    ``fresh``: there was none; then what came to nothing is removed.
+    ``fresh``: there was no earlier run; then a new run without anything finished is removed.
     """
     if _anything_finished(folder):
         _drop_aside(folder)
@@ -120,7 +120,7 @@ def _anything_finished(folder: Path) -> bool:
     except FileNotFoundError:
         pass
     except (OSError, RunError):
-        return True  # damaged, or not to be read: not ours to throw away
+        return True  # damaged or unreadable: not ours to delete
     try:
         return any(_is_answer(line.content) for line in journal.read_lines(folder / journal.ANSWERS))
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def _is_answer(content: bytes) -> bool:
 
 
 def _move(folder: Path, *, back: bool) -> None:
-    """Set the run aside that the folder holds, or bring back the one that was, in place of what is there."""
+    """Set the folder's run aside, or bring back the one set aside in place of the present one."""
     for name in RUN_FILES:
         here, there = folder / name, folder / aside(name)
         try:
@@ -157,7 +157,7 @@ def _drop_aside(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock the folder's lock file; None where a system has no such locks. Raises RunError where another has it."""
+    """Lock the folder's lock file; None where the system has no such locks. Raises RunError where it is held."""
     try:
         import fcntl
     except ImportError:  # Windows has no flock: there two runs in one folder are not noticed
@@ -173,7 +173,7 @@ def _lock(folder: Path) -> int | None:
         except OSError as error:
             os.close(descriptor)
             raise journal.written_by_another(folder) from error
-        # Whoever held it before removed the file with its lock: a lock on a file that is gone keeps nobody out.
+        # The previous holder removed the file with its lock: a lock on a removed file keeps no other process out.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
@@ -191,7 +191,7 @@ def _is_held(descriptor: int | None, folder: Path) -> bool:
 
 
 def _unlock(descriptor: int | None, folder: Path | None) -> None:
-    """Let go of the lock, and remove its file from ``folder``."""
+    """Release the lock, and remove its file from ``folder``."""
     if descriptor is None:
         return
     if folder is not None:

@@ -27,7 +27,7 @@ _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
 _NOT_USED = b'"table":null,'
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
-"""How runs of before named Assay's own failures, and their name now. Within a text quotation marks are escaped."""
+"""The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
 _NUMERIC = _PLAIN | {float}
 
 
@@ -46,13 +46,13 @@ def encode_evidence(evidence: Evidence) -> bytes:
     if _plain(evidence, _as_they_are):
         try:
             return _encoder().encode(evidence)
-        except (UnicodeEncodeError, OverflowError):  # text that is no Unicode, an integer beyond 64 bits
+        except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
             pass
     return encode_value(_with_rows(evidence, lambda row: tuple(map(cell_to_json, row))))
 
 
 def _as_they_are(cells: list[Cell]) -> bool:
-    """Whether JSON holds the cells as they are, as far as their types tell."""
+    """Whether JSON can hold the cells unchanged, judging by their types."""
     kinds = set(map(type, cells))
     return kinds <= _PLAIN or (kinds <= _NUMERIC and all(isfinite(cell) for cell in cells if type(cell) is float))
 
@@ -81,21 +81,21 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 
 def decode_evidence(line: bytes) -> Evidence:
-    """The evidence of one line. Raises RunError where it is no such line."""
+    """The evidence of one line. Raises RunError where the line does not hold one."""
     return _with_rows(decode_value(_of_today(line), Evidence), lambda row: tuple(map(cell_from_json, row)))
 
 
 def _of_today(line: bytes) -> bytes:
-    """A line of evidence with its failures named as now: they are compared, so each must have one name alone.
+    """A line of evidence with its failures under their present names: they are compared, so names must be unique.
 
-    An evidence says nothing of LLMs: the failures of those are kept with their opinions.
+    Evidence does not mention LLMs, whose failures are kept with their opinions.
     """
     return line.replace(_BLAME_OF_BEFORE, _BLAME)
 
 
 @lru_cache(maxsize=1)
 def _findings() -> type[msgspec.Struct]:
-    """What an evidence line holds beside the case and the prediction, whatever `Evidence` has."""
+    """The fields of `Evidence` besides the case and the prediction."""
     types = get_type_hints(Evidence)
     held = [field for field in fields(Evidence) if field.name not in ("case", "prediction")]
     return msgspec.defstruct(
@@ -111,7 +111,7 @@ def _findings() -> type[msgspec.Struct]:
 
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
-    """As `decode_evidence`, for whoever has the case and the prediction: not reading them spares half the work."""
+    """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
     found = decode_value(_of_today(line), _findings())
     evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
     if _plain(evidence, _as_they_were):
@@ -120,7 +120,7 @@ def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence
 
 
 def encode_value(value: object) -> bytes:
-    """Any value of the vocabulary as JSON; text that is no valid Unicode has its broken parts escaped."""
+    """Any value of the model as JSON; invalid Unicode in text is escaped."""
     try:
         return _encoder().encode(value)
     except UnicodeEncodeError:
@@ -128,15 +128,15 @@ def encode_value(value: object) -> bytes:
 
 
 def identity_of(value: object) -> bytes:
-    """What stands for a value in a digest: its encoding, without fields that came later and are not used.
+    """The encoding of a value for a digest, without unused fields that were added later.
 
-    So that a folder which was written before these fields were there still holds the same cases.
+    A folder written before these fields existed thus still holds the same cases.
     """
-    return encode_value(value).replace(_NOT_USED, b"")  # within a text the quotation marks would be escaped
+    return encode_value(value).replace(_NOT_USED, b"")  # texts cannot match: their quotes are escaped
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
-    """A value of the vocabulary from JSON. Raises RunError where the JSON does not hold one."""
+    """A value of the model from JSON. Raises RunError where the JSON does not hold one."""
     try:
         value: _Value = _decoder(cast("Hashable", kind)).decode(data)
     except (msgspec.DecodeError, KeyError, ValueError) as error:
@@ -145,7 +145,7 @@ def decode_value(data: bytes, kind: type[_Value]) -> _Value:
 
 
 def pack_task(task: object) -> bytes | object:
-    """A task for a worker as bytes, several times as fast as pickling it; as it is where its text is no Unicode."""
+    """A task for a worker as bytes, several times as fast as pickling; unchanged if its text is not valid Unicode."""
     try:
         return msgspec.msgpack.encode(task)
     except UnicodeEncodeError:

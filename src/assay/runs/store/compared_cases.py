@@ -1,4 +1,4 @@
-"""What a comparison needs of each case of a run, and no more: a journal is read in a fraction of the time."""
+"""The parts of each case that a comparison needs: reading only these takes a fraction of the time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPTIONS: Callable[[CaseOptions], tuple[Any, ...]] = attrgetter(*(field.name for
 
 
 class Content(NamedTuple):
-    """What makes a case the case it is. A plain tuple, since hundreds of thousands are hashed and compared."""
+    """The content that identifies a case. A plain tuple, since hundreds of thousands are hashed and compared."""
 
     question: str
     golds: tuple[str, ...]
@@ -38,7 +38,7 @@ class Content(NamedTuple):
 
 
 class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One case and what became of its answers, which are several where the system was asked repeatedly.
+    """One case and the results of its answers, several where the system was asked repeatedly.
 
     A Struct, since hundreds of thousands are made: that takes a tenth of the time that a frozen dataclass takes.
     """
@@ -51,11 +51,11 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     wrong: int
     unscored: int
     values: tuple[float | None, ...]
-    """For each metric of the run, in its order, the mean over the scored answers; None: there is none."""
+    """For each metric of the run, in its order, the mean over the scored answers; None without any."""
     query: str | None
-    """Of the first answer that is not right, else of the first."""
+    """The query of the first answer that is not right, else of the first answer."""
     reason: str
-    """Of the same answer."""
+    """The reason of the verdict on the same answer."""
     failing: tuple[tuple[str | None, Way], ...]
     """The query and the way of every wrong answer."""
 
@@ -75,13 +75,13 @@ class RunRecords:
     provenance: Provenance
     aggregates: Aggregates
     headline_metric: str
-    """What decided ``right`` and ``wrong``."""
+    """The metric that decided ``right`` and ``wrong``."""
     repeats: int
     """The most answers that a case has; 1 for an empty run."""
     graded: frozenset[str]
-    """Metrics whose values are not 0 and 1 alone."""
+    """Metrics with values other than 0 and 1."""
     infos: Mapping[str, MetricInfo]
-    """What each metric says of itself."""
+    """What each metric's class says of it."""
     cases: tuple[CaseRecord, ...]
 
     @property
@@ -96,9 +96,9 @@ class RunRecords:
 
 
 def read_records(runs: Sequence[Run | Path], *, metric: str | None = None) -> list[RunRecords]:
-    """Runs in memory or in folders, to be compared. ``metric`` decides what is right; None: `common_metric` does.
+    """Runs in memory or in folders, to be compared. ``metric`` decides which answers are right; None: `common_metric`.
 
-    Raises InputError where there is no run, where runs over selections meet runs over queries, or where a run
+    Raises InputError where there is no run, where runs over selections are mixed with runs over queries, or where a run
     lacks the metric; RunError where a run is unfinished or damaged, and says where.
     """
     opened = [(run, run if isinstance(run, Run) else read_finished(run)) for run in runs]
@@ -139,7 +139,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
 
 
 def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
-    """One record a case from those of its answers, which follow one another."""
+    """One record per case from the consecutive records of its answers."""
     for _, group in groupby(answers, key=lambda answer: answer.case_id):
         several = list(group)
         shown = next((one for one in several if not one.right), several[0])
@@ -154,7 +154,7 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
 
 
 class _Reader:
-    """Makes a record of each answer of one run, and notes what they have in common."""
+    """Makes a record of each answer of one run, and notes what the answers share."""
 
     def __init__(self, infos: Mapping[str, MetricInfo], headline: str) -> None:
         self.metrics = tuple(infos)
@@ -165,7 +165,7 @@ class _Reader:
         """Whether some case has several answers."""
 
     def record(self, answer: Answer) -> CaseRecord:
-        """Of one answer."""
+        """The record of one answer."""
         case, values, query = answer.case, self.values(answer), _query(answer)
         value = values[self.place]
         wrong = value is not None and (value < 1.0 if self.higher_is_better else value > 0.0)
@@ -206,7 +206,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def content_of(case: Case | SlimCase) -> Content:
-    """What makes the case the case it is, whatever it is called."""
+    """The content that identifies the case, whatever its id."""
     golds = case.golds
     if case.turns:
         # A hash, since targets may name hundreds of terms.
@@ -215,7 +215,7 @@ def content_of(case: Case | SlimCase) -> Content:
 
 
 def _query(answer: Answer) -> str | None:
-    """The answer's text; of selections that of every question, a line each."""
+    """The answer's text; for selections the answers to all questions, one per line."""
     prediction = answer.prediction
     if not prediction.turns:
         return prediction.query
@@ -244,7 +244,7 @@ def _way(answer: Answer) -> Way:
 
 
 def _turn_ways(answer: Answer) -> Iterator[Way]:
-    """Of each question: which terms are too many or missing, in which datasets, and what became of time."""
+    """For each question: the extra and the missing terms, their datasets, and the states of time."""
     for turn in answer.turns:
         kind = turn.failure.kind if turn.failure else None
         score = turn.score

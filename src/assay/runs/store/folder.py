@@ -24,7 +24,7 @@ _PARQUET_FILE = "results.parquet"
 RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
-"""What says that a process writes the folder; there while it does."""
+"""The file that marks a folder as being written by a process."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s")
 """Settings that change nothing in the evidence."""
 _LABELS = ("name", "tags")
@@ -42,11 +42,11 @@ RESULT_COLUMNS = {
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
-"""Of a text in results.parquet: what is longer is cut there, and says so. The journal has all of it."""
+"""The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
 _MOST_ROW_BYTES = 128 * 1024 * 1024
-"""Of a row as JSON, with room to spare: all its texts at their longest, each character written as ``\\u....``."""
+"""The limit for a row as JSON: enough for all its texts at full length, with each character as ``\\u....``."""
 REPEAT_COLUMN = "repeat"
-"""Which of several answers to its question a row is, from 1: only where the run asked more than once."""
+"""The column with the number of a row's answer, from 1; only where the run asked more than once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRunFile:
-    """What run.json holds of a run that is finished."""
+    """What run.json holds for a finished run."""
 
     settings: RunSettings
     provenance: Provenance
@@ -73,7 +73,7 @@ class FinishedRunFile:
 
 
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
-    """See that the run can be written there, and read what it has of itself already. Writes nothing.
+    """Check that the run can be written there, and read the part of it that exists already. Writes nothing.
 
     Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
     """
@@ -88,7 +88,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 
 
 def check_place(folder: Path) -> None:
-    """See that a run may be written there: a folder of a run, an empty one, or none. Raises RunError."""
+    """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError."""
     if (folder / RUN_FILE).exists():
         return
     if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
@@ -96,19 +96,19 @@ def check_place(folder: Path) -> None:
 
 
 def _is_first_trace(path: Path) -> bool:
-    """What a run leaves that was killed in its first moment."""
+    """Whether the path is something that a run leaves if it is killed in its first moment."""
     if path.name in (_temporary(Path(RUN_FILE)).name, LOCK, *map(aside, RUN_FILES)):
         return True
     return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
 
 
 def aside(name: str) -> str:
-    """What a file of an earlier run is called while it is not sure that the next run comes to anything."""
+    """The name of an earlier run's file until the next run has finished something."""
     return f".before-{name}"
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a run. Raises RunError where that cannot be."""
+    """Make the folder of a run. Raises RunError where that is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,12 +116,12 @@ def make_folder(folder: Path) -> None:
 
 
 def unwritable(folder: Path, error: OSError) -> RunError:
-    """What to say of a folder that takes no run."""
+    """The error for a folder that cannot be written."""
     return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another folder")
 
 
 def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
-    """Say in the folder what run it is for, and that it is not finished."""
+    """Write into the folder which run it is for, and that it is unfinished."""
     _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
 
@@ -155,7 +155,7 @@ def _shown(value: object) -> str:
 
 
 def finish_folder(folder: Path, run: Run, digests: Sequence[str]) -> None:
-    """Write what a finished run has beside its journal. ``digests`` are those of its cases, in order."""
+    """Write the files of a finished run besides its journal. ``digests`` are its cases', in order."""
     write_parquet(folder / _PARQUET_FILE, run)
     _write(folder / RUN_FILE, _finished(run, digests))
 
@@ -172,14 +172,14 @@ def _finished(run: Run, digests: Sequence[str] = ()) -> RunFile:
 
 
 def finished_file(run: Run) -> bytes:
-    """What run.json says of a finished run, without the order of its journal: its settings, provenance and numbers."""
+    """The run.json of a finished run without the order of its journal: its settings, provenance and numbers."""
     import msgspec
 
     return msgspec.json.format(encode_value(_finished(run)), indent=2)
 
 
 def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
-    """Give a finished run the name and tags of ``settings``; when it was made, and how, stays as it is."""
+    """Give a finished run the name and tags of ``settings``; its provenance stays unchanged."""
     labels = {name: getattr(settings, name) for name in _LABELS}
     labelled = replace(stored.settings, **labels)
     if labelled != stored.settings:
@@ -187,7 +187,7 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
 
 
 def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
-    """Whether what is stored is finished, and is just what would be made again, but for its name and tags."""
+    """Whether the stored run is finished, and differs from the one to be made only in its name and tags."""
     neutral = {name: getattr(settings, name) for name in MAY_DIFFER}
     now = replace(provenance, started_at=stored.provenance.started_at, wall_time_s=stored.provenance.wall_time_s)
     return (
@@ -218,7 +218,7 @@ def _work_of(index: int, evidence: Evidence) -> Work:
 
 
 def load_run(folder: Path) -> Run:
-    """Read a finished run. Raises RunError where it is none, is unfinished or is damaged, and says where."""
+    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
     stored = read_finished(folder)
     return Run(
         settings=stored.settings,
@@ -239,16 +239,16 @@ def read_finished(folder: Path) -> FinishedRunFile:
 
 
 def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes], _Kept]) -> list[_Kept]:
-    """What ``decode`` makes of each answer's evidence, in the run's order; the lines themselves are not kept.
+    """Each answer's evidence, decoded by ``decode``, in the run's order; the lines themselves are not kept.
 
-    ``decode`` raises RunError for what it cannot read. Raises RunError where the journal is absent or damaged.
+    ``decode`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
     """
     path = folder / journal.NAME
     if not path.exists():
         raise RunError(
             f"{path} is absent: the run is damaged; run the command that made it again, which judges its cases anew"
         )
-    # The cases may have lines of earlier predictions, too.
+    # The journal may also have lines for earlier predictions.
     wanted = set(stored.order)
     kept: dict[str, _Kept] = {}
     for line in journal.read_lines(path):
@@ -282,7 +282,7 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 def _write(path: Path, content: RunFile) -> None:
-    """Write a file whole or not at all. Raises RunError where the disk does not take it."""
+    """Write a file completely or not at all. Raises RunError where the disk does not take it."""
     import msgspec
 
     temporary = _temporary(path)
@@ -300,7 +300,7 @@ def _temporary(path: Path) -> Path:
 
 @contextmanager
 def _taking(path: Path) -> Iterator[None]:
-    """Say of a file that the disk does not take what that means for the run."""
+    """Where the disk does not take a file, raise RunError with what that means for the run."""
     try:
         yield
     except OSError as error:
@@ -313,7 +313,7 @@ def _taking(path: Path) -> Iterator[None]:
 
 
 def write_parquet(path: Path, run: Run) -> None:
-    """Write a row an answer, in the question set's order, with a column for each metric (NULL: unscored).
+    """Write one row per answer, in the question set's order, with a column for each metric (NULL: unscored).
 
     Raises RunError where the disk does not take it.
     """
@@ -335,7 +335,7 @@ def write_parquet(path: Path, run: Run) -> None:
                 )
                 try:
                     source.write_parquet(str(temporary))
-                except duckdb.IOException as error:  # its own, not an OSError
+                except duckdb.IOException as error:  # DuckDB's own class, not an OSError
                     raise OSError(0, str(error).partition("\n")[0]) from error
             os.replace(temporary, path)
     finally:
@@ -364,7 +364,7 @@ def _parquet_row(evidence: Evidence, metrics: Sequence[str], *, numbered: bool) 
 
 
 def _parquet_text(text: str) -> str:
-    """A text as results.parquet has it."""
+    """A text in the form of results.parquet."""
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}… [cut: {len(text):,} characters, all of them in {journal.NAME}]"
-    return text.replace("\0", "\ufffd")  # DuckDB's reader of JSON takes no character zero
+    return text.replace("\0", "\ufffd")  # DuckDB's JSON reader does not accept the zero character

@@ -1,4 +1,4 @@
-"""The journal: one line a finished case, written as it finishes, read to resume."""
+"""The journal: one line per finished case, written when the case finishes, and read to resume."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class JournalLine:
     """One finished case."""
 
     number: int
-    """From 1."""
+    """The line's number, from 1."""
     digest: str
     content: bytes
     """The evidence, or the answer, as JSON."""
     end: int
-    """Where the line ends in the file, in bytes."""
+    """The position in bytes where the line ends in the file."""
 
 
 class Journal:
@@ -41,8 +41,8 @@ class Journal:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
     the digest of every case that an earlier run finished to its line. ``forget`` empties it first.
 
-    What it wrote it knows by length and checksum, so that a file which somebody else cut, overwrote or
-    added to meanwhile is not taken for a whole one.
+    It knows the length and checksum of its own lines, so that it notices when another process cut,
+    overwrote or extended the file.
     """
 
     def __init__(self, folder: Path, *, name: str = NAME, forget: bool = False) -> None:
@@ -75,7 +75,7 @@ class Journal:
         self.check_there()
 
     def check_there(self) -> None:
-        """Raise RunError where the file is not in its place any more, or not as long as what was written into it."""
+        """Raise RunError where the file is missing, or its length differs from what was written into it."""
         with suppress(OSError):
             here = os.fstat(self._descriptor)
             if os.path.samestat(here, os.stat(self.path)):
@@ -85,7 +85,7 @@ class Journal:
         raise gone(self.path.parent)
 
     def check_whole(self) -> None:
-        """Raise RunError where the file does not hold, byte for byte, what was read from it and written into it."""
+        """Raise RunError where the file does not hold exactly the bytes that were read from it and written into it."""
         self.check_there()
         found = 0
         with self.path.open("rb") as file:
@@ -95,7 +95,7 @@ class Journal:
             raise changed(self.path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -122,9 +122,9 @@ class Journal:
 
 
 def read_lines(path: Path) -> Iterator[JournalLine]:
-    """The lines of a journal, but for a torn last one. Raises RunError for any other that is damaged."""
+    """The lines of a journal, except a torn last line. Raises RunError for any other damaged line."""
     end = 0
-    # Lines of a few kilobytes come three times as fast through a large buffer.
+    # A large buffer reads lines of a few kilobytes three times as fast.
     with path.open("rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -142,7 +142,7 @@ def line_of(digest: str, content: bytes, kind: bytes = _CONTENTS[NAME]) -> bytes
 
 
 def damaged(path: Path, number: int) -> RunError:
-    """What to say of a line that cannot be read."""
+    """The error for a line that cannot be read."""
     return RunError(
         f"{path}, line {number}: damaged; remove that line and run the command that made this run again, which "
         "judges that line's case anew, or make the run in another folder (-o)"
@@ -161,7 +161,7 @@ def _lock(descriptor: int, folder: Path) -> None:
 
 
 def gone(folder: Path) -> RunError:
-    """What to say where a run's folder, or what is in it, is not there any more."""
+    """The error for a run's folder, or a file in it, that has disappeared."""
     return RunError(
         f"{folder}: was moved or removed while the run was going on, and what it held with it; where it was moved, "
         "name its new place (-o) and run the same command again, which goes on from there; else it begins anew"
@@ -169,7 +169,7 @@ def gone(folder: Path) -> RunError:
 
 
 def changed(path: Path) -> RunError:
-    """What to say where somebody else wrote into a file, or cut it, while the run was going on."""
+    """The error for a file that another process wrote or cut during the run."""
     return RunError(
         f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
         "see that nothing else writes there, and run the same command again, which does what is missing"
@@ -177,5 +177,5 @@ def changed(path: Path) -> RunError:
 
 
 def written_by_another(folder: Path) -> RunError:
-    """What to say where another process has the folder."""
+    """The error for a folder that another process holds."""
     return RunError(f"{folder}: another process is writing this run; wait for it, or choose another folder")

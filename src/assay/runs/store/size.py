@@ -1,4 +1,4 @@
-"""How much of one answer is kept: enough for any query that could be meant, and not all that could be sent."""
+"""How much of one answer is kept: enough for any plausible query, but not everything that could be sent."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 from assay.model import Failure, Prediction, TurnAnswer
 
 MOST_CHARACTERS = 64_000_000
-"""Of each text of an answer. A longer query is the system's failure; other texts are cut, and say so."""
+"""The limit for each text of an answer. A longer query is the system's failure; other texts are cut, and say so."""
 _SHOWN = 1000
 
 
 def within_size(prediction: Prediction) -> Prediction:
-    """The answer as it is kept and judged. Nearly always the very same."""
+    """The answer as it is kept and judged, nearly always unchanged."""
     query, raw, explanation = prediction.query, prediction.raw, prediction.explanation
     longest = max((len(text) for text in (query, raw, explanation) if text is not None), default=0)
     if longest > MOST_CHARACTERS:

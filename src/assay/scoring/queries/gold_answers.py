@@ -1,4 +1,4 @@
-"""What a gold query says the answer is: its rows, their order, its ties. Worked out once and kept."""
+"""What a gold query says the answer is: its rows, their order, its ties. Computed once and kept."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class GoldAnswer:
 
     answer: Answer
     others: tuple[Answer, ...] = ()
-    """As right as ``answer``: what gold gives where it chooses other rows that tie inside of it."""
+    """Further right answers: gold's results where an inner part of it chooses other tied rows."""
     strict_order: bool = False
     ambiguity: Ambiguity | None = None
 
     def compare(self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None) -> Comparison:
-        """The comparison with the answer that the prediction matches, else with the one that gold itself gave.
+        """The comparison with the answer that the prediction matches, else with gold's own result.
 
         After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for.
         """
@@ -43,10 +43,10 @@ class GoldAnswer:
 
 
 def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, deadline: float | None) -> Comparison:
-    """As `compare`, but no answer gets out of the rate by rows on which the search for an order of columns ends.
+    """As `compare`, but an answer cannot become unscored through rows that exhaust the search for a column order.
 
-    Gold's own rows with their columns in reverse are as hard to find as any right answer. Where they are found, a
-    right answer would have been; where they are not, gold is what cannot be decided by.
+    Gold's own rows with reversed columns are as hard to find as any right answer. If they are found, a right answer
+    would be found, so the answer is wrong; if not, gold itself makes the comparison undecidable.
     """
     comparison = compare(predicted, answer, options, deadline=deadline)
     if comparison.decided:
@@ -63,7 +63,7 @@ def _compared(predicted: Result, answer: Answer, options: ComparisonOptions, *, 
 
 
 class GoldAnswers:
-    """The answers of gold queries on one executor, each worked out once and kept as long as there is room."""
+    """The answers of gold queries on one executor, each computed once and kept as long as there is room."""
 
     def __init__(self, executor: WatchedExecutor) -> None:
         self._executor = executor
@@ -73,18 +73,18 @@ class GoldAnswers:
         if not may_be_cut(execution.query):
             shape = read_shape(execution.query, self._executor.dialect(url))
             if not shape.ordered and not shape.limited:
-                return GoldAnswer(answer=Answer.bag(gold))  # to look it up would take as long
+                return GoldAnswer(answer=Answer.bag(gold))  # looking it up would take as long
         known = self._executor.recall("answer", url.text, execution.query)
         if isinstance(known, GoldAnswer):
             return known
         thrifty = ThriftyExecutor(self._executor, execution.wall_time_s)
         answer = self._work_out(thrifty, url, execution.query, gold)
-        if self._executor.trouble is None:  # else the next case may see more
+        if self._executor.trouble is None:  # otherwise the next case may find out more
             self._executor.keep(answer, "answer", url.text, execution.query)
         return answer
 
     def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
-        """How far gold is open is a fact of the case, also where the answer could not be compared."""
+        """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
         cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
         found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)

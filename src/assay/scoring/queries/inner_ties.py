@@ -1,6 +1,6 @@
-"""What gold's answer may be where gold chooses rows that tie inside of itself: in a subquery, a CTE, by ROW_NUMBER.
+"""Find gold's possible answers where an inner part of gold chooses among tied rows: a subquery, a CTE, a ROW_NUMBER.
 
-Its other choices are executed, as far as they are few. Each is a right answer.
+The other choices are executed if they are few. Each gives a right answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import InnerLimit, TieBreak, chooses_by_number, inner_limits, row_numbers, tie_breaks
 
 _MOST_CHOICES = 40
-"""So many other choices of gold's are executed."""
+"""At most this many other choices of gold are executed."""
 _MOST_COMBINATIONS = 1_000
 
 
@@ -25,16 +25,16 @@ class InnerChoices:
     """The answers that gold's inner choices lead to."""
 
     queries: tuple[str, ...] = ()
-    """Gold with another choice each: what it returns is right as well."""
+    """Gold with another choice, one text per choice: their results are right as well."""
     results: tuple[Result, ...] = ()
-    """Other right answers, already at hand."""
+    """Other right answers that need no further execution."""
     taken: int = 0
     tied: int = 0
     complete: bool = True
-    """There are no more."""
+    """Whether these are all the other choices."""
 
     def ambiguity(self, choices: int) -> Ambiguity:
-        """The same in counts, where so many different answers came of it."""
+        """The ambiguity in counts, given how many different answers the choices led to."""
         return Ambiguity(
             taken_rows=self.taken,
             tied_rows=self.tied,
@@ -45,7 +45,7 @@ class InnerChoices:
 
 
 def inner_choices(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
-    """The other choices that gold may make inside of itself; None where it makes none, or none can be seen."""
+    """The other choices that gold's inner parts may make; None where there are none, or none can be found."""
     dialect = executor.dialect(url)
     found = [_Site.see(executor, url, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
@@ -76,7 +76,7 @@ class _Site:
 
     @classmethod
     def see(cls, executor: QueryExecutor, url: DatabaseUrl, limit: InnerLimit) -> _Site | None:
-        """None where no tie is cut."""
+        """The other choices at this LIMIT; None where it cuts no tie."""
         alone = executor.execute(url, limit.alone).result
         if alone is not None:
             answer = answer_with_ties(executor, url, limit.alone, alone, limited=True)
@@ -85,7 +85,7 @@ class _Site:
         width = limit.width if alone is None else alone.column_count
         if width is None:
             return None
-        # Correlated: it chooses anew for each row round it. The two utmost choices show whether that matters.
+        # Correlated: it chooses anew for each outer row. The two extreme choices show whether that matters.
         ways = tuple(limit.put(limit.sorted_rows(width, downwards=down) + " " + limit.cut) for down in (False, True))
         return cls(queries=ways, taken=0, tied=0, complete=False)
 
@@ -118,7 +118,7 @@ class _Site:
 
 
 def _limited(sites: Sequence[_Site]) -> InnerChoices:
-    # Several cuts are tried one at a time: all their combinations would be too many, and are not claimed.
+    # Several cuts are tried one at a time: their combinations would be too many, so the choices are incomplete.
     queries = tuple(islice((query for site in sites for query in site.queries), _MOST_CHOICES))
     return InnerChoices(
         queries=queries,
@@ -129,10 +129,10 @@ def _limited(sites: Sequence[_Site]) -> InnerChoices:
 
 
 def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result) -> InnerChoices | None:
-    """What ROW_NUMBER or DISTINCT ON may choose else; None where nothing comes of it.
+    """The other choices of ROW_NUMBER or DISTINCT ON; None where they change nothing.
 
-    RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties; an aggregate
-    over them may be the same all the same. Where the choices cannot be listed, some are made by breaking the ties.
+    RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties, unless an
+    aggregate over the rows hides it. Where the choices cannot be listed, some are made by breaking the ties.
     """
     dialect = executor.dialect(url)
     numbers = row_numbers(query, dialect)
@@ -165,7 +165,7 @@ def _numbered(executor: QueryExecutor, url: DatabaseUrl, query: str, result: Res
 
 
 def _broken(executor: QueryExecutor, url: DatabaseUrl, place: TieBreak) -> list[tuple[str, Result]]:
-    """The ways to break the ties of one place, with what comes of each. None where one cannot be executed."""
+    """The ways to break the ties of one place, with their results. None where one cannot be executed."""
     columns: tuple[str, ...] = ()
     if place.columns_of is not None:
         found = executor.execute(url, place.columns_of).result
@@ -189,7 +189,7 @@ class _Chosen:
 
 
 def _chosen(found: Sequence[Sequence[Row]]) -> _Chosen | None:
-    """All ways to choose as many rows of each partition as are, from those that may be, with those that must be."""
+    """All choices of rows that keep each partition's size: its sure rows, completed from its possible ones."""
     if len(found) != 3:
         return None
     there, possible, sure = (_by_part(rows) for rows in found)
@@ -217,7 +217,7 @@ def _by_part(rows: Sequence[Row]) -> dict[object, list[Row]]:
 
 
 def _ways(sure: Sequence[Row], possible: Sequence[Row], count: int) -> list[tuple[Row, ...]] | None:
-    """All ways to fill the sure rows up from the possible ones; None where they are too many, or make no sense."""
+    """All ways to complete the sure rows from the possible ones; None where they are too many or inconsistent."""
     rest = {place: repr(row) for place, row in enumerate(possible)}
     for row in map(repr, sure):
         place = next((place for place, text in rest.items() if text == row), None)
@@ -238,7 +238,7 @@ def _same(first: Result, second: Result) -> bool:
 
 
 def different(answers: Sequence[Answer]) -> Iterator[Answer]:
-    """The answers without those whose rows another has."""
+    """The answers without those that have the same rows as another."""
     told: set[tuple[str, ...]] = set()
     for answer in answers:
         rows = tuple(map(repr, answer.result.rows))

@@ -1,6 +1,6 @@
-"""Was a right answer right by luck? Its own query leaves open what gold asks for, and it came out right this time.
+"""Is a right answer right by luck? Its query leaves open what gold asks for, and happened to be right this time.
 
-Luck is a flag beside the verdict and changes nothing in it.
+Luck is a flag beside the verdict and does not change it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
 
 def leaves_room(gold: str, prediction: str, rows: int, dialect: str) -> bool:
-    """Whether the texts alone leave luck any room. What is gold's own text has none."""
+    """Whether the texts leave room for luck. A prediction that is gold's own text leaves none."""
     shape = read_shape(prediction, dialect)
     if not shape.limited and not (rows > 1 and read_shape(gold, dialect).ordered):
-        return False  # asked first: it rarely takes parsing
+        return False  # checked first, since it rarely needs parsing
     return not same_text(gold, prediction, dialect)
 
 
 class Luck:
-    """Looks for luck in answers that match. Executes a prediction's probe only where its shape leaves luck room."""
+    """Looks for luck in answers that match. Executes a prediction's probe only where its shape leaves room for luck."""
 
     def __init__(self, executor: QueryExecutor, url: DatabaseUrl) -> None:
         self._executor = executor
@@ -54,9 +54,9 @@ class Luck:
     def _blocks(
         self, prediction: str, result: Result, shape: QueryShape, *, cut: bool
     ) -> tuple[list[int] | None, Answer | None]:
-        """How many rows stand in each tie of the prediction's, in order, and what its own text allows if it was asked.
+        """The sizes of the prediction's ties, in order, and the answers that its text allows, where they were probed.
 
-        None where that cannot be seen.
+        Each is None where it cannot be found out.
         """
         if shape.written:
             return None, None
@@ -72,7 +72,7 @@ class Luck:
 
 
 def _runs(keys: Iterable[object]) -> list[int]:
-    """How many equal keys follow one another."""
+    """The lengths of the runs of equal keys."""
     runs: list[int] = []
     before: object = None
     for key in keys:
@@ -85,7 +85,7 @@ def _runs(keys: Iterable[object]) -> list[int]:
 
 
 def _reaches_over(blocks: Sequence[int], gold: Answer, rows: Sequence[Row]) -> bool:
-    """Whether rows that the prediction leaves tied stand in different places of gold's order."""
+    """Whether rows that tie in the prediction have different places in gold's order."""
     segment_of = [number for number, segment in enumerate(gold.segments) for _ in range(segment.take)]
     start = 0
     for size in blocks:
@@ -107,5 +107,5 @@ def _all_right(own: Answer, gold: Answer, comparison: Comparison) -> bool:
 
 
 def _plain(row: Iterable[object]) -> list[object]:
-    """Whole numbers of any type look the same."""
+    """The row with whole numbers in one form, whatever their type."""
     return [float(cell) if isinstance(cell, int) and abs(cell) < 2**53 else cell for cell in row]

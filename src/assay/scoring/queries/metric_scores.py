@@ -1,4 +1,4 @@
-"""Score one case by each metric, each held to its time: what befalls one metric costs that one alone."""
+"""Score one case by each metric, each held to its time limit: a failure of one metric affects no other."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 _T = TypeVar("_T")
 _SLACK = 1e-9
-"""What sums of floats may be beyond a range."""
+"""How far a sum of floats may exceed a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Asks metrics about one case. An exception, and a time that runs out, become a score without a value."""
+    """Computes the metrics of one case. An exception or a timeout becomes a score without a value."""
 
     keeper: Timekeeper
     case: Case
@@ -29,14 +29,14 @@ class Scorer:
     _requests: dict[str, tuple[QueryRequest, ...]] = field(default_factory=dict)
 
     def requests(self, metrics: Iterable[Metric]) -> tuple[QueryRequest, ...]:
-        """What they need executed."""
+        """The queries that the metrics need executed."""
         found: list[QueryRequest] = []
         for metric in metrics:
             found += self._of(metric, "when asked what to execute", partial(self._asked, metric)) or ()
         return tuple(found)
 
     def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
-        """A metric's score. What left the case unscored leaves it so in every metric, the caller's own among them."""
+        """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own."""
         failure = _unscored_by(verdict) or _lost_request(self._requests.get(metric.name, ()), executions)
         if failure is not None:
             return Score(metric=metric.name, value=None, failure=failure)
@@ -69,7 +69,7 @@ class Scorer:
 
 
 def _objection(metric: Metric, score: object) -> str | None:
-    """Why what a metric gave cannot be counted under its name."""
+    """Why a metric's score is invalid; None where it is valid."""
     if not isinstance(score, Score):
         return f"gave {score!r} where an assay.Score belongs"
     if score.metric != metric.name:
@@ -87,13 +87,13 @@ def _objection(metric: Metric, score: object) -> str | None:
 
 
 def _unscored_by(verdict: Verdict) -> Failure | None:
-    """What kept the queries from being compared at all. Where the comparison is undecided, other metrics may know."""
+    """The failure that kept the queries from being compared. An undecided comparison does not count as one."""
     failure = verdict.failure
     return failure if verdict.outcome == "unscored" and failure is not None and failure.stage != "compare" else None
 
 
 def _lost_request(requests: Sequence[QueryRequest], executions: Executions) -> Failure | None:
-    """What kept a query of the metric's own from running."""
+    """The failure that kept one of the metric's own queries from running."""
     if not requests:
         return None
     found = (execution for one in requests for execution in executions.requested.get(one, ()))

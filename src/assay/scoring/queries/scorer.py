@@ -39,12 +39,12 @@ from assay.sql import is_nondeterministic, may_be_cut
 
 
 class QueryScorer:
-    """Judges queries on one executor, in whose cache it keeps what more than one case may need.
+    """Judges queries on one executor, and keeps in its cache what several cases may need.
 
     Comparing, and each metric's score, may take ``timeout_s`` seconds; all queries of one answer share the time and the
-    bytes that ``limits`` give to one. Of each
-    result the evidence keeps ``head_rows`` rows where the answer is not right by every metric, and the first of a right
-    one's; None: a few where it is wrong.
+    bytes that ``limits`` give to one. The
+    evidence keeps ``head_rows`` rows of each result where some metric does not call the answer right, and the first
+    row where all do; None: a few rows where the answer is wrong.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class QueryScorer:
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
-        """As `judge`, without the rows. Cases that pair the same queries on one database are judged once.
+        """As `score`, without the rows. Cases that pair the same queries on one database are judged once.
 
         Question sets often ask one thing in several wordings, and systems are asked repeatedly.
         """
@@ -93,7 +93,7 @@ class QueryScorer:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
         action = partial(self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted)
         try:
-            # In one go, which spares most of the time that holding each thing takes.
+            # All at once, which saves most of the time that holding each step takes.
             comparison, verdict, executions, scores = self._keeper.hold_briefly(
                 ("case", url.text, case.id, *case.golds, prediction.query), action
             )
@@ -124,7 +124,7 @@ class QueryScorer:
         golds: tuple[Execution, ...],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict, Executions, tuple[Score, ...]]:
-        """What is found out of executed queries; each step is held to its time."""
+        """Judge executed queries; each step is held to its time limit."""
         self._executor.look_out()
         comparison, verdict = self._held_verdict(case, prediction, url, golds, predicted)
         scorer = Scorer(self._keeper, case, prediction, url)
@@ -149,7 +149,7 @@ class QueryScorer:
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict]:
-        """The comparison and the verdict, or that they took too long; metrics that need neither go on from there."""
+        """The comparison and the verdict, or a timeout's failure; metrics that need neither still run."""
         what = ("verdict", url.text, case.golds, prediction.query, case.options)
         try:
             return self._keeper.hold(what, lambda: self._verdict(case, prediction, url, golds, predicted))
@@ -164,7 +164,7 @@ class QueryScorer:
     def _compares_itself(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution]) -> bool:
         """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
 
-        Where they can, it is the answer's own doing that it could not: it does not get out of the rate by that.
+        If so, the answer itself made the comparison impossible, and must not become unscored by that.
         """
         gold = next((gold for gold in golds if gold.succeeded and gold.result is not None), None)
         if gold is None or gold.result is None:
@@ -210,7 +210,7 @@ class QueryScorer:
     def _compare(
         self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
     ) -> tuple[Comparison | None, int | None, GoldAnswer | None]:
-        """The comparison with the gold that fits best, its index, and what that gold says the answer is."""
+        """The comparison with the best fitting gold, its index, and that gold's answer."""
         best: tuple[Comparison, int, GoldAnswer] | None = None
         if predicted is None or predicted.result is None:
             return None, None, None
@@ -218,7 +218,7 @@ class QueryScorer:
             if not execution.succeeded or execution.result is None:
                 continue
             if predicted.status == "truncated" and len(predicted.result.rows) < len(execution.result.rows):
-                continue  # what was cut off might have matched
+                continue  # the part that was cut off might have matched
             comparison, known = self._compare_one(case, url, execution, predicted.result)
             if predicted.status == "truncated" and comparison.equal:
                 comparison = replace(comparison, equal=False, reason="the prediction returns more rows than gold")
@@ -245,7 +245,7 @@ class QueryScorer:
     def _options_for(self, case: Case, url: DatabaseUrl) -> ComparisonOptions:
         columns = case.options.columns or self._options.columns
         declared = case.options.leniency
-        # None stands for the run's own leniency, as nearly every case has it: to hash one takes longer than the rest.
+        # None stands for the run's own leniency, which nearly every case has: hashing one takes longer than the rest.
         leniency = None if declared == STRICT else declared.over(self._options.leniency)
         key = (columns, not self._executor.has_boolean_type(url), leniency)
         known = self._variants.get(key)
@@ -271,7 +271,7 @@ class QueryScorer:
         predicted: Execution | None,
         comparison: Comparison,
     ) -> frozenset[Flag]:
-        """The flags that say that a right answer is right by luck."""
+        """The flags for a right answer that is right by luck."""
         gold = golds[index].result if index is not None else None
         if index is None or gold is None or predicted is None or predicted.result is None:
             return frozenset()
@@ -319,12 +319,12 @@ class QueryScorer:
                 found[request] = (same,)
             else:
                 urls = (url, *self._siblings(url)) if request.scope == "siblings" else (url,)
-                # Whose query it was, the metric knows; here it matters only what kept it from running.
+                # The metric knows whose query it was; here only the reason that kept it from running matters.
                 found[request] = tuple(blame(self._executor.execute(each, request.query), "predicted") for each in urls)
         return found
 
     def _candidate(self, url: DatabaseUrl, query: str, before: Sequence[Execution]) -> Execution:
-        """A further query of an answer, unless those before it took all the time or room that the answer has."""
+        """Execute a further query of an answer, unless earlier ones used up the answer's time or bytes."""
         limits = self._limits
         what = None
         if sum(one.wall_time_s or 0.0 for one in before) >= limits.timeout_s:
@@ -339,13 +339,13 @@ class QueryScorer:
 
 
 _HEAD_ROWS = 5
-"""Of each result, where a reader will want to see what came back."""
+"""Rows to keep of each result, where a reader will want to see them."""
 _HEAD_CHARACTERS = 100_000
-"""About as many, at most, of a longer head: a thousand rows may hold a gigabyte."""
+"""The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
 
 
 def _size(execution: Execution) -> int:
-    """About how many bytes its rows hold."""
+    """The approximate size of an execution's rows in bytes."""
     cells = chain.from_iterable(execution.result.rows) if execution.result is not None else ()
     return sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
 

@@ -1,4 +1,4 @@
-"""Which answers an ordered or limited query allows, seen by executing probes. None of them is trusted unseen."""
+"""Find out which answers an ordered or limited query allows, by executing probes, whose results are checked."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=
 def answer_with_ties(
     executor: QueryExecutor, url: DatabaseUrl, query: str, result: Result, *, limited: bool
 ) -> Answer | None:
-    """The answers that a query's own text allows; None where its ties cannot be seen.
+    """The answers that a query's own text allows; None where its ties cannot be found.
 
-    ``result`` is what it returned. A probe that does not allow that is wrong, and the next is asked.
+    ``result`` is what the query returned. A probe that does not allow it is wrong, and the next one is tried.
     """
     for probe in tie_probes(query, executor.dialect(url), result.column_count):
         end = probe.offset + len(result.rows)
@@ -39,14 +39,14 @@ def answer_with_ties(
             if rows is None:
                 continue
             answer = Answer.ranked(result, rows, seen.ranks, offset=probe.offset, ordered=probe.ordered)
-            # The probe must allow what was returned, or it says nothing.
+            # The probe must allow the query's own result, or it proves nothing.
             if answer is not None and compare(result, answer, _CHECK).equal:
                 return answer
     return None
 
 
 def _look(executor: QueryExecutor, url: DatabaseUrl, probe: TieProbe, end: int | None) -> Iterator[_Seen]:
-    """What a probe shows, if it can be trusted: as many rows as ``end`` needs, or all."""
+    """The rows of a probe, if it can be trusted: as many as ``end`` needs, or all."""
     if probe.mirror is not None:
         up, down = executor.execute(url, probe.query).result, executor.execute(url, probe.mirror).result
         if up is not None and down is not None and (turned := mirrored_ranks(up.rows, down.rows)) is not None:
@@ -61,13 +61,13 @@ def _look(executor: QueryExecutor, url: DatabaseUrl, probe: TieProbe, end: int |
         if not _in_order(ranks, probe):
             return
         if short and end is not None and len(rows) > end and end > 0 and ranks[end] == ranks[end - 1]:
-            continue  # the cut falls into a tie: see all of it
+            continue  # the cut falls into a tie: fetch all of it
         yield _Seen(rows, ranks, result.columns)
         return
 
 
 def _shown(seen: _Seen, names: Sequence[str] | None) -> Sequence[Row] | None:
-    """The rows as the outer query shows them; None where a name is not to be found once."""
+    """The rows with the outer query's columns; None where a name does not occur exactly once."""
     if names is None:
         return seen.rows
     there = [column.lower() for column in seen.columns]
@@ -84,7 +84,7 @@ def _rows_and_ranks(rows: Sequence[Row], probe: TieProbe) -> tuple[Sequence[Row]
 
 
 def _in_order(ranks: Sequence[object], probe: TieProbe) -> bool:
-    """Whether ranks rise as the rows come; and keys, which have no order here, do not come back."""
+    """Whether ranks ascend from row to row; for keys, which have no order here, whether none comes back later."""
     if probe.ranked:
         return all(
             isinstance(first, int) and isinstance(second, int) and first <= second for first, second in pairwise(ranks)
@@ -95,7 +95,7 @@ def _in_order(ranks: Sequence[object], probe: TieProbe) -> bool:
         if told and rank == before:
             continue
         before = rank
-        alike = _folded(rank)  # what a collation may take for equal is no other key
+        alike = _folded(rank)  # keys that a collation may take for equal count as one
         if alike in told:
             return False
         told.add(alike)
@@ -103,10 +103,10 @@ def _in_order(ranks: Sequence[object], probe: TieProbe) -> bool:
 
 
 def mirrored_ranks(up: Sequence[Row], down: Sequence[Row]) -> list[int] | None:
-    """Number the ties of rows that come sorted within them, upwards in one list and downwards in the other.
+    """Number the ties of rows, given in two lists that sort each tie in opposite directions.
 
-    A tie is the shortest run of rows that stands the other way round in the other list. None where
-    the two are not each other's mirror: then within a tie more than the rows themselves decided.
+    A tie is the shortest run of rows that is reversed in the other list. None where the lists do not
+    mirror each other: then something beyond the rows themselves decided the order within a tie.
     """
     if len(up) != len(down):
         return None
@@ -128,12 +128,12 @@ def mirrored_ranks(up: Sequence[Row], down: Sequence[Row]) -> list[int] | None:
 
 
 def _turn(ours: Sequence[str], theirs: Sequence[str], start: int) -> int | None:
-    """Where the tie that begins at ``start`` ends: with the rows that the other list has first."""
+    """The end of the tie that begins at ``start``: its last rows are the first of the other list."""
     first = theirs[start]
     last = start
     while last < len(ours) and ours[last] != first:
         last += 1
-    # Rows of the next tie may be the same: take only as many as make the two mirror each other.
+    # The next tie may have equal rows: take only as many as make the two lists mirror each other.
     for stop in range(last + 1, len(ours) + 1):
         if ours[stop - 1] != first:
             return None
@@ -143,7 +143,7 @@ def _turn(ours: Sequence[str], theirs: Sequence[str], start: int) -> int | None:
 
 
 def _folded(value: object) -> str:
-    """A key or row as the most tolerant collation may see it: without case, accents and blanks behind."""
+    """A key or row as the most tolerant collation may see it: without case, accents and trailing blanks."""
     cells = value if isinstance(value, tuple) else (value,)
     return "\0".join(_folded_text(cell) if isinstance(cell, str) else repr(cell) for cell in cells)
 

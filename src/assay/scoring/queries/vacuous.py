@@ -12,11 +12,11 @@ from assay.sql import nothing_probe
 def see_vacuity(
     executor: QueryExecutor, url: DatabaseUrl, gold: Execution, predicted: Execution, comparison: Comparison
 ) -> Comparison:
-    """The comparison, vacuous where it matches one row that both queries computed over no rows.
+    """The comparison, marked vacuous where it matches one row that both queries computed over no rows.
 
-    Both: where one of the two found rows, the match tells the queries apart from those that find
-    others. Only rows of nothing but NULL and 0 are looked into, by executing each query once more
-    with a column that says it; where that cannot be, the match counts as one that says something.
+    If only one of the queries found no rows, the match still says something. Only rows of nothing but
+    NULL and 0 are checked, by executing each query once more with an indicator column; where that is
+    impossible, the match counts as not vacuous.
     """
     if not comparison.equal or comparison.vacuous:
         return comparison
@@ -34,7 +34,7 @@ def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Executio
     if probe is None:
         return False
     seen = executor.execute(url, probe).result
-    # The probe must give what the query itself gave, or it is another query.
+    # The probe must give the query's own result, or it is a different query.
     return seen is not None and len(seen.rows) == 1 and seen.rows[0][:-1] == row and seen.rows[0][-1] == 1
 
 

@@ -1,4 +1,4 @@
-"""From what was found out about one case to its verdict."""
+"""Decide the verdict on one case from the findings about it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.model import (
 )
 from assay.model.blame import Side, befalls, blamed, is_final, ruling
 
-# Atomic, so that a text of many comments is read once and not in all ways to divide it.
+# Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
 _NO_QUERY = re.compile(rf"{_BLANK}(pragma|explain)\b", re.IGNORECASE | re.DOTALL)
 _BEGINS_LIKE_SQL = re.compile(
@@ -31,12 +31,12 @@ _BEGINS_LIKE_SQL = re.compile(
     r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a statement can begin with. Only asked where the engine could not run a text: is it prose?"""
+"""Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found out about one case, and the verdict that it comes to."""
+    """The findings about one case, and the verdict that follows from them."""
 
     prediction: Prediction
     golds: Sequence[Execution]
@@ -46,14 +46,14 @@ class Finding:
     flags: frozenset[Flag]
     ambiguity: Ambiguity | None = None
     trouble: Failure | None = None
-    """What kept a query from running that shows gold's ties."""
+    """The failure that kept a probe of gold's ties from running."""
 
     def verdict(self) -> Verdict:
-        """The verdict, by the first thing that decides it."""
+        """The verdict, by the first rule that applies."""
         comparison = self.comparison
         if comparison is not None and comparison.equal:
             return self._of("correct", comparison.reason, strength="matched_on_one_database")
-        # A gold query that was kept from running might have been met: of it nothing is known.
+        # The answer might match a gold query that was kept from running.
         kept = next((gold.failure for gold in self.golds if befalls(gold.failure)), None)
         if not any(gold.succeeded for gold in self.golds):
             return self._of_no_gold(kept)
@@ -79,7 +79,7 @@ class Finding:
         return self._of("unscored", f"gold gives no answer: {failure.message}", failure=failure)
 
     def _of_failed(self) -> Verdict:
-        """Of an answer whose rows could not be compared, or that has none."""
+        """The verdict on an answer without rows, or whose rows could not be compared."""
         predicted = self.predicted
         if predicted is None:
             failure, words = self.prediction.failure or unanswered(), "no query to judge"
@@ -116,7 +116,7 @@ def is_no_query(text: str | None) -> bool:
 
 
 def blame(execution: Execution, side: Side) -> Execution:
-    """The execution of one side, with who is to blame where it failed."""
+    """The execution of one side, with the blame set where it failed."""
     failure = execution.failure
     return execution if failure is None else replace(execution, failure=blamed(failure, side))
 
@@ -138,14 +138,14 @@ def _prose(text: str) -> Failure:
 
 
 def unanswered() -> Failure:
-    """The failure of a case that no prediction answers."""
+    """The failure of a case without a prediction."""
     return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
 def is_last_word(evidence: Evidence) -> bool:
-    """Whether a case was judged by its answer and its gold alone: then it is remembered. Else it is judged anew.
+    """Whether a case was judged by its answer and its gold alone, and is remembered. If not, it is judged anew.
 
-    Of what befell the asking the answers' own journal knows: the question is asked again, whatever was judged.
+    Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
     """
     failures = [evidence.verdict.failure, *[score.failure for score in evidence.scores]]
     return all(is_final(failure) or failure.stage == "ask" for failure in failures if failure is not None)
@@ -154,9 +154,9 @@ def is_last_word(evidence: Evidence) -> bool:
 def is_doubtful(evidence: Evidence) -> bool:
     """Whether a case deserves a second attempt before the run ends, on a fresh connection.
 
-    Beside what is not the last word: a gold query that ran out of time, since a server may have stalled, and an answer
-    whose query broke its connection or its process, since somebody else may have, or whose rows could not be compared,
-    since the machine may have stood still.
+    Every verdict that is not final deserves one. So does a gold query that ran out of time, since a server may have
+    stalled, an answer whose query broke its connection or its process, since something else may have broken it, and
+    an answer whose rows could not be compared, since the machine may have been suspended.
     """
     failure = evidence.verdict.failure
     broke = failure is not None and failure.stage == "execute" and failure.kind == "crashed"
@@ -166,7 +166,7 @@ def is_doubtful(evidence: Evidence) -> bool:
 
 
 def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
-    """Why nothing of a run could be asked or scored, by what befell most cases; None where anything was."""
+    """The most frequent failure, where no case of a run could be asked or scored; None where some could."""
     failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
     scored = any(item.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
     if scored or not failures:
@@ -175,11 +175,11 @@ def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
 
 
 def undone(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """What is unscored for what befell it, and done again by the same command: such a run is not finished."""
+    """The cases that a passing failure left unscored: the same command does them again, and the run is not finished."""
     return [item for item in evidence if item.outcome == "unscored" and not is_final(item.verdict.failure)]
 
 
 def may_have_stalled(evidence: Evidence) -> bool:
-    """Whether an answer ran out of time: by its own fault, unless the run saw a server stall."""
+    """Whether an answer ran out of time: its own fault, unless the run saw a server stall."""
     failure = evidence.verdict.failure
     return failure is not None and failure.kind == "timeout" and failure.blame == "system"

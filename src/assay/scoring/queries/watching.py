@@ -1,4 +1,4 @@
-"""What scoring needs of the worker's executor, watched for what keeps a query from running."""
+"""Executors for scoring that note what keeps a query from running."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from assay.scoring.timekeeping import Timekeeper
 class WatchedExecutor:
     """An executor that notes the first query, after `look_out`, that something kept from running.
 
-    A query that shows which of gold's rows tie, say, gives less where it fails; where it fails because a server
-    went away, what follows from the rest would be a wrong verdict. Executing has a limit of its own: meanwhile the
-    clock that scoring is held by stands still.
+    If a probe of gold's ties fails, less is known; if it fails because a server went away, a verdict from the rest
+    would be wrong. Executing has a limit of its own: meanwhile the clock that limits scoring stands still.
     """
 
     def __init__(self, executor: CachingExecutor, keeper: Timekeeper) -> None:
         self._executor = executor
         self._keeper = keeper
         self.trouble: Failure | None = None
-        """What kept a query from running since `look_out`."""
+        """The first failure since `look_out` that kept a query from running."""
 
     def look_out(self) -> None:
         """Forget what was noted."""
@@ -48,7 +47,7 @@ class WatchedExecutor:
             return self._executor.siblings(url)
 
     def recall(self, *key: Hashable) -> object | None:
-        """What was kept under this key, if there was room for it."""
+        """The value kept under this key; None where there is none."""
         with self._keeper.paused():
             return self._executor.cache.get(key)
 
@@ -67,9 +66,9 @@ class WatchedExecutor:
 
 
 class ThriftyExecutor:
-    """An executor for queries that only show what another leaves open: they take not much longer than it did.
+    """An executor for probes of another query's ties: all of them together may take a few times as long as that query.
 
-    Once its time is spent it executes nothing more. What is not seen is said to be unknown, as where a query fails.
+    Once the time is spent it executes nothing more. Unseen ties count as unknown, as where a probe fails.
     """
 
     def __init__(self, executor: QueryExecutor, took_s: float | None) -> None:
@@ -102,4 +101,4 @@ class ThriftyExecutor:
 
 _LEAST_S = 3.0
 _TIMES = 4
-"""What all queries that look for ties may take: so long, or so many times as long as the one they look at."""
+"""The time limit for all probes of one query: `_LEAST_S`, or this many times the query's own time."""

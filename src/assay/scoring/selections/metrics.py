@@ -1,4 +1,4 @@
-"""The numbers of a judged selection, each with all that is said of it."""
+"""The metrics of a judged selection, each with its label, meaning and range."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from assay.model import DataScore, MetricInfo, SelectionScore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionMetric(MetricInfo):
-    """A number of a judged selection. Per case it is the mean over the scored questions that have it."""
+    """One metric of a judged selection. A case's value is the mean over the scored questions that have one."""
 
     lowest: float | None = 0.0
     highest: float | None = 1.0
     value: Callable[[SelectionScore], float | None]
     absent: str
-    """Why a case may have none."""
+    """Why a case may have no value."""
     on_data: bool = False
-    """Whether it is of what the selections give on data: where these cannot be had, it says why."""
+    """Whether the metric compares the data that selections return; without data, its score says why."""
 
 
 _NOTHING_WANTED = "the target selects nothing, so there is nothing to be found"
@@ -57,7 +57,7 @@ SELECTION_METRICS = (
         "the target says nothing of time",
     ),
 )
-"""In the order of reports. `exact_match` is 1 where every scored question is met exactly: the verdict."""
+"""The metrics in the order of reports. `exact_match`, the verdict, is 1 where every scored question is met exactly."""
 
 
 def _on_data(
@@ -91,7 +91,7 @@ DATA_METRICS = (
         value=lambda data: data.series_recall,
     ),
 )
-"""Behind the others, where there are data to execute selections on."""
+"""Further metrics after those, where there are data to execute selections on."""
 
 
 def selection_metrics(*, on_data: bool) -> tuple[SelectionMetric, ...]:

@@ -1,4 +1,4 @@
-"""Judge what an assistant selected: each question of a conversation beside its target."""
+"""Judge what an assistant selected: compare each question of a conversation with its target."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
 
 SELECTED = DatabaseUrl(text="selections:")
-"""Where cases over selections stand in a run: on no database."""
+"""The database URL of cases over selections, which have no database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScorer:
-    """Judges selections, as far as ``structures`` tell what there is to select; on ``data``, too, where given."""
+    """Judges selections. ``structures`` say what can be selected; with ``data`` it also compares what they return."""
 
     structures: Structures | None = None
     settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
     data: DataSource | None = None
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
-        """Everything about one case. Without data it is pure: nothing is read but the answers' text."""
+        """Everything about one case. Without data it is pure: it reads only the answers' text."""
         asked = zip(_aligned(case, prediction), case.turns, strict=True)
         answers = [_read(one, turn, self.structures) for one, turn in asked]
         turns = tuple(
@@ -62,22 +62,22 @@ class SelectionScorer:
         )
 
     def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
-        """The score of one turn; gold's failure in its place where a target is wrong and no sound one was met exactly.
+        """The score of one turn, or gold's failure where a target is wrong and no sound target was met exactly.
 
-        A target that nothing can meet might have been, put right, the one that the answer meets.
+        The answer might meet the wrong target once that is corrected.
         """
         broken = [gold_failure(target, self.structures) for target in turn.targets]
         wrong = next((failure for failure in (*broken, *map(time_failure, turn.targets)) if failure is not None), None)
         if wrong is None:
             return judged
-        # Periods that cannot be read are met by an answer that writes the very same ones.
+        # An answer can meet unreadable periods by writing exactly the same ones.
         met = judged.score is not None and judged.score.exact and broken[judged.score.target_index] is None
         return judged if met else TurnScore(number=judged.number, failure=wrong)
 
     def _noted(
         self, verdict: Verdict, case: Case, answers: Sequence[TurnAnswer], turns: Sequence[TurnScore]
     ) -> Verdict:
-        """The verdict with what was not read of the answers, and with what is to be mended in the targets."""
+        """The verdict with notes on unread parts of the answers and on targets to be corrected."""
         notes: list[str] = []
         for turn, answer, judged in zip(case.turns, answers, turns, strict=True):
             if judged.score is None or answer.selection is None:
@@ -99,7 +99,7 @@ class SelectionScorer:
             return TurnScore(number=number)
         if answer.failure is not None and answer.failure.blame != "system":
             return TurnScore(number=number, failure=answer.failure)
-        # What the system failed to say, or to say readably, selects nothing.
+        # A missing or unreadable answer selects nothing.
         selection = answer.selection if answer.selection is not None else Selection()
         score = score_selection(selection, turn.targets, structures=self.structures, settings=self.settings)
         if score.undecided and answer.failure is None:
@@ -131,7 +131,7 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
         rest = iter(given)
         return [next(rest) if scored else TurnAnswer() for scored in wanted]
     if len(given) > len(wanted):
-        # What a user said without being answered need not be a question of the case.
+        # A user's message without an answer need not be a question of the case.
         told = [one for one in given if one.raw is not None or one.failure is None]
         given = told if len(told) == len(wanted) else given
     if len(given) > len(wanted):
@@ -156,15 +156,15 @@ def _read(answer: TurnAnswer, turn: Turn, structures: Structures | None) -> Turn
     if isinstance(read, Failure):
         wrong = _wrong_datasets(answer.raw, turn, structures) if read.kind == "unknown_structure" else None
         return replace(answer, failure=read) if wrong is None else replace(answer, selection=wrong)
-    # In the targets' own shape the selection says all that the text says.
+    # In the targets' own format the selection says everything that the text says.
     own_shape = '"dimension_name"' in answer.raw and '"filters"' not in answer.raw
     return replace(answer, selection=read, raw=None if own_shape else answer.raw)
 
 
 def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Selection | None:
-    """What can be said of an answer whose key cannot be read: that its datasets are not the target's.
+    """A selection of the answer's datasets, for an answer whose key cannot be read and whose datasets are all wrong.
 
-    None where one of them is: then only the structures can tell what was selected of it.
+    None where one of the datasets is the target's: then only the structures can tell what was selected in it.
     """
     named = datasets_named(raw, structures)
     unread = tuple(DatasetSelection(dataset=name) for name in named)
@@ -186,7 +186,7 @@ _UNDECIDED = Failure(
 
 
 def _earning_nothing(score: SelectionScore) -> SelectionScore:
-    """What wants nothing selected, a whole target or a dimension of it, is not met by an answer that failed."""
+    """The score of an answer that failed: 0, even where a target or a dimension of it wants nothing selected."""
     return replace(
         score,
         exact=False,
@@ -269,7 +269,7 @@ def _by_data(score: SelectionScore) -> str:
 
 
 def _of_the_whole(score: SelectionScore) -> list[str]:
-    """What is wrong where each dimension, and time, has what the target has."""
+    """What is wrong where each dimension and the time by themselves equal the target's."""
     parts = [f"not selected: {score.missing_series}"] if score.missing_series else []
     parts += [f"too many: {score.extra_series}"] if score.extra_series else []
     if not parts:
