@@ -128,8 +128,7 @@ class Session:
             pass
 
     def end(self) -> bool:
-        """Roll back, and reset settings, locks and cursors. False: that failed, and the session must not be used
-        again."""
+        """Roll back, and reset settings, locks and cursors. False: that failed, and the session is unusable."""
         try:
             self._exec(_END)
         except psycopg.Error:
