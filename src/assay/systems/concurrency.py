@@ -54,9 +54,7 @@ def ask_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answer that arrived. Its thread asks nothing more until it is handed over, so that a killed process loses only
-    answers in flight.
-    """
+    """An answer that arrived. Its thread asks on only after handing it over: a killed process then loses few answers."""
 
     prediction: Prediction
     handed_over: Event
