@@ -54,7 +54,7 @@ def ask_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answer that arrived. Its thread asks on only after handing it over: a killed process then loses few answers."""
+    """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
 
     prediction: Prediction
     handed_over: Event
