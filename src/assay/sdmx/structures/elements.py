@@ -60,8 +60,7 @@ def name_of(element: Any, language: str) -> str | None:
 
 
 def reference(element: Any) -> tuple[ArtefactId, str | None] | None:
-    """The artefact that an element refers to, and its item: by a Ref or URN inside (2.1), or a URN as its text
-    (3.x)."""
+    """The artefact that an element refers to, and its item: by an inner Ref or URN (2.1), or its text, a URN (3.x)."""
     for child in element:
         kind = local(child)
         if kind == "Ref":

@@ -11,8 +11,7 @@ _DEEPEST = 32
 _List = tuple[Mapping[str, str | None], Mapping[str, Sequence[str]]]
 """Name by code, and the codes below each code."""
 _MOST_TAKEN = 2_000_000
-"""The most codes that one list takes from others. A few lists that each take twice from one another would be
-endless."""
+"""The most codes that one list takes from others. A few lists that take twice from one another never end."""
 
 
 class Extended:

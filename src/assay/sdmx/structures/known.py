@@ -43,8 +43,7 @@ class DimensionStructure:
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
-        """The codes that a wildcard covers, in the list's order: codes with data, else the whole list. None: not
-        known."""
+        """The codes that a wildcard covers, in the list's order: those with data, else all. None: not known."""
         if "all" not in self._found:
             self._found["all"] = self._find_all_codes()
         found: tuple[str, ...] | None = self._found["all"]
