@@ -1,4 +1,4 @@
-"""Question sets and predictions: read from files of any usual layout, and brought together."""
+"""Question sets and predictions: read from files in any usual layout, and joined."""
 
 from assay.cases.fields import POSITION
 from assay.cases.joining.join import Joined, join

@@ -3,10 +3,10 @@
 Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, ``gold-sql`` and
 ``goldSql`` are one name. Each field has *tiers* of names, the most specific first:
 
-- the first tier of which the file has a column is the one read; columns of later tiers are not looked at
+- the file's column in the first tier that has one is read; columns of later tiers are ignored
   (``gold_sql`` beside ``query``: ``gold_sql`` is the gold);
-- two columns of one tier must agree wherever both are filled, else the file is ambiguous and an error
-  says so (``sql`` beside ``response`` in a prediction file);
+- two columns of one tier must agree wherever both are filled; otherwise the file is ambiguous, which is an error
+  (``sql`` beside ``response`` in a prediction file);
 - a column whose values are objects is never a query (Spider's parsed ``sql`` beside its ``query``).
 """
 
@@ -22,7 +22,7 @@ from assay.errors import CaseFileError
 Field = Literal["id", "question", "gold", "database", "difficulty", "tags", "context", "prediction", "options"]
 
 POSITION = "@position"
-"""Given as the name of the id field: take the zero-based row number as the id, whatever ids the file has."""
+"""As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
 
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
@@ -104,12 +104,12 @@ _SEPARATORS = re.compile(r"[\s_\-]+")
 
 @lru_cache(maxsize=1024)
 def normal(name: str) -> str:
-    """A column's name as it is compared: without case, spaces, underscores and hyphens."""
+    """A column's name in the form for comparing: without case, spaces, underscores and hyphens."""
     return _SEPARATORS.sub("", name).casefold()
 
 
 def closest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The one of ``names`` that ``name`` is most likely a misspelling of, if any is as near as ``cutoff`` (0 to 1)."""
+    """The closest of ``names``, if ``name`` is a likely misspelling of one: at least ``cutoff`` (0 to 1) similar."""
     from difflib import get_close_matches
 
     by_normal = {normal(candidate): candidate for candidate in reversed(list(names))}
@@ -124,7 +124,7 @@ def listed(names: Sequence[str], *, most: int = 12) -> str:
 
 
 def describe(field: Field) -> str:
-    """What messages call a field."""
+    """The name of a field in messages."""
     return _WHAT[field]
 
 
@@ -137,10 +137,10 @@ def columns_of(
     without: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The columns that hold a field; more than one only where they share a tier; none where the file has none.
+    """The columns that hold a field; several only where they share a tier; empty where the file has none.
 
-    ``named`` is a column's exact name as the user gave it: absent, it is an error that offers the closest one.
-    Columns in ``without`` are another field's already; ``within`` are paths into columns, for the message.
+    ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
+    Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
     if named is not None:
         if named in columns:
@@ -161,11 +161,11 @@ def columns_of(
 
 
 BOTH_SIDES = frozenset(map(normal, ("sql_query", "sql_queries", "sql", "vql", "query", "queries")))
-"""Names that question sets have for gold and prediction files for predictions."""
+"""Names that question sets use for gold, and prediction files for predictions."""
 
 
 def missing_column(field: Field, columns: Sequence[str], *, path: str, within: Sequence[str] = ()) -> CaseFileError:
-    """The error of a file without a column for a field that it must have."""
+    """The error for a file without a column for a required field."""
     known = [name for tier in ALIASES[field] for name in tier]
     near = next((column for column in columns if closest(column, known, cutoff=0.75)), None)
     guess = f'; is it "{near}"?' if near else "."

@@ -1,4 +1,4 @@
-"""From records to cases and predictions."""
+"""Turn records into cases and predictions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SECONDS = frozenset(
         "vector_store_search_time",
     )
 )
-"""Columns of seconds. Others that speak of time do not say their unit, and are not read."""
+"""Columns of seconds. Other columns of times do not name their unit, and are not read."""
 
 _TOKENS: Mapping[str, str] = {
     "inputtokens": "input",
@@ -69,9 +69,9 @@ _COST = "costusd"
 
 
 class _Reader(Generic[T]):
-    """Reads one field of each record of a table, from ``columns``: none where the file does not have it.
+    """Reads one field of each record of a table, from ``columns``: empty where the file lacks the field.
 
-    ``keyed``: from the keys of the object that the file is; ``columns`` are then not read.
+    ``keyed``: the field is read from the keys of the file's top-level object, and not from ``columns``.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class _Reader(Generic[T]):
         self.convert = convert
 
     def read(self, record: Record) -> T:
-        """The field's value. Raises CaseFileError with its place where it cannot be one."""
+        """The field's value. Raises CaseFileError with its place where it is unusable."""
         try:
             if self.keyed:
                 return self.convert(record.key)
@@ -169,10 +169,10 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """The predictions of a file, in its order; by position where it has no ids.
 
-    A prediction that is null, absent, or blank where the format cannot tell these apart, is one
-    without a query whose failure says so. A blank row holds its position, and counts for nothing
-    where there are ids. Where positions are asked for and the file is an object whose keys are just
-    these, they are the positions. Raises CaseFileError with file, row and column.
+    A null or absent prediction has no query, and a failure that says so; so does a blank one where the format cannot
+    tell these apart. A blank row keeps its position, and is ignored where there are ids. Where positions are asked for
+    and the file is an object whose keys are exactly the positions, the keys are used. Raises CaseFileError with file,
+    row and column.
     """
     _require(table.records, table, "prediction")
     table = _with_paths(table, (fields.id, fields.prediction, fields.shared_id))
@@ -221,7 +221,7 @@ def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
 
 
 def _uses(readers: Iterable[_Reader[Any]]) -> tuple[ColumnUse, ...]:
-    """Which columns were taken for what; a bare text and an object's key have no column."""
+    """Which column was used for which field; a bare text and an object's key have no column."""
     return tuple(
         ColumnUse(field=reader.field, column="its keys" if reader.keyed else column)
         for reader in readers
@@ -230,7 +230,7 @@ def _uses(readers: Iterable[_Reader[Any]]) -> tuple[ColumnUse, ...]:
 
 
 def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]:
-    """The columns that were taken for nothing, or for what a prediction may repeat."""
+    """The columns that were not used for a field, or whose content a prediction may repeat."""
     taken = {column for reader in readers if reader.field != "database" for column in reader.columns}
     return tuple(
         Column(name=name, values=tuple(record.values.get(name) for record in table.records))
@@ -240,14 +240,14 @@ def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]
 
 
 def _positions(table: Table) -> Sequence[str]:
-    """The zero-based positions of records: their keys, where these are all of them in any order; else their rows."""
+    """The zero-based positions of records: their keys, where these are exactly the positions; else their rows."""
     rows = [str(number) for number in range(len(table.records))]
     keys = [record.key.strip() if record.key else "" for record in table.records]
     return keys if set(keys) == set(rows) else rows
 
 
 def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
-    """Raise where the column chosen has a name that gold has, too, and another holds queries that may be answers."""
+    """Raise where the chosen column's name may also mean gold, and another column holds queries that may be answers."""
     if not all(normal(column) in BOTH_SIDES for column in chosen):
         return
     for column in table.columns:
@@ -272,7 +272,7 @@ def _speaks_of_something_else(column: str) -> bool:
 
 _SPEAKS_OF_GOLD = re.compile(r"gold|referenc|truth|expected|target|solution")
 _QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with)\b.*[^.?]\s*", re.IGNORECASE | re.DOTALL)
-"""Begins as a query does, and does not end as a sentence does."""
+"""Begins like a query, and does not end like a sentence."""
 
 
 def _holds_query(value: object, depth: int = 0) -> bool:
@@ -283,7 +283,7 @@ def _holds_query(value: object, depth: int = 0) -> bool:
 
 
 def unanswered(message: str) -> Failure:
-    """The failure of a case to which the system gave no query."""
+    """The failure of a case for which the system gave no query."""
     return Failure(stage="ask", kind="unanswered", blame="system", message=message)
 
 
@@ -314,7 +314,7 @@ def _reader(
 
 
 def _holds_objects(table: Table, column: str) -> bool:
-    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: no query is one."""
+    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: never a query."""
     first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
     return isinstance(first, dict)
 
@@ -327,7 +327,7 @@ def _question(value: object) -> str:
 
 
 def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
-    """What reads a record's id; None where the file has no ids, or where the position was asked for."""
+    """The reader of a record's id; None where the file has no ids, or where the position was asked for."""
     if fields.id == POSITION:
         return None
     named = fields.id
@@ -345,7 +345,7 @@ def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
 
 
 def _no_other_id(table: Table, keys: _Reader[str]) -> None:
-    """Raise where a record has an id that is not its key: either could be meant."""
+    """Raise where a record's id differs from its key: either could be meant."""
     for record in table.records if keys.columns else ():
         value = record.values.get(keys.columns[0])
         if not is_absent(value) and _loose(_id(value)) != _loose(keys.read(record)):
@@ -421,6 +421,6 @@ class _Extras:
 
 
 def _placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
-    """An unusable value with its file, row and column; a column that the message names already is left out."""
+    """The error for an unusable value: file, row, and column unless the message already names it."""
     place = f'{record.place}, column "{columns[0]}"' if len(columns) == 1 else record.place
     return CaseFileError(error.message, path=path, place=place)

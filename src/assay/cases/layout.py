@@ -1,4 +1,4 @@
-"""Tell the layouts that share a suffix apart by a look inside."""
+"""Tell layouts with the same suffix apart by their content."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assay.cases.text.decoding import head_of, read_text
 from assay.errors import CaseFileError
 
 BIRD_MARK = "----- bird -----"
-"""What BIRD writes between a predicted query and its database, a tab on either side."""
+"""The mark that BIRD writes between a predicted query and its database, with a tab on either side."""
 
 Layout = Literal["bird", "spider", "other"]
 
 
 def json_layout(path: Path) -> Layout:
-    """Whose layout a ``.json`` file has: BIRD's questions or predictions, Spider's questions, or another.
+    """The layout of a ``.json`` file: BIRD's questions or predictions, Spider's questions, or another.
 
     BIRD's questions are a list of objects with ``db_id``, ``question``, ``SQL`` and BIRD's own
     ``question_id`` or ``evidence``; its predictions hold its mark. Spider's questions are a list of
@@ -37,7 +37,7 @@ def json_layout(path: Path) -> Layout:
 
 
 def _first_keys(text: str) -> set[str]:
-    """The keys of the object that a text starts with; empty where it is none, or is cut off."""
+    """The keys of the object that a text starts with; empty where it starts with none, or the object is cut off."""
     import json
 
     try:

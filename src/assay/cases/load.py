@@ -15,14 +15,14 @@ from assay.model import Case, FieldNames
 from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
 
 _SUFFIX_ALONE = frozenset({"jsonl", "json", "csv", "xlsx", "parquet", "yaml"})
-"""Formats that take any file of their suffix: asked last, so that one that looks inside comes first."""
+"""Formats that accept any file with their suffix: asked last, after those that look at the content."""
 
 _TEXTS = frozenset({"jsonl", "json", "csv", "yaml", "bird", "defog", "spider"})
 """Formats that read text in any encoding."""
 
 
 def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat]) -> CaseFormat:
-    """The format that a file is in. Raises CaseFileError naming the known ones where none takes it."""
+    """The format of a file. Raises CaseFileError with the known formats where none recognises it."""
     path = Path(path)
     for format in sorted(formats, key=lambda candidate: candidate.name in _SUFFIX_ALONE):
         if format.recognises(path):
@@ -57,11 +57,11 @@ def load_questions(
     format: str | None = None,
     fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
 ) -> LoadedCases:
-    """Load a question set with what joining it takes.
+    """Load a question set, with the data needed for joining.
 
-    ``format`` names one of ``formats``; None: the one that recognises the file. Raises
-    CaseFileError with file, row and column where the file cannot be used as it is, also for an id
-    that two cases have; InputError for an unknown format; UsageError for a limit below 1.
+    ``format`` names one of ``formats``; None: the one that recognises the file. Raises CaseFileError with file, row and
+    column for an unusable file, including one in which two cases share an id; InputError for an unknown format;
+    UsageError for a limit below 1.
     """
     path = Path(path)
     chosen = _format(path, formats, format, fields)
@@ -79,7 +79,7 @@ def load_questions(
 
 @contextmanager
 def _nested_within_reason(path: Path) -> Iterator[None]:
-    """What nests deeper than Python's stack is no question set, whoever of the readers meets it first."""
+    """Reject files that nest deeper than Python's stack, whichever reader notices it first."""
     try:
         yield
     except RecursionError:
@@ -127,7 +127,7 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
 
 
 def _check(path: Path) -> None:
-    """Raise for a file that is not there, with the closest name in its folder, and for an empty one."""
+    """Raise for a missing file, with the closest name in its folder, and for an empty one."""
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():

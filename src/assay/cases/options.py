@@ -1,4 +1,4 @@
-"""How a case wants to be judged, as a question set says it: ``options``."""
+"""Read ``options`` of a question set: how to judge a case."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _HOW = (
 def options_of(value: object) -> CaseOptions:
     """The options: an object, or in a cell a text of ``name: value``, separated by semicolons, commas or lines.
 
-    Raises UnusableValue for a name or value that there is not.
+    Raises UnusableValue for an unknown name or value.
     """
     if is_absent(value) or value == "" or isinstance(value, list):
-        return _NO_OPTIONS  # a list is some other column's: the choices of a quiz
+        return _NO_OPTIONS  # a list belongs to some other kind of column, such as the choices of a quiz
     given = _in_text(value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise UnusableValue(f"the options are {value!r}: {_HOW}")
-    # A table of objects, such as Parquet's, has every name in every row.
+    # In a table of objects, such as Parquet, each row has every name.
     told = {str(name).strip().lower(): one for name, one in given.items() if one is not None and one != ""}
     for name in told:
         if name not in _NAMES:

@@ -23,10 +23,10 @@ _Chain = tuple[str | int, ...]
 
 
 def with_path(table: Table, name: str) -> Table:
-    """The table with a column of that name, its values taken from within others where the name is a path.
+    """The table with a column of that name; where the name is a path, its values come from within other columns.
 
-    The table as it is where it has such a column, or where no record has anything there. A key may hold dots;
-    raises CaseFileError where the path then reads in more than one way.
+    The table is unchanged where it has such a column, or where no record has a value there. A key may hold dots; raises
+    CaseFileError where the path can then be read in more than one way.
     """
     if name in table.columns:
         return table
@@ -48,7 +48,7 @@ def with_path(table: Table, name: str) -> Table:
 
 
 def paths_within(table: Table) -> tuple[str, ...]:
-    """Paths to the texts that stand within the columns of the first records, for messages."""
+    """Paths to the texts within the columns of the first records, for messages."""
     found: dict[str, None] = {}
     for record in table.records[:3]:
         for column, value in record.values.items():
@@ -61,9 +61,9 @@ def paths_within(table: Table) -> tuple[str, ...]:
 
 
 def leaf_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns, and in place of those that hold objects or lists (also as JSON in a text) what stands in these.
+    """The columns, with those that hold objects or lists (also as JSON in a text) replaced by the values inside.
 
-    Not all of what is deep or long: so much that an id, a question or a label in there is found.
+    Deep or long values are covered only so far that an id, a question or a label inside is found.
     """
     found: list[Column] = []
     for column in columns:
@@ -78,7 +78,7 @@ def leaf_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def _opened(value: object) -> object:
-    """What a text holds that is JSON, as cells of tables hold objects and lists; else the value."""
+    """The value of a JSON text, as table cells hold objects and lists; any other value unchanged."""
     if not isinstance(value, str) or len(value) > _LONGEST_JSON or value[:1] not in ("{", "["):
         return value
     try:
@@ -105,7 +105,7 @@ def _step(key: str) -> str:
 
 
 def _ways(value: object, rest: str, chain: _Chain) -> Iterator[tuple[_Chain, object]]:
-    """Every way in which ``rest`` leads into a value, with what is there."""
+    """Every way in which ``rest`` leads into a value, with the value found there."""
     if not rest:
         yield chain, value
     elif len(chain) >= _DEEPEST:

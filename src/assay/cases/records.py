@@ -1,4 +1,4 @@
-"""Records: what every reader makes of a file before cases or predictions are read from it."""
+"""Records: the form into which every reader turns a file, before cases or predictions are read."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from assay.cases.fields import ALIASES, normal
 from assay.errors import CaseFileError
 
 PLAIN = "prediction"
-"""The column that a bare text becomes: in a list of texts, or in an object from ids to texts."""
+"""The column name for a bare text: in a list of texts, or in an object from ids to texts."""
 
 _WRAPPERS = ("cases", "questions", "predictions", "results", "data", "examples", "items", "records")
-"""Keys under which a document may keep its list of records, where it is an object with nothing else to read."""
+"""Keys under which a document may keep its list of records, if it is an object with nothing else to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoilt:
-    """A cell of a workbook that should hold a value and holds none: an error, or a formula that nobody computed."""
+    """A cell of a workbook without the value it should hold: an error, or a formula that was never computed."""
 
     cell: str
     """Its sheet and place, as Excel writes them."""
@@ -30,28 +30,28 @@ class Spoilt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One row of a file: its values by column, and where it stands, such as ``line 17``."""
+    """One row of a file: its values by column, and its place, such as ``line 17``."""
 
     place: str
     values: Mapping[str, object]
     key: str | None = None
-    """Its key, where the file is an object from ids to records."""
+    """The record's key, where the file is an object from ids to records."""
     blank: bool = False
-    """A row without any value. A question set skips it; among predictions without ids it holds its position."""
+    """A row without any value. A question set skips it; among predictions without ids it keeps its position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A file as records, blank rows at its end left out."""
+    """A file as records, without blank rows at its end."""
 
     path: Path
     records: tuple[Record, ...]
     columns: tuple[str, ...]
     """Every column that the file names, in the order of first appearance."""
     repeated: frozenset[str] = frozenset()
-    """Columns of which the header names more than one: reading one of these would be a guess."""
+    """Columns that the header names more than once: reading one of these would be a guess."""
     golds_in_text: bool = False
-    """Whether several golds stand in one text, separated by a line of dashes (formats without lists)."""
+    """Whether one text may hold several golds, separated by a line of dashes (formats without lists)."""
     blank_is_absent: bool = False
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
@@ -65,18 +65,18 @@ class Table:
 
 
 def without_end(records: list[Record]) -> tuple[Record, ...]:
-    """The records without the blank ones after the last that is not blank."""
+    """The records without blank ones at the end."""
     while records and records[-1].blank:
         records.pop()
     return tuple(records)
 
 
 _INDEX = "Unnamed: 0"
-"""What a first column without a name is called, as by pandas, which writes its row labels so."""
+"""The name of a first column without one, as in pandas, which writes its row labels there."""
 
 
 def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """A header's columns without outer spaces, and those that it names twice.
+    """A header's columns without outer spaces, and the columns that it names twice.
 
     A column without a name is not read; the first one may hold row labels, and is called ``Unnamed: 0``.
     """
@@ -89,9 +89,9 @@ def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
 def document_table(path: Path, document: object, places: Sequence[str] | Mapping[str, str] | None = None) -> Table:
     """The records of a JSON or YAML document.
 
-    It may be a list of objects or of texts, an object from ids to objects or texts, an object that
-    holds one such list under a name like ``cases`` (what stands beside it is not read), or one
-    record alone. ``places`` says where each entry of the list or object stands, where the parser knows.
+    It may be a list of objects or of texts, an object from ids to objects or texts, an object that holds one such list
+    under a name like ``cases`` (its other keys are not read), or a single record. ``places`` gives the place of each
+    entry of the list or object, where the parser knows it.
     """
     if isinstance(document, dict):
         wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]
@@ -123,7 +123,7 @@ def record_of(path: Path, place: str, value: object, *, key: str | None = None) 
 
 
 def kind_of(value: object) -> str:
-    """What a value is, for messages, in the words of a file and not of Python."""
+    """The kind of a value, for messages, in the words of files and not of Python."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, Spoilt):
@@ -142,7 +142,7 @@ def kind_of(value: object) -> str:
 
 
 def shortened(text: str, *, most: int = 60) -> str:
-    """A text for a message: quoted, and cut where it is long."""
+    """A text for a message: quoted, and cut if long."""
     return repr(text if len(text) <= most else text[: most - 1] + "…")
 
 

@@ -1,4 +1,4 @@
-"""Values of records: texts, ids, lists, numbers. What cannot be one says so."""
+"""Values of records: texts, ids, lists, numbers. An unusable value raises UnusableValue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAG_SEPARATORS = re.compile(r"[,;]")
 
 
 class UnusableValue(Exception):
-    """A value that cannot be what its column says; the caller adds file, row and column."""
+    """A value that does not suit its column; the caller adds file, row and column."""
 
     def __init__(self, message: str) -> None:
         self.message = message
@@ -23,7 +23,7 @@ class UnusableValue(Exception):
 
 
 def usable(value: object) -> object:
-    """The value, unless its cell is spoilt: no field can be read from that, and it is not blank."""
+    """The value. Raises UnusableValue for a spoilt cell: it is not blank, but no field can be read from it."""
     if isinstance(value, Spoilt):
         raise UnusableValue(
             f"the cell {value.cell} holds {value.what}: mend it in Excel and save, or write the value itself"
@@ -32,12 +32,12 @@ def usable(value: object) -> object:
 
 
 def is_absent(value: object) -> bool:
-    """Whether a value stands for no value: null, or the NaN that some writers put in its place."""
+    """Whether a value means no value: null, or the NaN that some writers use instead."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def text_of(value: object, what: str) -> str | None:
-    """A text as it stands; None where it is absent. A number is no text."""
+    """A text, unchanged; None where it is absent. A number is not text."""
     if type(value) is str:
         if not value.isascii():
             check_characters(value)
@@ -48,19 +48,19 @@ def text_of(value: object, what: str) -> str | None:
 
 
 def answer_of(value: object, what: str) -> str | None:
-    """As `text_of`, broken characters included: what a system answered is judged, not refused."""
+    """As `text_of`, but with broken characters allowed: a system's answer is judged, not refused."""
     text = value if type(value) is str else text_of(value, what)
     return None if text is None else unfenced(text)
 
 
 def unfenced(text: str) -> str:
-    """The query of a text that is one code fence and nothing else, as models write them; any other text as it is."""
+    """The query of a text that consists of one code fence, as models write them; any other text unchanged."""
     fence = _FENCE.fullmatch(text) if "```" in text else None
     return text if fence is None or "```" in fence[1] else fence[1].strip()
 
 
 def check_characters(text: str) -> None:
-    """Raise where a text holds half of a surrogate pair, which no file or database can take."""
+    """Raise where a text holds half of a surrogate pair, which no file or database can store."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -85,7 +85,7 @@ def name_of(value: object, what: str) -> str | None:
 
 
 def _rare_name(value: object, what: str) -> str:
-    """A name of a type that only Parquet has."""
+    """A name from a value of a type that only Parquet has."""
     from decimal import Decimal
     from uuid import UUID
 
@@ -97,9 +97,9 @@ def _rare_name(value: object, what: str) -> str:
 
 
 def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
-    """The accepted gold queries: one text or a list of texts; blank ones are none.
+    """The accepted gold queries: one text or a list of texts; blank ones are dropped.
 
-    Where ``in_text``, a line of three or more dashes within a text separates queries.
+    If ``in_text``, a line of three or more dashes within a text separates queries.
     """
     if type(value) is str and not in_text:
         text_of(value, "gold")
@@ -128,7 +128,7 @@ def tags_of(value: object) -> tuple[str, ...]:
 
 
 def context_of(value: object) -> str | None:
-    """The text beside the question; a list of texts becomes lines; blank is None."""
+    """The text that accompanies the question; a list of texts becomes lines; blank is None."""
     if isinstance(value, (list, tuple)):
         lines = [text_of(entry, "context") for entry in value]
         value = "\n".join(line for line in lines if line)
@@ -137,7 +137,7 @@ def context_of(value: object) -> str | None:
 
 
 def number_of(value: object, what: str) -> float | None:
-    """A number that is not negative; text that reads as one counts (CSV); blank is None."""
+    """A number that is not negative, also as text (CSV); blank is None."""
     if isinstance(value, str):
         if not value.strip():
             return None

@@ -1,4 +1,4 @@
-"""Database files: are they there, what is beside them, what stands for their content."""
+"""Database files: check that they exist, list their siblings, and hash their content."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SAMPLES = 16
 
 
 class DatabaseFile:
-    """What engines of database files have in common, `MEMORY` being an empty one that is none."""
+    """What engines of database files have in common. `MEMORY` stands for an empty database without a file."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
     """What to call such a file in messages: ``SQLite database``."""
     magic: ClassVar[bytes]
-    """The bytes that it has at ``magic_offset``."""
+    """The bytes that such a file has at ``magic_offset``."""
     magic_offset: ClassVar[int] = 0
 
     @classmethod
@@ -77,8 +77,8 @@ def _hint(path: Path) -> str:
 def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[DatabaseUrl, ...]:
     """The URLs of the other files whose names belong in a folder of the database's own name, sorted by name.
 
-    So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any other
-    folder, files that lie beside each other are databases of their own: there are none.
+    Spider's test suite is laid out so: ``concert_singer/concert_singer.sqlite`` with its siblings in the same folder.
+    In any other folder, neighbouring files are databases of their own, and the answer is empty.
     """
     folder, own = os.path.split(url.path)
     if os.path.basename(os.path.abspath(folder)) != Path(own).stem:
@@ -93,8 +93,8 @@ def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[Data
 def fingerprint_file(path: str) -> str:
     """A BLAKE2b hash of a file's content.
 
-    For files above 256 MB it is one of their size, time of change and 16 samples of 1 MB instead,
-    and begins with ``sampled-``.
+    For a file above 256 MB, the hash covers its size, its time of change and 16 samples of 1 MB instead, and begins
+    with ``sampled-``.
     """
     digest = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:

@@ -8,7 +8,7 @@ from assay.engines.outcomes import Cap
 from assay.model import Limits, Row
 
 FIRST_ROWS = 64
-"""How many an engine fetches before it asks here for the rest: most results have fewer."""
+"""How many rows an engine fetches before it calls `fetch_rest`: most results have fewer."""
 _CHUNK_ROWS = 8192
 _CHUNK_BYTES = 8 * 1024 * 1024
 
@@ -21,10 +21,10 @@ def fetch_rest(
     size_of: Callable[[list[Row]], int],
     check_clock: Callable[[], None],
 ) -> Cap | None:
-    """Fetch what follows the first rows, into ``rows``, until the end or a cap, which is returned.
+    """Append the remaining rows to ``rows``, until the end or a cap; return the cap that was reached.
 
-    Chunks follow the size of the rows so far. ``size_of`` says about how many bytes rows take; ``check_clock`` is
-    called before each chunk, and raises where the time is up.
+    The size of a chunk depends on the size of the rows so far. ``size_of`` gives about how many bytes rows take;
+    ``check_clock`` is called before each chunk, and raises where the time is up.
     """
     size = size_of(rows)
     while rows:
@@ -35,7 +35,7 @@ def fetch_rest(
             return "bytes"
         check_clock()
         chunk = fetchmany(min(_CHUNK_ROWS, limits.max_rows + 1 - len(rows), _CHUNK_BYTES * len(rows) // size + 1))
-        # Not where a chunk is short: some drivers give less than was asked for before the end.
+        # A short chunk is not the end: some drivers give fewer rows than asked for before it.
         if not chunk:
             break
         rows += chunk

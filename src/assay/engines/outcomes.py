@@ -1,4 +1,4 @@
-"""How engines put into words what became of a query."""
+"""Build the Execution of a query for each way that it can end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def failed(
     wall_time_s: float | None = None,
     blame: Blame = "system",
 ) -> Execution:
-    """An Execution without rows. The blame is mostly ``system``: who calls the engine knows whose query it was."""
+    """An Execution without rows. The blame is mostly ``system``: the engine's caller knows whose query it was."""
     failure = Failure(stage="execute", kind=kind, blame=blame, message=message)
     return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
 
@@ -77,13 +77,13 @@ def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Exec
 def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
     """The server, or the connection to it, was lost while the query ran, or something in the engine broke.
 
-    Whose fault that was shows when it runs again, beside a plain query: see `assay.engines.pool.executor`.
+    A second run, beside a plain query, shows whose fault that was: see `assay.engines.pool.executor`.
     """
     return failed(query, "error", "unreadable_database", message, wall_time_s=wall_time_s, blame="engine")
 
 
 def broke(query: str, message: str, wall_time_s: float | None) -> Execution:
-    """The server answers others, and this query ended its connection, or the engine's work, each time it ran."""
+    """The server answers other queries, but this one ended its connection, or the engine's work, each time it ran."""
     told = f"each time it ran, it failed so ({message}), while a plain query beside it succeeds"
     return failed(query, "error", "crashed", told, wall_time_s=wall_time_s)
 
@@ -104,7 +104,7 @@ def several_statements(query: str) -> Execution:
 def unless_query(query: str, does: str, detail: str) -> Execution | None:
     """Why a text is not sent to its server; None where it is a query.
 
-    ``does`` and ``detail`` are those of a reading by `assay.sql`.
+    ``does`` and ``detail`` come from the reading of the text by `assay.sql`.
     """
     match does:
         case "query":
@@ -125,13 +125,13 @@ def unless_query(query: str, does: str, detail: str) -> Execution | None:
 
 
 def not_text(query: str, error: UnicodeEncodeError) -> Execution:
-    """The text has characters that are no characters (lone surrogates)."""
+    """The text holds lone surrogates, which are not valid characters."""
     return failed(
         query, "error", "error", f"the query is no valid text: character {error.start + 1} is a lone surrogate"
     )
 
 
 def first_line(error: BaseException) -> str:
-    """What a driver says, without the drawing that follows it."""
+    """The first line of a driver's message, without the drawing below it."""
     text = str(error).strip()
     return text.split("\n", 1)[0].strip() or type(error).__name__

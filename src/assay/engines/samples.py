@@ -1,4 +1,4 @@
-"""A few values of a table, as SQL literals: bounded in number and length, the same every time."""
+"""Sample values of a table, as SQL literals: bounded in number and length, and the same every time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def rows_of(engine: Engine, query: str) -> tuple[Row, ...]:
-    """What a query of our own gives, as far as the limits let it. Raises DatabaseError where it fails."""
+    """The rows of one of Assay's own queries, within the limits. Raises DatabaseError where it fails."""
     execution = engine.execute(query)
     if execution.result is None:
         why = "it gave no rows" if execution.failure is None else execution.failure.message
@@ -35,18 +35,18 @@ def text_literal(text: str) -> str:
 
 
 def with_samples(engine: Engine, table: TableSchema) -> TableSchema:
-    """The table with its first row and a few values of each column; as it is where they cannot be read.
+    """The table with its first row and a few values per column; unchanged where these cannot be read.
 
     Only the first `ROWS_LOOKED_AT` rows are looked at, in the order in which the table is stored.
     """
     if table.kind == "view" or not table.columns:
         return table
-    # One by one, so that columns which `*` hides are not missed and their order is known.
+    # The columns are named one by one, so that none hidden from `*` is missed and their order is known.
     columns = ", ".join(quoted(column.name) for column in table.columns)
     try:
         rows = rows_of(engine, f"SELECT {columns} FROM {table.quoted_name} LIMIT {ROWS_LOOKED_AT}")
     except DatabaseError:
-        return table  # a broken or locked table is still a table that a query may name
+        return table  # a query may still name a broken or locked table
     if not rows:
         return table
     sampled = tuple(
@@ -67,7 +67,7 @@ def _distinct(cells: Sequence[Cell]) -> tuple[str, ...]:
 
 
 def _literal(cell: Cell) -> str | None:
-    """A value as one writes it in SQL, a long text cut and marked; None for one that has no short literal."""
+    """The value as a SQL literal, a long text cut and marked; None for a value without a short literal."""
     match cell:
         case None:
             return "NULL"

@@ -1,4 +1,4 @@
-"""Interrupts what takes too long, for drivers that cannot watch the clock themselves."""
+"""Interrupts queries that take too long, for drivers without a timeout of their own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _running: set[Watchdog] = set()
 
 
 def interrupt_all() -> None:
-    """Interrupt whatever runs now, once. For a process that is about to end: its server may not notice that."""
+    """Interrupt all running queries once, for a process that is about to end: its server may not notice the end."""
     for watchdog in tuple(_running):
         watchdog.bark()
 
 
 class Watchdog:
-    """Calls ``interrupt`` from a thread of its own when the time given to `start` is over before `stop`.
+    """Calls ``interrupt`` from its own thread when the time given to `start` runs out before `stop`.
 
     The thread is made at the first `start` and sleeps between queries; starting and stopping cost
     about a microsecond.
@@ -33,7 +33,7 @@ class Watchdog:
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
-        """A run begins and may take so many seconds."""
+        """A run begins and may take ``seconds``."""
         with self._lock:
             self.fired = False
             self._deadline = time.monotonic() + seconds
@@ -44,13 +44,13 @@ class Watchdog:
         self._wake.set()
 
     def stop(self) -> None:
-        """The run is over. No interrupt comes after this returns."""
+        """The run is over. No interrupt follows after this returns."""
         _running.discard(self)
         with self._lock:
             self._deadline = None
 
     def bark(self) -> None:
-        """Interrupt the run now, if there is one, unless that is being done for longer than a second already."""
+        """Interrupt the current run, if any, unless an interrupt has been under way for more than a second."""
         if self._lock.acquire(timeout=1.0):
             try:
                 if self._deadline is not None:
@@ -78,12 +78,12 @@ class Watchdog:
             if deadline is None:
                 self._wake.wait()
             elif self.fired:
-                time.sleep(0.02)  # once may not be enough: a query that has just begun forgets it
+                time.sleep(0.02)  # once may not be enough: a query that has just begun misses it
             else:
                 self._pause(max(0.0, deadline - time.monotonic()))
 
     def _pause(self, seconds: float) -> None:
-        """Sleep until a deadline that later runs only push back. Closing must not wait for it."""
+        """Sleep until a deadline, which later runs only push back. Closing must not wait for it."""
         end = time.monotonic() + seconds
         while not self._closed and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, 0.05))

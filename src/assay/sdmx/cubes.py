@@ -1,10 +1,10 @@
 """Sets of keys as unions of cubes: how many keys two of them have, how many in common, and whether they are the same.
 
-A cube takes some codes of each dimension, and has every key that these make. A union of cubes is neither merged
-by dimension, which would add keys that nobody selected, nor written out, as cubes of 200 codes in six dimensions have
-64 million million keys. Codes that the same cubes take are one class, with their number as its weight; from dimension
-to dimension a class leaves some of the cubes, and ways that leave the same ones are one way. At the end the weights of
-the ways are the numbers of keys.
+A cube takes some codes of each dimension, and has every key that these make. A union of cubes is not merged by
+dimension, which would add keys that were not selected. Nor is it enumerated: cubes of 200 codes in six dimensions have
+64 million million keys. Codes that the same cubes take form one class, weighted by their number. The count goes from
+dimension to dimension: each class leaves some of the cubes, and paths that leave the same cubes are merged into one. At
+the end, the weights of the paths are the numbers of keys.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from dataclasses import dataclass
 from random import Random
 
 REST = "*"
-"""Stands in a set of codes for all codes of the dimension; as a code of a key, for any that no cube names."""
+"""In a set of codes: all codes of the dimension. In a key: any code that no cube names."""
 ALL = frozenset({REST})
 Cube = Mapping[str, frozenset[str]]
-"""Codes by dimension; a dimension that is absent is all of it. `REST` among codes: all of it, and these."""
+"""Codes by dimension; an absent dimension has all its codes. `REST` among codes: all codes, and the others listed."""
 Universe = Mapping[str, frozenset[str]]
-"""All codes of a dimension, where they are known. Else all of it is each code that is named, and one for the others."""
+"""All codes per dimension, where known. Otherwise all codes are the named ones, and one for all others."""
 Key = Mapping[str, str]
 """A code by dimension."""
 
 MOST_STEPS = 2_000_000
-"""How many steps counting may take, some seconds: in the worst of unions they double with each cube."""
+"""How many steps counting may take (some seconds): for the worst unions they double with each cube."""
 _SAMPLES = 2_000
 _WIDEST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyCounts:
-    """How many keys each of two unions has, and both in common."""
+    """How many keys each of two unions has, and how many both share."""
 
     target: int
     selected: int
     both: int
     missing: Key | None = None
-    """A key that only the target has; None where there is none, or none was looked for."""
+    """A key that only the target has; None where there is none, or none was searched for."""
     extra: Key | None = None
     """A key that only the selection has."""
 
@@ -48,24 +48,24 @@ class KeyCounts:
 
 
 class TooIntricate(Exception):
-    """Two unions cannot be counted within `MOST_STEPS`. Stays in this room."""
+    """Two unions cannot be counted within `MOST_STEPS`. Not raised outside this package."""
 
 
 Left = tuple[int, ...]
-"""The cubes that are left on a way, by number: the target's, then the selection's."""
+"""The cubes left on a path, by number: the target's, then the selection's."""
 
 
 def count_keys(target: Sequence[Cube], selected: Sequence[Cube], universe: Universe) -> KeyCounts:
-    """The keys of two unions, in the dimensions that any of their cubes restricts.
+    """Count the keys of two unions, over the dimensions that any of their cubes restricts.
 
-    A code that is named and not among all codes of its dimension is a code as any other, which all of the dimension
-    does not include. Raises TooIntricate.
+    A named code that is not among all codes of its dimension counts as a code, but a cube with all codes does not
+    include it. Raises TooIntricate.
     """
     return _Counting(target, selected, universe).counts()
 
 
 class _Counting:
-    """The ways through the dimensions of two unions."""
+    """The paths through the dimensions of two unions."""
 
     def __init__(self, target: Sequence[Cube], selected: Sequence[Cube], universe: Universe) -> None:
         named: dict[str, set[str]] = {}
@@ -83,7 +83,8 @@ class _Counting:
         self._twins = _twins(self._tables, len(target), len(cubes))
         self._sizes = _sizes(self._tables, len(cubes))
         self._found: dict[tuple[bool, bool], tuple[int, Left]] = {}
-        """The first way that ended in the target alone, the selection alone, or both: its place, and what is left."""
+        """The first path that ended in the target alone, the selection alone, or both: its place and remaining
+        cubes."""
         self._came_from: list[dict[Left, tuple[Left, int]]] = []
         self._steps = 0
 
@@ -112,12 +113,12 @@ class _Counting:
         return KeyCounts(target=counts[0], selected=counts[1], both=counts[2], missing=missing, extra=extra)
 
     def _further(self, place: int, ways: Mapping[Left, int]) -> dict[Left, int]:
-        """The ways through one dimension more."""
+        """The paths, extended by one dimension."""
         table, twins = self._tables[place], self._twins[place + 1]
         further: dict[Left, int] = {}
         came_from: dict[Left, tuple[Left, int]] = {}
         for left, number in ways.items():
-            # The cube of most classes is not gone through: many a class of it no other has.
+            # Skip the cube with the most classes: many of its classes belong to no other cube.
             widest = max(left, key=lambda cube: len(table.classes[cube]))
             taken: dict[int, list[int]] = {}
             for cube in left:
@@ -133,7 +134,7 @@ class _Counting:
                 if one in own:
                     cubes.append(widest)
                     alone -= table.weights[one]
-                # Of cubes that are the same from here on, one stands for all.
+                # Cubes that are the same from here on are represented by one of them.
                 rest = (cubes[0],) if len(cubes) == 1 else tuple(sorted({twins[cube] for cube in cubes}))
                 if rest in further:
                     further[rest] += number * table.weights[one]
@@ -148,7 +149,7 @@ class _Counting:
         return further
 
     def _example(self, sides: tuple[bool, bool]) -> Key | None:
-        """A key on the way that ended with these sides: of a single cube that was left, any end will do."""
+        """A key on the path that ended with these sides: where a single cube was left, any rest of its keys will do."""
         if sides not in self._found:
             return None
         place, left = self._found[sides]
@@ -199,14 +200,14 @@ class _Table:
         self._sizes: dict[int, int] = {}
 
     def size(self, cube: int) -> int:
-        """How many codes a cube takes."""
+        """The number of codes that a cube takes."""
         if cube not in self._sizes:
             self._sizes[cube] = sum(self.weights[one] for one in self.classes[cube])
         return self._sizes[cube]
 
 
 def _without_absorbed(cubes: Sequence[Cube], universe: Universe) -> Sequence[Cube]:
-    """The cubes without those that lie within one of the widest few: they add nothing but steps."""
+    """The cubes without those contained in one of the widest few: they only add steps."""
     names = dict.fromkeys(name for cube in cubes for name in cube)
     kept = list({frozenset(cube.items()): cube for cube in cubes}.values())
     for wide in sorted(kept, key=lambda cube: _width(cube, names), reverse=True)[:_WIDEST]:
@@ -228,7 +229,7 @@ def _lies_within(cube: Cube, other: Cube, names: Iterable[str], universe: Univer
 
 
 def _sizes(tables: Sequence[_Table], cubes: int) -> list[list[int]]:
-    """Per place among the dimensions, and for each cube, how many ends of keys it has from there on."""
+    """For each place among the dimensions and each cube, the number of its partial keys from there on."""
     sizes = [[1] * cubes]
     for table in reversed(tables):
         own = map(table.size, range(cubes))
@@ -237,7 +238,7 @@ def _sizes(tables: Sequence[_Table], cubes: int) -> list[list[int]]:
 
 
 def _twins(tables: Sequence[_Table], first_selected: int, cubes: int) -> list[list[int]]:
-    """Per place among the dimensions, and for each cube, the first cube of its side that is the same from there on."""
+    """For each place among the dimensions and each cube, the first cube of its side that is the same from there on."""
     twins: list[list[int]] = [[0] * first_selected + [first_selected] * (cubes - first_selected)]
     for table in reversed(tables):
         first: dict[tuple[int, Left], int] = {}
@@ -247,7 +248,7 @@ def _twins(tables: Sequence[_Table], first_selected: int, cubes: int) -> list[li
 
 
 def differ(target: Sequence[Cube], selected: Sequence[Cube], universe: Universe) -> bool:
-    """Whether some of a few thousand keys, drawn from either union, is not in the other: they are not the same then."""
+    """Whether any of a few thousand keys, drawn from either union, is missing in the other: then the unions differ."""
     chance = Random(0)
     names = dict.fromkeys(name for cube in (*target, *selected) for name in cube)
     every = {name: _named(name, (*target, *selected), universe.get(name)) for name in names}

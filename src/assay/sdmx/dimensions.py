@@ -1,4 +1,4 @@
-"""One dimension of one dataset: which terms are right, which are too many, which are missing."""
+"""One dimension of one dataset: which terms are right, which are wrong, and which are missing."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from assay.sdmx.naming import ListedName, plain_text, same_name
 from assay.sdmx.structures.known import CodeList, DimensionStructure
 
 WILDCARD = "*"
-"""The id under which a wildcard stands among terms."""
+"""The id of a wildcard among terms."""
 _ALL = "all codes"
 _MOST_KEPT = 1 << 16
 
 
 @dataclass(slots=True, kw_only=True)
 class Sorted:
-    """The terms of one dimension of one dataset, sorted by code. Names by code, in each side's order."""
+    """The terms of one dimension of one dataset, classified by code. Names by code, in each side's order."""
 
     true_positives: dict[str, str | None] = field(default_factory=dict)
     false_positives: dict[str, str | None] = field(default_factory=dict)
     false_negatives: dict[str, str | None] = field(default_factory=dict)
     renamed: frozenset[str] = frozenset()
-    """Codes that both sides have, with different names."""
+    """Codes that both sides have with different names."""
     rest: int = 1
     """How many codes the wildcard among the terms stands for."""
     names_compared: bool = True
@@ -35,16 +35,16 @@ class Sorted:
 def sort_terms(
     pair: DatasetPair, dimension: str, known: DimensionStructure | None, *, compare_names: bool
 ) -> Sorted | None:
-    """Sort the terms of one dimension of a dataset; None where neither side selects anything in it.
+    """Classify the terms of one dimension of a dataset; None where neither side selects anything in it.
 
-    A wildcard, or all codes of the list, is every code where the target lists codes, and no
-    restriction, hence nothing selected, where the target has none.
+    A wildcard, or all codes of the list, counts as every code where the target lists codes. Where the target has none,
+    it is no restriction, so nothing is selected.
     """
     target = pair.target.dimensions.get(dimension) if pair.target is not None else None
     selected = pair.selected.dimensions.get(dimension) if pair.selected is not None else None
     free = selected is None or selected.everything or not selected.codes or _covers(selected, known)
     if target is None or not (target.codes or target.everything):
-        # Absent, or explicitly empty: whatever restricts this dimension is too much.
+        # Absent, or explicitly empty: any restriction of this dimension is wrong.
         if free or selected is None:
             beyond = {} if selected is None else _beyond(selected, known)
             return None if target is None and not beyond else Sorted(false_positives=beyond)
@@ -52,7 +52,7 @@ def sort_terms(
     if target.everything:
         return _against_everything(selected, known, free=free and pair.selected is not None)
     if pair.selected is not None and _covers(target, known) and (selected is None or not selected.codes):
-        # Not to restrict a dimension is to select all of it: nothing less than what is listed.
+        # No restriction of a dimension selects all of it: no less than the listed codes.
         return _everything_against(target, known)
     if selected is None:
         return Sorted(false_negatives=dict(target.codes))
@@ -60,7 +60,7 @@ def sort_terms(
         return _everything_against(target, known)
     terms = _by_code(target.codes, selected.codes, compare_names=compare_names)
     if (terms.false_positives or terms.false_negatives) and _covers(target, known) and _covers(selected, known):
-        # Both are everything: codes of the list that have no data make no difference.
+        # Both sides have everything: codes of the list without data make no difference.
         extra, missing = _beyond(selected, known), _beyond(target, known)
         terms.false_positives = {
             code: name for code, name in terms.false_positives.items() if code in extra or code in terms.renamed
@@ -72,7 +72,7 @@ def sort_terms(
 
 
 def _beyond(chosen: Chosen, known: DimensionStructure | None) -> dict[str, str | None]:
-    """The codes that the list does not have, of what is all codes of the list otherwise."""
+    """Of codes that include the whole list, those that are not in the list."""
     if chosen.everything or known is None or not chosen.codes:
         return {}
     listed = known.codes.names if known.codes is not None else known.every_code
@@ -80,7 +80,7 @@ def _beyond(chosen: Chosen, known: DimensionStructure | None) -> dict[str, str |
 
 
 def _covers(chosen: Chosen, known: DimensionStructure | None) -> bool:
-    """Whether the codes are all that there are."""
+    """Whether the codes include all existing codes."""
     if known is None or not chosen.codes:
         return False
     every = known.every_code
@@ -108,11 +108,11 @@ def _against_everything(selected: Chosen | None, known: DimensionStructure | Non
 def _everything_against(target: Chosen, known: DimensionStructure | None) -> Sorted:
     codes = known.all_codes if known is not None else None
     if codes is None:
-        # Nobody knows how many there are: the others count as one.
+        # Their number is unknown: the others count as one.
         return Sorted(true_positives=dict(target.codes), false_positives={WILDCARD: "all other codes"})
     within = known_codes(known)
     right = {code: name for code, name in target.codes.items() if code in within}
-    # A target that has all codes of the list may have some without data: they make no difference.
+    # A target with all codes of the list may include some without data: these make no difference.
     without = _beyond(target, known) if _covers(target, known) else target.codes
     missing = {code: name for code, name in without.items() if code not in within}
     rest = len(codes) - len(right)
@@ -121,12 +121,12 @@ def _everything_against(target: Chosen, known: DimensionStructure | None) -> Sor
 
 
 def known_codes(known: DimensionStructure | None) -> frozenset[str]:
-    """The codes that a wildcard takes, to look one up."""
+    """The codes that a wildcard covers, as a set."""
     return frozenset() if known is None else known.every_code
 
 
 def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, compare_names: bool) -> Sorted:
-    """The list's name of a code that was selected without one says nothing of the answer: it is not compared."""
+    """Where a code was selected without a name, the list's name is not the answer's own: it is not compared."""
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in right} if len(right) < len(target) else {}
     same = right.items() <= selected.items()
@@ -155,7 +155,7 @@ def _by_code(target: dict[str, str | None], selected: dict[str, str | None], *, 
 def weigh_hierarchy(
     terms: Sorted, pair: DatasetPair, dimension: str, known: DimensionStructure, *, count: bool
 ) -> None:
-    """Find codes that stand for their children on the other side; with ``count`` they are right.
+    """Find codes that stand for their children on the other side; with ``count`` they count as right.
 
     A selected code stands for the target's codes where a hierarchy expands it to codes that are
     all in the target; likewise the other way round. Children without data need not be named.
@@ -192,7 +192,7 @@ def weigh_hierarchy(
 
 
 def _count_as_right(terms: Sorted, parent: str, children: Iterable[str], *, selected_parent: bool) -> None:
-    """What the target names becomes a true positive, what the selection names instead is no longer one too many."""
+    """The target's codes become true positives, and the selection's codes for them are no longer false positives."""
     if selected_parent:
         del terms.false_positives[parent]
         for child in children:
@@ -204,7 +204,7 @@ def _count_as_right(terms: Sorted, parent: str, children: Iterable[str], *, sele
 
 
 def _expansions(codes: CodeList, parent: str, available: frozenset[str] | None) -> Iterator[tuple[str, ...]]:
-    """What a hierarchy expands a code to: its children, and the codes at the ends of its branches."""
+    """The expansions of a code in a hierarchy: its children, and the codes at the ends of its branches."""
     for children in codes.children.get(parent, ()):
         for expansion in dict.fromkeys((children, _leaves(codes, children, parent))):
             with_data = expansion if available is None else tuple(one for one in expansion if one in available)
@@ -233,7 +233,7 @@ NoteOf = Callable[[str], TermNote | None]
 
 
 def judged(terms: dict[str, str | None], label: str, note_of: NoteOf | None, rest: int) -> list[ScoredTerm]:
-    """The terms as evidence, with what else is known of them."""
+    """The terms as evidence, with notes on them."""
     if note_of is None and WILDCARD not in terms:
         known = _made(label, None)
         return [
@@ -256,9 +256,9 @@ def _noted(code: str, name: str | None, label: str, note: TermNote | None) -> Sc
 
 @lru_cache(maxsize=1024)
 def _made(label: str, note: TermNote | None) -> dict[str, ScoredTerm]:  # noqa: ARG001 - what it is kept by
-    """The judged terms of a dataset by code: one value for the same term of many cases.
+    """The judged terms of a dataset by code: one shared value for a term of many cases.
 
-    Making one costs more than all the rest of scoring it.
+    Creating one costs more than the rest of scoring it.
     """
     return {}
 
@@ -273,5 +273,5 @@ def _new(
 
 
 def count_of(terms: dict[str, str | None], rest: int) -> int:
-    """How many codes the terms are."""
+    """The number of codes that the terms stand for."""
     return len(terms) + (rest - 1 if WILDCARD in terms else 0)

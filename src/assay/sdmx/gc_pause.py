@@ -1,4 +1,4 @@
-"""Make many small values without looking for cycles among them."""
+"""Create many small values without garbage collection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Millions of small values are made within and kept: looking for cycles among them takes as long as making them."""
+    """Pause the collector while millions of small values are created: searching them for cycles takes as long again."""
     was_on = gc.isenabled()
     gc.disable()
     try:

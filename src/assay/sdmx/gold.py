@@ -1,4 +1,4 @@
-"""Check a target before it is judged by: whether its dimensions and codes exist, and its names are the lists'."""
+"""Check a target before use: whether its dimensions and codes exist, and its names match the lists'."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
 from assay.sdmx.trouble import excerpt, suggestion
 
 _MOST_COMPARED = 5_000
-"""Codes of the longest list in which the nearest one is looked for: it costs a look at each."""
+"""The longest list, in codes, that is searched for the nearest code: each one must be compared."""
 
 
 def gold_failure(target: Selection, structures: Structures | None) -> Failure | None:
-    """What is wrong with a target as such: it names a dimension or a code that its dataset does not have.
+    """The error in a target itself: it names a dimension or a code that its dataset does not have.
 
-    Only what is known for sure counts: of a dataset whose data structure is not at hand, a dimension whose code list
-    is not, or is so in parts only, nothing can be said. Where the target leaves the version open, one version that
-    has the code is enough.
+    Only certain errors count: nothing is reported for a dataset without an available data structure, or for a dimension
+    whose code list is missing or incomplete. Where the target leaves the version open, one version with the code is
+    enough.
     """
     if structures is None:
         return None
@@ -36,7 +36,7 @@ def gold_failure(target: Selection, structures: Structures | None) -> Failure | 
 
 
 def time_failure(target: Selection) -> Failure | None:
-    """What is wrong with the periods of a target: no answer can be compared with them, but one that says the same."""
+    """The error in a target's periods: only an answer with the same text could be compared with them."""
     troubles = (odd_time(dataset.time or ()) for dataset in target.datasets)
     trouble = next((one for one in troubles if one is not None), None)
     if trouble is None:
@@ -45,7 +45,7 @@ def time_failure(target: Selection) -> Failure | None:
 
 
 def odd_periods(selected: Selection) -> tuple[str, ...]:
-    """What of an answer's periods cannot be read, a sentence each: they are compared as they are written."""
+    """The unreadable periods of an answer, a sentence for each: they are compared as written."""
     told = (odd_time(dataset.time or ()) for dataset in selected.datasets)
     return tuple(dict.fromkeys(one for one in told if one is not None))
 
@@ -53,8 +53,8 @@ def odd_periods(selected: Selection) -> tuple[str, ...]:
 def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:
     """Names in the target that are not those of the code lists, of codes that the answer selects.
 
-    Where the answer says no name such a term is right, as its code is; where it says the list's, it is not the
-    target's. A sentence each says what the target might be mended to.
+    Where the answer gives no name, such a term is right, as its code is; where it gives the list's name, that differs
+    from the target's. One sentence for each says how to mend the target.
     """
     if structures is None:
         return ()
@@ -87,7 +87,7 @@ def _stale(target: Selection, said: Mapping[tuple[str, str], str | None], struct
 
 
 def _trouble(dataset: DatasetSelection, known: DatasetStructure) -> str | None:
-    """The first thing of a dataset's target that the dataset does not have."""
+    """The first dimension or code in a dataset's target that the dataset does not have."""
     for dimension in dataset.dimensions:
         if dimension.dimension in (known.time_dimension, TIME_DIMENSION):
             continue
@@ -120,7 +120,7 @@ def _said(codes: Sequence[str]) -> str:
 
 
 def _nearest(code: str, dimension: DimensionSelection, codes: CodeList) -> str:
-    """``; did you mean …?`` with the code that has the target's name, else the one that is written most alike."""
+    """``; did you mean …?`` with the code that has the target's name, else the code with the most similar spelling."""
     name = next((term.name for term in dimension.terms if term.id == code), None)
     if name is not None:
         wanted = plain_name(name).casefold()

@@ -1,4 +1,4 @@
-"""Bring the datasets and terms of two selections together, under the names that structures know them by."""
+"""Match the datasets and terms of two selections, under the names in the structures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assay.sdmx.structures.identifiers import ArtefactId, code_of, parse_artefac
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
 TIME_DIMENSION = "TIME_PERIOD"
-"""The id of the time dimension where no structure tells another. Its terms are periods."""
+"""The id of the time dimension, unless a structure gives another. Its terms are periods."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Chosen:
-    """What one side says of one dimension of one dataset.
+    """One side's selection in one dimension of one dataset.
 
     ``codes`` is name by code, in order, the names taken from the code list where the side has
     none. ``everything``: a wildcard. Without codes and ``everything`` it is explicitly empty.
@@ -31,21 +31,21 @@ class Chosen:
 
 @dataclass(slots=True, kw_only=True)
 class Query:
-    """One query on one dataset. A dimension that is absent is not restricted."""
+    """One query on one dataset. An absent dimension is not restricted."""
 
     dimensions: dict[str, Chosen] = field(default_factory=dict)
     time: tuple[TimeRange, ...] | None = None
 
     def add_time(self, time: tuple[TimeRange, ...]) -> None:
-        """Take in periods. A mention of all of time makes the union all of time."""
+        """Add periods. If any are all of time, so is the union."""
         self.time = time if self.time is None else (*self.time, *time) if self.time and time else ()
 
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """One dataset as one side selects it: a union of queries, and what it comes to in each dimension.
+    """One side's selection of one dataset: a union of queries, and its content in each dimension.
 
-    What some of the queries restrict and others do not is all of the dimension, or of time. What no query speaks of is
+    A dimension, or time, that only some of the queries restrict is selected as a whole. One that no query mentions is
     absent.
     """
 
@@ -63,7 +63,7 @@ def _side(
     if len(queries) == 1:
         return Side(queries=queries, dimensions=queries[0].dimensions, time=queries[0].time)
     speaks_of_time = any(query.time is not None for query in queries)
-    # A range that ends before it starts has no day, and adds nothing to what other queries select.
+    # A range that ends before it starts has no day, and adds nothing to the other queries.
     queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries[:1]
     names = dict.fromkeys(name for query in queries for name in query.dimensions)
     times = [query.time for query in queries]
@@ -75,7 +75,7 @@ def _side(
 
 
 def _joined(times: Sequence[tuple[TimeRange, ...] | None]) -> tuple[TimeRange, ...]:
-    """The periods of several queries, one of which at least speaks of time."""
+    """The periods of several queries, at least one of which mentions time."""
     return tuple(dict.fromkeys(span for time in times for span in time or ())) if all(times) else ()
 
 
@@ -100,7 +100,7 @@ def _query(dataset: DatasetSelection, structure: DatasetStructure | None, ignore
 
 
 def _union(several: Sequence[Chosen | None]) -> Chosen:
-    """What several queries select in one dimension."""
+    """The union of several queries in one dimension."""
     said = [one for one in several if one is not None and (one.everything or one.codes)]
     if not said:
         return Chosen()
@@ -120,7 +120,7 @@ _ID, _NAME = attrgetter("id"), attrgetter("name")
 def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: DimensionStructure | None) -> None:
     names = known.codes.names if known is not None and known.codes is not None else {}
     if ":" not in "".join(map(_ID, terms)):
-        # No URN among them: hundreds of terms a case are taken in one go.
+        # No URN among them: the hundreds of terms of a case are taken at once.
         codes.update(zip(map(_ID, terms), map(_NAME, terms), strict=True))
     else:
         codes.update((term.id if term.id in names else code_of(term.id), term.name) for term in terms)
@@ -131,10 +131,10 @@ def _add_terms(codes: dict[str, str | None], terms: Sequence[Term], known: Dimen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPair:
-    """One dataset of either selection, and what both say of it. ``target`` or ``selected`` is None where absent."""
+    """One dataset as both selections have it. ``target`` or ``selected`` is None where absent."""
 
     label: str
-    """The target's name for it, where the target has it."""
+    """The target's name for the dataset, if the target has it."""
     structure: DatasetStructure | None
     target: Side | None
     selected: Side | None
@@ -149,9 +149,9 @@ def pair_datasets(
 ) -> list[DatasetPair]:
     """The datasets of both sides, the target's first, each side's own in its order.
 
-    A dataset that comes several times is a union of queries. A selected dataset stands beside the target's of the same
-    version, else beside the first one that its id can mean: an agency or version that only one side says is free.
-    The dimensions that are ``ignored`` are left out of both sides.
+    A dataset that occurs several times is a union of queries. A selected dataset is paired with the target's of the
+    same version, else with the first one that its id can mean: an agency or version that only one side gives is free.
+    The ``ignored`` dimensions are left out of both sides.
     """
     wanted = _by_label(target, [])
     labels = list(wanted)
@@ -171,7 +171,7 @@ def pair_datasets(
 
 
 def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[DatasetSelection]]:
-    """The queries of a selection by dataset, under one of ``labels`` where it is the same, else under its own."""
+    """The queries of a selection by dataset, under one of ``labels`` if it is the same dataset, else its own."""
     label_of = labels_of((one.dataset for one in selection.datasets), labels)
     found: dict[str, list[DatasetSelection]] = {}
     for dataset in selection.datasets:
@@ -183,7 +183,7 @@ def labels_of(names: Iterable[str], labels: Sequence[str] = ()) -> dict[str, str
     """One label for all names that can mean the same dataset: one of ``labels``, else the first that says a version."""
     known = list(labels)
     found: dict[str, str] = {}
-    # Those with a version first: one without can mean any of them, and must not stand for two that differ.
+    # Names with a version first: a name without one can mean any of them, and must not represent two different ones.
     for name in sorted(dict.fromkeys(names), key=_says_no_version):
         found[name] = _counterpart(name, known)
         if found[name] not in known:
@@ -199,7 +199,7 @@ def _says_no_version(dataset: str) -> bool:
 def _structure(
     structures: Structures | None, label: str, selected: Sequence[DatasetSelection]
 ) -> DatasetStructure | None:
-    """What both sides are judged by: a version that only the selection says holds for the target, too."""
+    """The structure for judging both sides: a version that only the selection gives holds for the target, too."""
     if structures is None:
         return None
     parsed = _parsed(label)
@@ -216,7 +216,7 @@ def _parsed(dataset: str) -> ArtefactId | None:
 
 
 def _label(dataset: str) -> str:
-    """An id in one spelling, ``AGENCY:ID(VERSION)``; text that is no id stays as it is."""
+    """An id in one spelling, ``AGENCY:ID(VERSION)``; text that is no id is unchanged."""
     parsed = _parsed(dataset)
     return dataset.strip() if parsed is None else str(parsed)
 
@@ -229,7 +229,7 @@ def _counterpart(dataset: str, labels: Sequence[str]) -> str:
     parsed = _parsed(dataset)
     if parsed is None:
         return own
-    # Only here can two versions be told apart: the same one first, then any that fits.
+    # Two versions can be told apart only here: the same one first, then any that fits.
     fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]
     same = [label for label in fitting if (known := _parsed(label)) is not None and known.version is not None]
     return next(iter(same if parsed.version is not None and same else fitting), own)

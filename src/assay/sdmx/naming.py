@@ -6,18 +6,18 @@ from unicodedata import normalize
 
 
 class ListedName(str):
-    """A name that a code list gives to a code, where whoever selected the code says none. Stays in this folder."""
+    """A code list's name for a code that was selected without one. Not used outside this package."""
 
     __slots__ = ()
 
 
 def plain_text(name: str | None) -> str | None:
-    """A name as reports and files take it, wherever it is from."""
+    """A name in a form that reports and files can store."""
     return None if name is None else str(name)
 
 
 def same_name(one: str | None, other: str | None) -> bool:
-    """Whether two names are the same text; how often and with what they are spaced does not matter."""
+    """Whether two names are the same text, apart from the number and kind of blanks."""
     if one is None or other is None:
         return one is other
     return one == other or plain_name(one) == plain_name(other)

@@ -1,12 +1,11 @@
 """Periods of time as SDMX writes them, as days.
 
-Gregorian periods are ``2015``, ``2015-03``, ``2015-03-01`` and a dateTime (of which the day counts);
-reporting periods ``2015-A1``, ``-S1``, ``-T1``, ``-Q1``, ``-M03``, ``-W05`` and ``-D032``, their reporting
-year taken to start on 1 January (weeks are those of ISO 8601). A range is a day (or dateTime) and how long from
-there, ``2015-01-01/P1Y``. A time zone is read and has no effect.
-Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
+Gregorian periods are ``2015``, ``2015-03``, ``2015-03-01`` and a dateTime (only its day counts); reporting periods
+``2015-A1``, ``-S1``, ``-T1``, ``-Q1``, ``-M03``, ``-W05`` and ``-D032``, their reporting year taken to start on 1
+January (weeks are those of ISO 8601). A range is a day (or dateTime) and a duration, ``2015-01-01/P1Y``. A time zone is
+read and has no effect. Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
 
-Publishers and systems write more, which is read, too: reporting periods without the hyphen and with fewer digits
+Other forms that publishers and systems use are read, too: reporting periods without the hyphen and with fewer digits
 (``2015Q1``, ``2015M01``, ``2015M1``), ``H`` for half-years, a range from one period to another (``2015-01/2015-06``,
 both included).
 """
@@ -34,7 +33,7 @@ _MONTHS = {"A": 12, "S": 6, "T": 4, "Q": 3, "M": 1}
 _DIGITS = {"A": 1, "S": 1, "T": 1, "Q": 1, "M": 2, "W": 2, "D": 3}
 _LAST_YEAR = date.max.year
 _LONGEST = 64
-"""Letters of the longest text that is looked at: what is remembered of hostile answers stays small."""
+"""Characters of the longest text that is parsed, so that little of a hostile answer is cached."""
 
 Days = tuple[int | None, int | None]
 """The first day and the day after the last one, as `datetime.date.toordinal` counts days. None: open."""
@@ -44,7 +43,7 @@ _OPEN_START, _OPEN_END = -1, date.max.toordinal() + 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """A period as days: from ``first`` up to, and without, ``after`` (both as `datetime.date.toordinal`)."""
+    """A period as days: from ``first`` up to but excluding ``after`` (both as `datetime.date.toordinal`)."""
 
     frequency: str
     """``year``, ``month`` or ``day`` where it is Gregorian, ``range``, else the letter of the reporting period."""
@@ -53,7 +52,7 @@ class Period:
 
 
 def parse_period(text: str) -> Period | None:
-    """The days of a period; None where the text is no period that SDMX knows."""
+    """The days of a period; None where the text is no SDMX period."""
     return _parsed(text) if len(text) <= _LONGEST else None
 
 
@@ -117,14 +116,14 @@ def _range(text: str) -> Period | None:
 
 
 def _after_duration(begin: str, first: int, parts: list[int]) -> int:
-    """The day after the last one that a duration touches from a start on, which may have a time of day."""
+    """The day after the last one of a duration from a start, which may have a time of day."""
     years, months, weeks, days, hours, minutes, seconds = parts
     start = date.fromordinal(first)
     month = start.month - 1 + months
     year, month = start.year + years + month // 12, month % 12 + 1
     if (year, month, start.day) == (_LAST_YEAR + 1, 1, 1) and not any(parts[2:]):
         return date.max.toordinal() + 1
-    # Of a month without that day its last one, as durations are added
+    # In a month without that day, its last day, by the rules for adding durations
     last = 31 if month == 12 else (date(year, month + 1, 1) - timedelta(days=1)).day
     moved = date(year, month, min(start.day, last)).toordinal() + 7 * weeks + days
     clock = re.search(r"T([0-9]{2}):([0-9]{2}):([0-9]{2})", begin)
@@ -161,7 +160,7 @@ def _known(text: str) -> Period:
 
 
 def _period_at(frequency: str, ordinal: int, beside: str) -> str:
-    """The period of that frequency that has that day."""
+    """The period of that frequency that contains that day."""
     try:
         day = date.fromordinal(ordinal)
     except (ValueError, OverflowError) as error:
@@ -183,9 +182,9 @@ def _period_at(frequency: str, ordinal: int, beside: str) -> str:
 
 
 def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
-    """One range a period, in the order of time; what is adjacent and of one frequency is one range.
+    """One range per period, in order of time; adjacent periods of one frequency form one range.
 
-    What is no period stays alone, as it was written, after the others.
+    Texts that are no periods come last, separate and as written.
     """
     unknown: dict[TimeRange, None] = {}
     known: list[tuple[Period, str]] = []
@@ -203,7 +202,7 @@ def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
         frequency = period.frequency
         if frequency in last_of and period.first <= after_of[frequency]:
             if period.after <= after_of[frequency]:
-                continue  # it lies within the range that is there
+                continue  # it lies within an existing range
             start, _ = joined[last_of[frequency]]
             joined[last_of[frequency]] = (start, text)
         else:
@@ -214,14 +213,14 @@ def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
 
 
 def ends_before_start(span: TimeRange) -> bool:
-    """Whether a range has no day, as its end lies before its start. False where that cannot be known."""
+    """Whether a range has no day, because its end lies before its start. False where that is unknown."""
     start = None if span.start is None else parse_period(span.start)
     end = None if span.end is None else parse_period(span.end)
     return start is not None and end is not None and end.after <= start.first
 
 
 def odd_time(ranges: Iterable[TimeRange]) -> str | None:
-    """What is wrong with ranges as such: a bound that is no period, or an end before the start. None: nothing is."""
+    """The error in the ranges themselves: a bound that is no period, or an end before the start. None: no error."""
     for span in ranges:
         for bound in (span.start, span.end):
             if bound is not None and parse_period(bound) is None:
@@ -232,9 +231,9 @@ def odd_time(ranges: Iterable[TimeRange]) -> str | None:
 
 
 def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
-    """What lies in a range of either side, the bounds as they were written.
+    """The time that lies in a range of each side, with bounds as written.
 
-    Where they exclude one another a range is returned whose end is before its start: it has no day.
+    Where the ranges do not overlap, the result is a range whose end is before its start: it has no day.
     Raises SelectionError where two bounds must be compared and one of them is no period.
     """
     both = [_narrowed(mine, theirs) for mine in one for theirs in other]
@@ -266,7 +265,7 @@ def _after(text: str) -> int:
 
 
 def merged_days(ranges: Iterable[TimeRange]) -> tuple[Days, ...] | None:
-    """The days of all ranges as intervals in order, with a day at least between two of them.
+    """The days of all ranges as intervals in order, with at least one day between two of them.
 
     A range whose end lies before its start has no day. None: some period cannot be read.
     """
@@ -300,9 +299,9 @@ def _spans(ranges: Iterable[TimeRange]) -> list[tuple[int, int]] | None:
 def compare_time(
     target: tuple[TimeRange, ...] | None, selected: tuple[TimeRange, ...] | None
 ) -> tuple[TimeState, float | None]:
-    """How the selected periods relate to the target's, by days, and the share of days that both have.
+    """Compare the selected periods with the target's, by days: their relation, and the share of common days.
 
-    None: nothing is said of time; ``()`` or a range open at both ends: all of it. The states are those of
+    None: time is not mentioned; ``()`` or a range open at both ends: all of time. The states are those of
     `TimeState`. The share is days of both / days of either: 1.0 where they are the same, None where an end
     is open otherwise, or nothing is judged. Periods that cannot be read compare as text: ranges that are
     written the same are exact, any others disjoint with share None.

@@ -30,10 +30,10 @@ def score_selection(
     structures: Structures | None = None,
     settings: SelectionSettings = SelectionSettings(),  # noqa: B008 (frozen)
 ) -> SelectionScore:
-    """Score a selection against the acceptable targets: by the one that it comes closest to, the first of equals.
+    """Score a selection against the closest of the acceptable targets, or the first of equally close ones.
 
-    Closest is the one met exactly, else the one of the highest macro F1, then micro F1, then share
-    of the time range. Raises ValueError without a target.
+    The closest target is an exact match, else the one with the highest macro F1, then micro F1, then share of the time
+    range. Raises ValueError without a target.
     """
     scores = [
         _score_one(selected, target, index, structures=structures, settings=settings)
@@ -73,7 +73,7 @@ def _score_one(
     return SelectionScore(
         exact=same_parts and all(sames),
         dimensions=dimensions,
-        # Where neither side speaks of any dimension, the datasets are all that was selected.
+        # Where neither side mentions any dimension, only the datasets were selected.
         macro_precision=_mean([one.precision for one in dimensions]) if dimensions else datasets.precision,
         macro_recall=_mean(recalls) if dimensions else datasets.recall,
         macro_f1=_mean([one.f1 for one in dimensions]) if dimensions else datasets.f1,
@@ -118,9 +118,8 @@ def _mean(values: Iterable[float | None]) -> float | None:
 def term_counts(true_positives: int, false_positives: int, false_negatives: int) -> TermCounts:
     """Precision, recall and F1 of counted terms.
 
-    Nothing selected where something is wanted: precision 0 and recall 0. Nothing selected and
-    nothing wanted: 1 and 1. Something selected and nothing wanted: precision 0, and no recall
-    (None), as there is nothing to be found.
+    Nothing selected though something is wanted: precision 0 and recall 0. Nothing selected and nothing wanted: 1 and 1.
+    Something selected and nothing wanted: precision 0, and recall None, since there is nothing to find.
     """
     selected, wanted = true_positives + false_positives, true_positives + false_negatives
     neither = not selected and not wanted
@@ -138,7 +137,7 @@ def term_counts(true_positives: int, false_positives: int, false_negatives: int)
 
 
 class _Scoring:
-    """One selection beside one target, dimension by dimension."""
+    """Scores one selection against one target, dimension by dimension."""
 
     def __init__(
         self, pairs: Sequence[DatasetPair], structures: Structures | None, settings: SelectionSettings
@@ -203,7 +202,7 @@ class _Scoring:
         )
 
     def unions(self) -> list[Union]:
-        """What both sides of each dataset have in common as a whole. To be asked after `dimensions`."""
+        """What both sides of each dataset have in common as a whole. Call it after `dimensions`."""
         return [
             compare_unions(pair, swaps_of(one for one in self.equivalences if one.dataset == pair.label))
             for pair in self.pairs
@@ -217,10 +216,10 @@ class _Scoring:
         terms: Sorted,
         elsewhere: frozenset[str],
     ) -> NoteOf | None:
-        """From a wrong or missing code to what else is known of it; None: nothing is known of any."""
+        """A function from a wrong or missing code to a note on it; None: there are no notes."""
         if not (self._structures or terms.renamed or terms.equivalences or elsewhere):
             return None
-        # A dataset that the target has, too, is not the system's invention: the structures lack it.
+        # A dataset that the target also has is not invented by the system: the structures lack it.
         unknown_dataset = self._structures is not None and pair.structure is None and pair.target is None
         unknown_dimension = pair.structure is not None and known is None and dimension != pair.structure.time_dimension
         linked = {code for one in terms.equivalences for code in (one.parent.id, *(child.id for child in one.children))}
@@ -246,7 +245,7 @@ class _Scoring:
 
 
 def _through_hierarchy(terms: Sorted) -> NoteOf | None:
-    """The note of true positives: they have one only where a hierarchy made them right."""
+    """The notes on true positives: only those that a hierarchy made right have one."""
     counted = [one for one in terms.equivalences if one.counted]
     if not counted:
         return None
@@ -259,13 +258,13 @@ def _through_hierarchy(terms: Sorted) -> NoteOf | None:
 
 
 def _time_scores(pairs: Sequence[DatasetPair]) -> Iterable[TimeScore]:
-    """The time of each dataset that either side speaks of."""
+    """The time scores of each dataset for which either side mentions time."""
     for pair in pairs:
         target = pair.target.time if pair.target is not None else None
         selected = pair.selected.time if pair.selected is not None else None
         if target is None and not selected:
             continue
         if pair.target is None:
-            continue  # a dataset too many is wrong as a whole already
+            continue  # an extra dataset is already wrong as a whole
         state, share = ("missing", None) if pair.selected is None else compare_time(target, selected)
         yield TimeScore(dataset=pair.label, state=state, target=target, selected=selected, share=share)

@@ -1,4 +1,4 @@
-"""What cannot be read as a selection: one error, with the place inside the answer."""
+"""The error for an unreadable selection, with the place inside the answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from assay.errors import InputError
 from assay.model.failure import Blame, Failure, FailureKind
 
 Path = tuple[str | int, ...]
-"""Keys and zero-based indices from the outermost value to the one that is meant."""
+"""Keys and zero-based indices from the outermost value to the wrong one."""
 
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
 
 class SelectionError(InputError):
-    """A value is no selection. ``path`` leads to what is wrong, so that a reader of files can name its line."""
+    """A value is no selection. ``path`` leads to the error, so that a reader of files can name its line."""
 
     def __init__(
         self, message: str, *, path: Path = (), kind: FailureKind = "unreadable_answer", blame: Blame = "system"
@@ -33,11 +33,11 @@ class SelectionError(InputError):
         return (_selection_error, (self.message, self.path, self.kind, self.blame))
 
     def below(self, *path: str | int) -> SelectionError:
-        """The same trouble, seen from further out: ``path`` is put before its own."""
+        """The same error from an outer value: ``path`` is put before its own path."""
         return SelectionError(self.message, path=(*path, *self.path), kind=self.kind, blame=self.blame)
 
     def failure(self) -> Failure:
-        """The same trouble as data of one case."""
+        """The same error as data of one case."""
         return Failure(stage="read", kind=self.kind, blame=self.blame, message=str(self))
 
 
@@ -46,7 +46,7 @@ def _selection_error(message: str, path: Path, kind: FailureKind, blame: Blame) 
 
 
 def unknown_structure(message: str) -> SelectionError:
-    """Something can only be read with a data structure definition that is not at hand: a matter of the setup."""
+    """The error where reading needs a missing data structure definition: a matter of the setup."""
     return SelectionError(message, kind="unknown_structure", blame="setup")
 
 
@@ -58,13 +58,13 @@ def dotted(path: Path) -> str:
 
 def excerpt(text: str, *, most: int = 80) -> str:
     """The beginning of a text in quotes on one line, free of credentials in URLs."""
-    # Masked in a longer piece than is shown: a cut within the credentials would hide their end.
+    # Masked in a longer piece than shown, since a cut within the credentials would hide their end.
     masked = _CREDENTIALS.sub("//***@", text.strip()[: most + 2000])
     return repr(masked) if len(masked) <= most else f"{masked[:most]!r}…"
 
 
 def described(value: object) -> str:
-    """What messages call a value of JSON or YAML."""
+    """The name of a JSON or YAML value in messages."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool):

@@ -17,31 +17,31 @@ from assay.sdmx.periods import Days, compare_time, merged_days
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure
 
 _TIME = "\0time"
-"""Time among the dimensions of a cube: no dimension is called so."""
+"""The key for time among a cube's dimensions: no dimension has this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Union:
-    """What two unions of queries on one dataset have in common."""
+    """The comparison of two unions of queries on one dataset."""
 
     counts: KeyCounts | None
-    """Their series, whatever the periods; None: they are too intricate to be counted."""
+    """Their series, regardless of periods; None: they are too intricate to count."""
     same: bool | None
     """Whether both select the same series over the same periods; None: the target is too intricate to tell.
 
-    An answer that is too intricate, beside a target that is not, is not the same.
+    If only the answer is too intricate, the two are not the same.
     """
     missing: str | None = None
-    """A series of the target alone, in words, where both sides say the same in each dimension."""
+    """A series of the target alone, in words, where both sides agree in each dimension."""
     extra: str | None = None
 
 
 Swaps = Mapping[tuple[str, bool], Mapping[str, tuple[str, ...]]]
-"""By dimension, and whether it is the target: the codes that stand for others, by what a hierarchy expands them to."""
+"""By dimension and side (True: the target): codes that stand for others, with their expansion by a hierarchy."""
 
 
 def swaps_of(equivalences: Iterable[HierarchyEquivalence]) -> Swaps:
-    """What those that counted as right stand for."""
+    """The expansions of the codes that counted as right."""
     swaps: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
     for one in equivalences:
         if one.counted:
@@ -51,7 +51,7 @@ def swaps_of(equivalences: Iterable[HierarchyEquivalence]) -> Swaps:
 
 
 def compare_unions(pair: DatasetPair, swaps: Swaps) -> Union:
-    """What both sides of a dataset select as a whole. A side that does not have the dataset selects no series of it."""
+    """Compare the whole selections of a dataset. A side without the dataset selects none of its series."""
     structure = pair.structure
     universe = _universe(structure)
     one, other = _queries(pair.target), _queries(pair.selected)
@@ -68,7 +68,7 @@ def compare_unions(pair: DatasetPair, swaps: Swaps) -> Union:
     if same is not False and judges_time and any(time != times[0] for time in times):
         found, same = _told_over_time(target, selected, times, universe)
     if same is None and _is_countable(target, times[: len(target)], universe):
-        # As of results that cannot be compared in time: where the target is not the reason, the answer is wrong.
+        # As with results that cannot be compared in time: if the target is not the reason, the answer is wrong.
         same = False
     return Union(
         counts=counted,
@@ -91,7 +91,7 @@ def _same_time(pair: DatasetPair) -> bool:
 def _told(
     target: Sequence[Cube], selected: Sequence[Cube], universe: Mapping[str, frozenset[str]]
 ) -> tuple[KeyCounts | None, bool | None]:
-    """The keys of both, and whether they are the same. Some is known of unions that cannot be counted, too."""
+    """The keys of both, and whether they are the same, which may be known even if they cannot be counted."""
     try:
         counts = count_keys(target, selected, universe)
     except TooIntricate:
@@ -146,7 +146,7 @@ def _cube(query: Query, structure: DatasetStructure | None, swaps: Swaps, *, is_
 
 
 def _codes(chosen: Chosen | None, known: DimensionStructure | None) -> frozenset[str]:
-    """The codes that are taken of a dimension; `ALL` where it is not restricted, by all codes of its list neither."""
+    """The codes taken from a dimension; `ALL` where it is unrestricted, or has all codes of its list."""
     if chosen is None or chosen.everything or not chosen.codes:
         return ALL
     every = known_codes(known)
@@ -163,7 +163,7 @@ def _swapped(codes: frozenset[str], swaps: Mapping[str, tuple[str, ...]] | None)
 
 
 def _count_plain(target: Query, selected: Query, structure: DatasetStructure | None) -> KeyCounts | None:
-    """The keys of two queries that list codes of the same dimensions, as most do; None: it takes a closer look."""
+    """The keys of two queries that list codes of the same dimensions, as most do; None for any others."""
     if target.dimensions.keys() != selected.dimensions.keys():
         return None
     counts = [1, 1, 1]
@@ -185,7 +185,7 @@ def _codes_are_all(chosen: Chosen, known: DimensionStructure | None) -> bool:
 def _count_single(
     target: Sequence[Query], selected: Sequence[Query], structure: DatasetStructure | None, swaps: Swaps
 ) -> KeyCounts:
-    """The keys of one query a side, or none: products of numbers, dimension by dimension."""
+    """The keys of at most one query per side: products of numbers, dimension by dimension."""
     names = dict.fromkeys(name for query in (*target, *selected) for name in query.dimensions)
     counts = [len(target), len(selected), len(target) * len(selected)]
     for name in names:
@@ -209,7 +209,7 @@ def _count_single(
 
 
 def unrestricted(pair: DatasetPair) -> int:
-    """How many keys the dimensions make that neither side names: the same for both, and not for two datasets."""
+    """How many keys the dimensions named by neither side make: equal for both sides, but not for all datasets."""
     named = {
         name
         for side in (pair.target, pair.selected)
@@ -224,7 +224,7 @@ def unrestricted(pair: DatasetPair) -> int:
 
 
 def _stretches(times: Sequence[tuple[TimeRange, ...]]) -> tuple[list[frozenset[str]], frozenset[str]]:
-    """Several unions of ranges as sets of stretches of time, none of which a range divides; and all stretches.
+    """Several unions of ranges as sets of stretches of time that no range divides; and all these stretches.
 
     ``()`` is all of time. A range with a bound that is no period is a stretch of its own, by its text. Raises
     TooIntricate.
@@ -260,7 +260,7 @@ def _day(ordinal: int) -> str:
 
 
 def _shown(key: Key | None) -> str | None:
-    """A key in words: ``AREA=SE, ITEM=PPI, from 2015-01-01``; a dimension in which it is any other code is left out."""
+    """A key in words: ``AREA=SE, ITEM=PPI, from 2015-01-01``; dimensions with any other code are left out."""
     if key is None:
         return None
     parts = [f"{name}={code}" for name, code in sorted(key.items()) if name != _TIME and code != REST]

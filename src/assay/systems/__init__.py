@@ -2,5 +2,5 @@
 
 A system is named by a URL whose scheme is its entry point under `assay.systems`, such as
 ``denodo:http://host:8008/answerDataQuestion`` or ``command:./ask.sh``. Each class has
-``open(url, options)`` and keeps to `assay.ports.System`. Importing this loads none of them.
+``open(url, options)`` and implements `assay.ports.System`. Importing this package loads none of them.
 """

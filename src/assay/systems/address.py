@@ -1,4 +1,4 @@
-"""The address of a live system: what to send to, and what may be shown."""
+"""The address of a live system: the URL to send to, and the form that messages may show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 from assay.errors import InputError
 from assay.model import Secret
 
-# Not "tokens", of which there is a number: max_tokens.
+# Not "tokens": max_tokens is a number, and no secret.
 _SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
 MASK = "***"
 
@@ -20,9 +20,9 @@ class Address:
     """An HTTP address without the user and password that its URL may have held."""
 
     url: Secret
-    """Whole, with its query string."""
+    """The whole URL, with its query string."""
     shown: str
-    """For messages: values of the query string whose names look like secrets are masked."""
+    """The form for messages: in the query string, values whose names look like secrets are masked."""
     path: str
     is_loopback: bool
     user: str | None = None
@@ -62,7 +62,7 @@ def http_address(url: str, scheme: str) -> Address:
 
 
 def without_scheme(url: str, scheme: str) -> str:
-    """What stands behind ``scheme:``. An HTTP address of that very scheme stays whole."""
+    """The text after ``scheme:``. An HTTP address with that same scheme stays whole."""
     text = url.strip()
     start, colon, rest = text.partition(":")
     if not colon or start.lower() != scheme or (scheme in ("http", "https") and rest.startswith("//")):
@@ -71,12 +71,12 @@ def without_scheme(url: str, scheme: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field or parameter of that name is likely to hold a secret."""
+    """Whether a field or parameter with that name is likely to hold a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
 def shown_value(name: str, value: str) -> str:
-    """The value as it may be shown."""
+    """The value as messages may show it."""
     return MASK if is_secret_name(name) else quote(value, safe="/:,")
 
 

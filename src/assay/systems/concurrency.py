@@ -12,7 +12,7 @@ from assay.model import Case, Prediction
 from assay.ports import System
 from assay.systems.predictions import failed
 
-_POLL_S = 0.5  # on Windows a wait without end would not see Ctrl-C
+_POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
 def ask_all(
@@ -20,18 +20,18 @@ def ask_all(
 ) -> None:
     """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
 
-    ``on_answer`` is called from the caller's thread alone, in the order of arrival. Trouble of one
-    question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
-    proves unusable, and lets KeyboardInterrupt and what ``on_answer`` raises through: no further
-    question is asked then, those in flight are not waited for, and answers that have arrived are
-    handed over first, but for what ``on_answer`` raised. Raises UsageError for a concurrency below 1.
+    ``on_answer`` is called from the caller's thread alone, in the order of arrival. Trouble of one question arrives as
+    a Prediction with a Failure. Raises SystemUnusable as soon as the system proves unusable, and passes on
+    KeyboardInterrupt and the exceptions of ``on_answer``. In each case no further question is asked, and questions in
+    flight are not waited for; answers that have arrived are handed over first, unless ``on_answer`` raised. Raises
+    UsageError for a concurrency below 1.
     """
     if concurrency < 1:
         raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
     asking = _Asking(system=system, cases=cases)
     running = min(concurrency, len(cases))
     for number in range(running):
-        # Daemons: whoever interrupts does not wait for an answer that takes minutes.
+        # Daemon threads: a user who interrupts need not wait for an answer that takes minutes.
         Thread(target=asking.work, name=f"assay-ask-{number}", daemon=True).start()
     try:
         while running:
@@ -54,16 +54,14 @@ def ask_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answer that arrived. Its thread asks nothing more until it is handed over: a killed process then loses no
-    more answers than it has questions in flight.
-    """
+    """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
 
     prediction: Prediction
     handed_over: Event
 
 
 class _Asking:
-    """What the asking threads share: the cases still to be asked, and the answers that arrived."""
+    """The state that the asking threads share: the remaining cases, and the answers that have arrived."""
 
     def __init__(self, *, system: System, cases: Sequence[Case]) -> None:
         self.stop = Event()
@@ -73,7 +71,7 @@ class _Asking:
         self._arrived: SimpleQueue[_Answer | SystemUnusable | None] = SimpleQueue()
 
     def work(self) -> None:
-        """Ask until no case is left or all is to stop. Ends with a None among the arrivals."""
+        """Ask until no case is left or asking is stopped. Puts None among the arrivals at the end."""
         try:
             while not self.stop.is_set():
                 with self._lock:
@@ -95,8 +93,8 @@ class _Asking:
             prediction = self._system.answer(case)
         except SystemUnusable:
             raise
-        # The per-case boundary: whatever a system's own code raises is the trouble of one question. SystemExit
-        # belongs here, too: in a thread it would end that thread without a word.
+        # The per-case boundary: any exception of a system's own code is the trouble of one question. SystemExit belongs
+        # here, too: it would silently end the thread.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return failed(case, f"asking raised {type(error).__name__}: {error}")
         if not isinstance(prediction, Prediction):
@@ -104,7 +102,7 @@ class _Asking:
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
     def next_arrival(self) -> _Answer | SystemUnusable | None:
-        """Wait for the next answer; None says that one thread has ended."""
+        """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
                 return self._arrived.get(timeout=_POLL_S)

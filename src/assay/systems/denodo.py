@@ -1,4 +1,4 @@
-"""The Denodo AI SDK: a question in, VQL and its timings out."""
+"""The Denodo AI SDK: it takes a question, and answers with VQL and its timings."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from assay.systems.options import SystemOptions
 from assay.systems.predictions import answered
 
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
-"""The API's own names of its times, in seconds."""
+"""The API's own names for its times, in seconds."""
 
 _NO_TABLE = 404
 _OF_A_QUESTION = (401, 403, _NO_TABLE)
-# An evaluation reads the query alone: prose, plots and disclaimers would only cost the server LLM calls.
+# An evaluation reads only the query: prose, plots and disclaimers would only cost LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
 
 
 class DenodoSystem:
     """``denodo:http://host:8008/answerDataQuestion``, or ``/answerQuestion`` (asked with ``mode=data``).
 
-    The case's context travels as ``custom_instructions``; ``options.parameters`` add body fields or
-    replace those. Of the answer it keeps the query, its explanation, the tables, tokens and times. A newer server may
-    ask back in place of a query, or say that no table fits (404 in its own form): that is its answer.
+    The case's context is sent as ``custom_instructions``; ``options.parameters`` add or replace body fields. Of the
+    answer it keeps the query, its explanation, the tables, tokens and times. A newer server may ask back instead of
+    giving a query, or say that no table fits (404 in its own form): both count as its answer.
     """
 
     name = "denodo"
@@ -37,7 +37,7 @@ class DenodoSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> DenodoSystem:
-        """Raises InputError for an address that is none. Nothing is sent yet."""
+        """Raises InputError for an invalid address. Nothing is sent yet."""
         address = http_address(url, cls.name)
         fields: dict[str, Any] = dict(_QUIET)
         if address.path.rstrip("/").endswith("/answerQuestion"):
@@ -46,12 +46,12 @@ class DenodoSystem:
         return cls(Exchange(address, options, Conventions(of_question=_is_of_question)), fields)
 
     def describe(self) -> str:
-        """The address and the fixed body fields, free of secrets."""
+        """The address and the fixed body fields, without secrets."""
         fields = (f"{name}={MASK if is_secret_name(name) else value}" for name, value in self._fields.items())
         return " ".join([f"{self.name}:{self._exchange.address.shown}", *fields])
 
     def answer(self, case: Case) -> Prediction:
-        """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or nobody there."""
+        """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or an unreachable server."""
         body: dict[str, Any] = {"question": case.question}
         if case.context and case.context.strip():
             body["custom_instructions"] = case.context
@@ -66,7 +66,7 @@ class DenodoSystem:
 
 
 def _error_of(content: bytes) -> str | None:
-    """What the AI SDK says of its own failure, ``{"detail": {"error": ...}}``; None for a body of another form."""
+    """The AI SDK's own error message, ``{"detail": {"error": ...}}``; None for a body in another form."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -79,13 +79,13 @@ def _error_of(content: bytes) -> str | None:
 def _is_of_question(status: int, content: bytes) -> bool | None:
     """A 404 of the AI SDK's own form says that no table fits; a 401 or 403 may be passed through from Denodo.
 
-    Whatever words these have, they are about the question. Of any other form the general rule tells.
+    Whatever their text, these are about the question. For any other form the general rule decides.
     """
     return True if status in _OF_A_QUESTION and _error_of(content) is not None else None
 
 
 def _read_refusal(case: Case, refusal: RequestRefused) -> Prediction | None:
-    """That no table fits is an answer: asking again would say the same."""
+    """Read "no table fits" as an answer: asking again would give the same."""
     error = _error_of(refusal.content) if refusal.status == _NO_TABLE else None
     return None if error is None else answered(case, None, said=error or "no table fits the question")
 

@@ -1,4 +1,4 @@
-"""How a live system is asked."""
+"""The options for asking a live system."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from assay.model import Secret
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOptions:
-    """What all kinds of systems are told beside their URL. Each kind reads what concerns it.
+    """Options of all kinds of systems besides their URL. Each kind reads those that concern it.
 
-    Safe to print: the secrets mask themselves. Raises InputError for values that cannot be meant.
+    Safe to print: the secrets mask themselves. Raises InputError for impossible values.
     """
 
     user: str | None = None
@@ -22,14 +22,14 @@ class SystemOptions:
     token: Secret | None = None
     """Sent as ``Authorization: Bearer``; not together with a user."""
     timeout_s: float = 120.0
-    """For one try of one question, from sending it to the last byte of the answer. Also bounds how
-    long, retries included, a server that takes no connection is waited for."""
+    """For one try of one question, from sending it to the last byte of the answer. Also limits how long, including
+    retries, to wait for a server that accepts no connection."""
     retries: int = 3
     """How often a question is asked again after trouble that may pass. Wrong answers are not asked again."""
     retry_wait_s: float = 0.5
     """The wait before the first retry; it doubles from one retry to the next, with jitter."""
     max_wait_s: float = 30.0
-    """The longest wait before one retry, also where a server's Retry-After asks for more."""
+    """The longest wait before one retry, even where a server's Retry-After asks for more."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Extra fields of the request body, in order. A value that is JSON (``5``, ``false``, ``["a"]``)
     is sent as such, any other as text."""
@@ -38,14 +38,14 @@ class SystemOptions:
     """``http``: the request body as JSON text whose strings may hold ``{question}``, ``{context}``,
     ``{database}`` and ``{id}``. None: ``{"question": "{question}"}``."""
     query_path: str | None = None
-    """``http``: where in the answer the query stands, such as ``data.choices.0.sql``. None: the first
-    of the usual names at the top."""
+    """``http``: the path of the query in the answer, such as ``data.choices.0.sql``. None: the first of the usual names
+    at the top level."""
     tokens_path: str | None = None
-    """``http``: where token counts stand: an object of counts, or their total."""
+    """``http``: the path of the token counts: an object of counts, or their total."""
     times_path: str | None = None
-    """``http``: where times stand, in seconds: an object of numbers by name, or one number."""
+    """``http``: the path of the times, in seconds: an object of numbers by name, or one number."""
     prompt: str | None = None
-    """``chat``: what to ask for SQL with: the name of a built-in template, or the path of a file. None: ``ddl``."""
+    """``chat``: the template for asking for SQL: a built-in one's name, or a file's path. None: ``ddl``."""
     price_in: float | None = None
     """``chat``: US dollars for a million tokens of input; with ``price_out`` it gives each answer's cost."""
     price_out: float | None = None

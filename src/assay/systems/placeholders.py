@@ -15,7 +15,7 @@ _DOUBLED = {"{{": "{", "}}": "}"}
 
 
 def check_placeholders(texts: Iterable[str], *, what: str, known: Sequence[str] = PLACEHOLDERS) -> set[str]:
-    """The placeholders in the texts. Raises InputError for one that is not known, with the closest name."""
+    """The placeholders in the texts. Raises InputError for an unknown one, with the closest name."""
     names = {found[1] for text in texts for found in _PLACEHOLDER.finditer(text) if found[1]}
     for name in sorted(names.difference(known)):
         close = get_close_matches(name, known, n=1)
@@ -26,7 +26,7 @@ def check_placeholders(texts: Iterable[str], *, what: str, known: Sequence[str] 
 
 
 def filled(template: str, case: Case) -> str:
-    """The template with the case put in. What the case does not have is empty; ``{{`` and ``}}`` give braces."""
+    """The template filled with the case's values. Missing values are empty; ``{{`` and ``}}`` give braces."""
     values = {
         "question": case.question,
         "context": case.context or "",
@@ -37,5 +37,5 @@ def filled(template: str, case: Case) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with the values put in; placeholders within them stay as they are."""
+    """The template filled with the values; placeholders within the values stay unchanged."""
     return _PLACEHOLDER.sub(lambda found: _DOUBLED.get(found[0]) or values[found[1]], template)

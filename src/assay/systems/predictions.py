@@ -1,4 +1,4 @@
-"""What asking one question comes to, as a Prediction."""
+"""Turn the outcome of asking one question into a Prediction."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f]+")
 
 
 class QuestionFailed(AssayError):
-    """One question could not be answered. Stays in this room: it leaves as a Prediction with a Failure."""
+    """One question could not be answered. Not raised outside this package: it becomes a Prediction with a Failure."""
 
     def __init__(self, message: str, *, reached: bool = True) -> None:
         self.reached = reached
-        """False where no answer of the system's own came about, whatever was asked."""
+        """False where the system itself did not answer, for a reason unrelated to the question."""
         super().__init__(message)
 
 
 def ask_failure(message: str, *, reached: bool = True) -> Failure:
-    """Why a question has no answer: the system failed at it, or was not to be reached."""
+    """Why a question has no answer: the system failed at it, or could not be reached."""
     blame: Blame = "system" if reached else "network"
     return Failure(stage="ask", kind="ask_failed", blame=blame, message=first_line(message))
 
@@ -33,7 +33,7 @@ def failed(case: Case, message: str, *, reached: bool = True) -> Prediction:
 
 
 def without_query(message: str, *, words: str) -> Failure:
-    """The failure of an answer without a query: a clarifying question or a refusal where it has ``words``."""
+    """The failure of an answer without a query. With ``words`` it is a clarifying question or a refusal."""
     return Failure(stage="ask", kind="clarification" if words else "unanswered", blame="system", message=message)
 
 
@@ -50,8 +50,8 @@ def answered(
 ) -> Prediction:
     """The system answered ``text``: a query, perhaps in a code fence, or nothing.
 
-    ``said`` is what it said in place of a query; it is quoted where there is none. ``in_answer`` False: it said that
-    beside its answer, as on standard error.
+    ``said`` is its text in place of a query, quoted where there is no query. ``in_answer`` False: that text is not part
+    of its answer, but came on standard error, for example.
     """
     query = clean_query(text)
     failure = None
@@ -72,7 +72,7 @@ def answered(
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, without control characters, cut where it is too long to read."""
+    """The first line that is not blank, without control characters, cut where it is too long to read."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     line = _CONTROL.sub(" ", line).strip()
     return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 1] + "…"

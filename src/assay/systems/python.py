@@ -1,4 +1,4 @@
-"""Any Python callable, plain or async."""
+"""Any Python callable, sync or async."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class PythonSystem:
     """``python:package.module:function``: a callable that takes a question and gives a query.
 
     The first parameter gets the Case where it is annotated as `assay.Case` or called ``case``, else
-    the question's text. Further parameters are filled by name, with what the case has: ``question``,
+    the question's text. Further parameters are filled by name, with the case's values: ``question``,
     ``case``, ``context``, ``database``, ``case_id``, ``difficulty``; any other needs a default.
     It returns the query as text (a code fence is removed), None for no answer, or a Prediction.
 
-    A plain callable is called in a thread of its own, several at once; async ones share one event
-    loop. One that takes longer than the timeout is a failure: an async one is cancelled, a plain
-    one cannot be and is left to itself. A ConnectionError is tried again; any other exception is
-    the failure of that question. ``wall_time`` is what was measured here.
+    Each call of a sync callable gets its own thread, several at once; async calls share one event loop. A call that
+    takes longer than the timeout is a failure: an async one is cancelled; a sync one cannot be, and goes on in its
+    thread. After a ConnectionError the call is tried again; any other exception is the failure of that question.
+    ``wall_time`` is measured here.
     """
 
     name = "python"
@@ -58,7 +58,7 @@ class PythonSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> PythonSystem:
-        """Import the callable; the current folder is looked in, too. Raises InputError where that fails."""
+        """Import the callable, also from the current folder. Raises InputError where that fails."""
         reference = without_scheme(url, cls.name)
         module, colon, path = reference.partition(":")
         if not (module and colon and path):
@@ -98,14 +98,14 @@ class PythonSystem:
             raise
         except ConnectionError as error:
             raise TryAgain(f"{self._label} raised {type(error).__name__}: {error}", reached=False) from None
-        # The per-case boundary: what a user's function raises is the trouble of this one question.
+        # The per-case boundary: an exception of the user's function is the trouble of this one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             raise QuestionFailed(f"{self._label} raised {type(error).__name__}: {error}") from None
         return self._understand(case, given, monotonic() - started)
 
     def _call(self, values: list[object], named: dict[str, object]) -> object:
         future: Future[object] = Future()
-        future.set_running_or_notify_cancel()  # a plain call cannot be cancelled once it runs
+        future.set_running_or_notify_cancel()  # a sync call cannot be cancelled once it runs
 
         def run() -> None:
             try:
@@ -171,10 +171,10 @@ def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: f
 
 def _imported(module: str, path: str) -> object:
     if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())  # where `python -m` looks, too; a console script does not
+        sys.path.insert(0, os.getcwd())  # `python -m` looks there, too; a console script does not
     try:
         found: Any = import_module(module)
-    # Importing runs the user's module: whatever it raises, the answer is that it cannot be imported.
+    # Importing runs the user's module: any exception means that it cannot be imported.
     except Exception as error:
         raise InputError(f"the module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
     for name in path.split("."):
@@ -190,7 +190,7 @@ def _label_of(function: Callable[..., object]) -> str:
 
 
 def _parameters(function: Callable[..., object], label: str) -> tuple[str, ...]:
-    """What each parameter is to get, as names in `_EXTRAS`, the first by its position. Raises InputError."""
+    """The value for each parameter, as names in `_EXTRAS`, the first by its position. Raises InputError."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-in callables have no signature

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"```(?:[ \t]*(?:\w+[ \t]*)?\r?\n|(?:sql|vql)\b)?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
-# A comment behind the last semicolon goes with it, unless a quote says that it may be part of a text.
+# A comment after the last semicolon is removed with it, unless a quote shows that it may be part of a text.
 _END = re.compile(r"(?:\s*;)+\s*(?:--[^\n'\"]*)?\Z")
 _NOTHING_BUT_COMMENTS = re.compile(r"(?>[\s;]|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*+\*/)*+")
 
@@ -13,8 +13,8 @@ _NOTHING_BUT_COMMENTS = re.compile(r"(?>[\s;]|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!
 def clean_query(text: str | None) -> str | None:
     """The query without code fence, trailing semicolon and surrounding space; None where there is none.
 
-    Text in which only comments stand is no query. Where there are several code fences, the first
-    that is filled counts. Everything else stays as it is, comments included.
+    Text with nothing but comments is no query. Of several code fences, the first that is not empty counts. Everything
+    else is unchanged, including comments.
     """
     if text is None:
         return None
@@ -22,7 +22,7 @@ def clean_query(text: str | None) -> str | None:
         text = next((found for found in _FENCE.findall(text) if found.strip()), "")
     if _NOTHING_BUT_COMMENTS.fullmatch(text):
         return None
-    # Without space at its end there is one place to look from, however many semicolons are within.
+    # Stripping first leaves one place to start matching from, however many semicolons the text has.
     text = text.strip()
     cut = text.rfind(";")
     while cut > 0 and text[cut - 1] in "; \t\r\n":

@@ -14,7 +14,7 @@ _Answer = TypeVar("_Answer")
 
 
 class TryAgain(AssayError):
-    """Trouble that may pass. Stays in this room."""
+    """Trouble that may pass. Not raised outside this package."""
 
     def __init__(
         self,
@@ -28,23 +28,23 @@ class TryAgain(AssayError):
         self.wait_s = wait_s
         """How long the server asked to wait; None: the usual back-off."""
         self.nobody_there = nobody_there
-        """Whether not even a connection came about."""
+        """Whether not even a connection was made."""
         self.give_up_at = give_up_at
         """The reading of the monotonic clock after which no retry begins."""
         self.reached = reached
-        """False where what answered, or failed to, was not the system itself: a gateway, a limit on requests."""
+        """False where something other than the system answered or failed: a gateway, or a limit on requests."""
         super().__init__(message)
 
 
 def with_retries(attempt: Callable[[], _Answer], options: SystemOptions) -> _Answer:
     """Call ``attempt`` until it raises no TryAgain, ``1 + options.retries`` times at most.
 
-    The last TryAgain is let through; any other exception is, at once.
+    The last TryAgain is raised; any other exception at once.
     """
     import stamina
 
-    # stamina reports each retry as a warning, which lands on standard error where nobody set logging up.
-    # A handler that does nothing is the library's part of logging's etiquette; the user's handlers still hear it.
+    # stamina logs each retry as a warning, which goes to standard error where logging is not set up. A library adds a
+    # handler that does nothing, as is usual; the user's own handlers still receive the warning.
     logger = logging.getLogger("stamina")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())

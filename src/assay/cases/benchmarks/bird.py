@@ -21,20 +21,20 @@ class BirdFormat:
     gold (lines ``SQL\\tdb_id``) and its predictions (``{"0": "SQL\\t----- bird -----\\tdb_id"}``).
 
     The key of a prediction is the position of its question in the questions file, as in BIRD's
-    scripts, and not its ``question_id``; where yours are keyed by ``question_id``, name that as the id.
+    scripts, not its ``question_id``; if yours are keyed by ``question_id``, name that as the id.
     """
 
     name = "bird"
 
     def recognises(self, path: Path) -> bool:
-        """Whether a ``.json`` file is laid out as BIRD's. Its gold lines look just like Spider's, which reads them."""
+        """Whether a ``.json`` file has BIRD's layout. Its gold lines look like Spider's, whose format reads them."""
         return path.suffix.lower() == ".json" and json_layout(path) == "bird"
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions or gold lines. Raises CaseFileError with file, row and column.
 
-        BIRD's mini-dev holds two questions twice, word for word: each keeps its place, since
-        predictions go by position, and the id of the second is ``137#2``.
+        BIRD's mini-dev holds two questions twice, word for word. Each keeps its position, since predictions are matched
+        by position, and the second gets an id such as ``137#2``.
         """
         from assay.cases.text.json import json_table
 
@@ -46,8 +46,8 @@ class BirdFormat:
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions. Raises CaseFileError with file and key.
 
-        A value without BIRD's mark is all query; one that is no text (BIRD's scripts write a number
-        where a model failed) is no answer. ``fields.id`` other than `POSITION` says that the keys are ids.
+        A value without BIRD's mark is a query as a whole; a value that is not text (BIRD's scripts write a number where
+        a model failed) is no answer. ``fields.id`` other than `POSITION` says that the keys are ids.
         """
         from assay.cases.text.json import parse_json
 
@@ -98,13 +98,13 @@ def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Pr
 
 
 def _tell_repeats_apart(cases: tuple[Case, ...]) -> tuple[Case, ...]:
-    """Number the further appearances of a case that is the same word for word; others keep their id."""
+    """Number the repeats of a case that are the same word for word; other cases keep their id."""
     seen: dict[str, tuple[Case, int]] = {}
     told: list[Case] = []
     for case in cases:
         first, times = seen.get(case.id, (case, 0))
         if replace(case, origin=None) != replace(first, origin=None):
-            # Same id, another question: a mistake, which the loader reports with both places.
+            # Same id, different question: a mistake, which the loader reports with both places.
             told.append(case)
             continue
         seen[case.id] = (first, times + 1)

@@ -1,13 +1,13 @@
-"""The question sets of defog's sql-eval: several golds in one text, and columns of which some are enough.
+"""The question sets of defog's sql-eval: several golds in one text, and sets of alternative columns.
 
 In the column ``query``:
 
-- ``;`` stands between golds, any of which is right;
-- ``{a, b}`` in a select list stands for any of the columns in it, one or more;
+- ``;`` separates golds, any of which is right;
+- ``{a, b}`` in a select list stands for one or more of its columns;
 - ``GROUP BY {}`` groups by the columns that were chosen.
 
-None of this counts within literals, quoted names and comments. Each choice of columns becomes a
-gold of its own, the one with all columns first.
+None of this applies within literals, quoted names and comments. Each choice of columns becomes a separate gold, the one
+with all columns first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.ports import LoadedCases, LoadedPredictions
 from assay.sql.lexing import Piece, pieces
 
 MOST_GOLDS = 256
-"""Golds that one case may come to: each is a query to run."""
+"""Golds that one case may have: each is a query to run."""
 
 _COLUMNS = frozenset({"question", "query", "dbname", "querycategory"})
 
@@ -61,10 +61,10 @@ class DefogFormat:
 
 
 def expand_golds(text: str) -> tuple[str, ...]:
-    """The golds that a text in defog's notation stands for, in its order and none twice.
+    """The golds that a text in defog's notation stands for, in its order and without repeats.
 
-    Of one query's choices the larger come first. Raises ValueError with what is wrong: braces that do
-    not close, ``{}`` without columns before it, more than `MOST_GOLDS` golds.
+    Within one query, larger choices come first. Raises ValueError for unclosed braces, for ``{}`` without columns
+    before it, and for more than `MOST_GOLDS` golds.
     """
     golds: dict[str, None] = {}
     for query in _split_queries(text):
@@ -90,7 +90,7 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The empty braces: the columns that the braces before it came to."""
+    """The empty braces: the columns chosen in the braces before them."""
 
 
 def _expanded(path: Path, case: Case) -> Case:
@@ -113,7 +113,7 @@ def _split_queries(text: str) -> Iterator[str]:
 
 
 def _parts(query: str) -> list[str | _Choice | _Chosen]:
-    """A query's text, cut at its braces."""
+    """A query's text, split at its braces."""
     found: list[str | _Choice | _Chosen] = []
     start = 0
     opened: Piece | None = None
@@ -140,7 +140,7 @@ def _parts(query: str) -> list[str | _Choice | _Chosen]:
 
 
 def _columns(query: str, start: int, end: int, within: Sequence[Piece]) -> tuple[str, ...]:
-    """What stands between braces, cut at the commas outside of parentheses."""
+    """The text between braces, split at the commas outside parentheses."""
     depth = 0
     cuts = [start]
     for piece in within:

@@ -1,4 +1,4 @@
-"""Files of one query a line, as BIRD and Spider keep gold (``SQL\\tdb_id``) and Spider predictions (``SQL``)."""
+"""Files with one query per line, as BIRD and Spider keep gold (``SQL\\tdb_id``) and Spider predictions (``SQL``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gold_lines(path: Path, *, encoding: str | None = None) -> LoadedCases:
 
 
 def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
-    """A case a line: its gold and its database, no question; its id is the zero-based line number.
+    """One case per line: its gold and its database, no question; its id is the zero-based line number.
 
     Raises CaseFileError with the line: one without a tab, without a query, or blank before the end.
     """
@@ -55,12 +55,12 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
 
 
 def predicted_lines(path: Path, fields: FieldNames) -> LoadedPredictions:
-    """A prediction a line, by position: what stands before the first tab. A blank one is no answer."""
+    """One prediction per line, by position: the text before the first tab. A blank text is no answer."""
     predictions = []
     databases: list[str | None] = []
     for number, line in enumerate(_lines(path, fields.encoding)):
         query, _, database = (part.strip() for part in line.partition("\t"))
-        # A query may hold a tab, too: only one word can be a database's name.
+        # A query may also hold a tab: only a single word can be a database's name.
         databases.append(database if len(database.split()) == 1 else None)
         origin = f"{path.name}, line {number + 1}"
         predictions.append(

@@ -27,14 +27,14 @@ class LlmsqlFormat:
     """LLMSQL's ``questions.jsonl`` (``question_id, table_id, question, sql``), and outputs of models
     (``question_id`` with ``completion`` or ``predicted_sql``), both JSON Lines.
 
-    A completion may hold prose and several queries: the first is the predicted one, and the metric ``llmsql_ex`` looks
-    at all of them, as the benchmark does. ``FROM Table`` in them is the question's table.
+    A completion may hold prose and several queries: the first is the predicted one, and the metric ``llmsql_ex`` checks
+    all of them, as the benchmark does. ``FROM Table`` means the question's table.
     """
 
     name = "llmsql"
 
     def recognises(self, path: Path) -> bool:  # noqa: ARG002 - the port's
-        """Never by itself: the outputs look like any JSON Lines, so that the format has to be named."""
+        """Always False: the outputs look like any JSON Lines, so the format must be named."""
         return False
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:  # noqa: ARG002 - the port's
@@ -48,20 +48,20 @@ class LlmsqlFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a model answered to one question. The case's id in it is the key of the question's id."""
+    """A model's answer to one question. Its case id is the key of the question's id."""
 
     question_id: object
     """As it was given."""
     prediction: Prediction
     question: str | None = None
-    """What it repeats of the question, where it does."""
+    """The question as the output repeats it; None where it does not."""
     place: str = ""
-    """Where it stands in its file."""
+    """Its place in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """A model's outputs, in their order, each to another question."""
+    """A model's outputs, in their order, each for a different question."""
 
     name: str
     mode: InputMode
@@ -69,7 +69,7 @@ class Outputs:
 
 
 def read_questions(path: str) -> dict[str, Case]:
-    """The questions by the key of their ids, which is the cases' id. Raises CaseFileError with file and line."""
+    """The questions by the key of their ids, which is the case id. Raises CaseFileError with file and line."""
     questions: dict[str, Case] = {}
     name = Path(path).name
     for place, values in _records(Path(path)):
@@ -106,8 +106,8 @@ def read_questions(path: str) -> dict[str, Case]:
 def read_outputs(outputs: object) -> Outputs:
     """The outputs of a JSON Lines file or a sequence of mappings, checked one by one.
 
-    Raises CaseFileError with the place of one that cannot be used, InputError where there are
-    none, and UsageError for anything else.
+    Raises CaseFileError with the place of an unusable output, InputError where there are none, and UsageError for any
+    other type.
     """
     if isinstance(outputs, str | os.PathLike):
         path = os.fspath(outputs)
@@ -140,7 +140,7 @@ def read_outputs(outputs: object) -> Outputs:
 
 
 def check_known(outputs: Outputs, questions: Mapping[str, Case], questions_path: str) -> None:
-    """Raise InputError where outputs answer questions that the benchmark does not have, or repeat other ones."""
+    """Raise InputError where outputs answer unknown questions, or repeat another question's text."""
     unknown = [item.question_id for item in outputs.items if item.prediction.case_id not in questions]
     if unknown:
         shown = ", ".join(repr(one) for one in unknown[:_MOST_NAMED])
@@ -152,7 +152,7 @@ def check_known(outputs: Outputs, questions: Mapping[str, Case], questions_path:
         )
     for item in outputs.items:
         asked = questions[item.prediction.case_id].question
-        # A prompt around the question repeats it, too.
+        # A prompt that contains the question repeats it, too.
         if item.question is not None and " ".join(asked.split()) not in " ".join(item.question.split()):
             raise CaseFileError(
                 f"its question is {shortened(item.question, most=160)}, and that of {item.question_id!r} is "
@@ -177,7 +177,7 @@ def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
             if line and not line.isspace()
         ]
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        # Slower, but it knows where and what: or it can read what the other cannot, such as NaN.
+        # Slower, but it knows what is wrong and where; it also reads values that the fast one cannot, such as NaN.
         return [(record.place, record.values) for record in json_lines_table(path).records]
 
 
@@ -213,7 +213,7 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
 
 
 def _key(question_id: object) -> str | None:
-    """What an id is found under: 7, 7.0, "7" and "007" are one. None where it is no id."""
+    """The key of an id: 7, 7.0, "7" and "007" have the same key. None where the value is no id."""
     if isinstance(question_id, bool):
         return None
     if isinstance(question_id, int):

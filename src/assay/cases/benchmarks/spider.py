@@ -43,11 +43,11 @@ class SpiderFormat:
             database=fields.database or "db_id",
         )
         loaded = read_cases(json_table(path, encoding=fields.encoding), named)
-        # That the layout has no ids is the format's word, and not the user's.
+        # The format, and not the user, says that there are no ids.
         return replace(loaded, stated=fields.id == POSITION)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
-        """Read prediction lines: what stands before the first tab of each; or predictions in JSON."""
+        """Read prediction lines, the text before the first tab of each; or predictions in JSON."""
         from assay.cases.text.json import json_table
 
         if path.suffix.lower() != ".json":

@@ -1,1 +1,1 @@
-"""Bring questions and answers together, by ids or positions that leave no doubt."""
+"""Join questions and answers, by ids or positions that leave no doubt."""

@@ -1,4 +1,4 @@
-"""Which columns may hold the ids, where none has a name that says so."""
+"""Find the columns that may hold the ids, where no column's name says so."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
-"""Names under which a prediction repeats its question; a prompt is more than that."""
+"""Names under which a prediction repeats its question, without names for prompts, which hold more."""
 DATABASES = frozenset({"dbid", "databaseid"})
-"""Names under which it repeats the database's name; others may hold a path or a URL."""
+"""Names under which a prediction repeats the database's name; others may hold a path or a URL."""
 _LONGEST = 200
-"""Characters of an id: longer texts are prompts and answers."""
+"""The most characters of an id: longer texts are prompts and answers."""
 _NUMBER = re.compile(r"([+-]?)0*(\d+)(?:\.0+)?")
 _SOUNDS_LIKE_ID = re.compile(r"(?:id|ids|no|nr|num|number|key|case|index|idx|ref|test|item|uuid|guid|unnamed:0)$")
 
@@ -26,7 +26,7 @@ _FRACTION = re.compile(r"-?\d*\.\d+")
 _MEASURE = re.compile(
     r"token|latenc|time|second|duration|elapsed|cost|price|score|prob|confiden|length|chars|size|count|rows$|ms$"
 )
-"""What is counted or measured of an answer differs from row to row without naming it."""
+"""Names of counts and measurements, which differ from row to row but do not identify it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,29 +34,29 @@ class Candidate:
     """A column that may be the predictions' id."""
 
     option: str
-    """What to write on the command line to have it so."""
+    """The command-line option that chooses this column."""
     why: str
     in_order: bool
-    """Whether joining by it is the same as joining by position."""
+    """Whether joining by this column is the same as joining by position."""
 
 
 def loose_id(text: str) -> str:
-    """An id without what a spreadsheet changes: letter case, blanks, leading zeros, ``.0``."""
+    """An id without the details that a spreadsheet changes: letter case, blanks, leading zeros, ``.0``."""
     plain = "".join(unicodedata.normalize("NFKC", text).casefold().split())
     number = _NUMBER.fullmatch(plain)
     return f"{number[1].replace('+', '')}{number[2]}" if number else plain
 
 
 def same_name(first: str, second: str) -> bool:
-    """Whether two columns are called the same."""
+    """Whether two columns have the same name."""
     return normal(first) == normal(second)
 
 
 def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Candidate]:
-    """The columns of predictions whose values tell rows apart and are found among the questions, or may be ids yet.
+    """The columns of predictions whose values identify rows and occur among the questions, or may still be ids.
 
-    Those that hold the same ids come first. The others are called like an id, or hold a number or word of its own in
-    each row: what they refer to is not in the questions, and so nobody can tell that the rows are in their order.
+    Columns that hold the questions' ids come first. The others have a name like an id's, or a different number or word
+    in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
     """
     own = {loose_id(case.id) for case in questions.cases} if not questions.by_position else set()
     beside = [(column.name, ids) for column in leaf_columns(questions.beside) if (ids := ids_in(column)) is not None]
@@ -78,7 +78,7 @@ def candidates_of(questions: LoadedCases, loaded: LoadedPredictions) -> list[Can
 
 
 def _labels_rows(name: str, ids: Sequence[str]) -> bool:
-    """Whether whole numbers or single words tell rows apart, and by their name do not measure anything."""
+    """Whether whole numbers or single words identify the rows, in a column not named like a measurement."""
     return (
         len(ids) > 1
         and not _MEASURE.search(normal(name))
@@ -89,13 +89,13 @@ def _labels_rows(name: str, ids: Sequence[str]) -> bool:
 def _found(
     name: str, ids: Sequence[str], own: set[str], beside: Sequence[tuple[str, Sequence[str]]], count: int
 ) -> list[Candidate]:
-    """The column as an id: of the questions' own, of a column of theirs, or of their row numbers."""
+    """The column as an id: it holds the questions' ids, another column of theirs, or their row numbers."""
     half = len(ids) / 2
     option = f"--prediction-id-column {_quoted(name)}"
     if own and len(own.intersection(ids)) >= half:
         return [Candidate(option=option, why="its values are the questions' ids", in_order=False)]
     found = []
-    # A column of the same name first.
+    # A column with the same name first.
     for other, values in sorted(beside, key=lambda one: not same_name(one[0], name)):
         if len(set(values).intersection(ids)) >= half:
             same = same_name(other, name) and other == name
@@ -114,7 +114,7 @@ def _found(
 
 
 def _quoted(name: str) -> str:
-    """A column's name as a shell takes it; a path may hold quotes of its own."""
+    """A column's name, quoted for a shell; a path may itself hold quotes."""
     return f"'{name}'" if '"' in name else f'"{name}"'
 
 

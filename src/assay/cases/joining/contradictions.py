@@ -1,7 +1,7 @@
-"""What rows say of each other under names that nobody knows: the question again, or a column that both files have.
+"""Find rows that contradict their joining in columns with unknown names: repeated questions, or shared columns.
 
-Names are no help here, so values are: a column that holds the questions themselves repeats them, whatever it is called
-and however deep it lies, and two columns with the same values in another order say that the rows are in another order.
+Names do not help here, so values are compared: a column that holds the questions themselves repeats them, whatever its
+name and depth, and two columns with the same values in a different order show that the rows are in a different order.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 _LONG_ENOUGH = 8
-"""Characters of a question that is looked for within a prompt: a shorter one stands in any text."""
+"""Characters of a question that is searched for within a prompt: a shorter one could occur in any text."""
 _SEARCHED = 50
-"""Rows whose text lacks their own question and is searched for another: each is held against all questions."""
+"""The most rows without their own question that are searched for another one: each is compared with all questions."""
 _TELLING = 3
-"""Different values by which two columns of different names are known to be one."""
+"""Number of different values from which on two columns with different names count as the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """A column by which a prediction belongs to another case, and the first row that says so."""
+    """A column by which a prediction belongs to a different case, and the first such row."""
 
     column: Column
     row: int
     asked: object
-    """What the case has, to which the row was joined."""
+    """The value of the case to which the row was joined."""
     question: bool
-    """Whether it repeats questions; else it is a column that the questions have, too."""
+    """Whether the column repeats questions; otherwise the questions have the same column."""
 
 
 def contradiction(
     questions: LoadedCases, loaded: LoadedPredictions, places: Sequence[int | None], *, by_position: bool
 ) -> Contradiction | None:
-    """The first column of the predictions that contradicts how they were joined, None where none does.
+    """The first column of the predictions that contradicts how they were joined; None where there is none.
 
-    By position nothing else vouches for the rows: there questions are looked for within longer texts, too, and columns
-    that both files have are compared.
+    For a join by position there is no other evidence: then questions are also searched for within longer texts, and
+    columns that both files have are compared.
     """
     columns = leaf_columns(loaded.beside)
     asked = [as_question(case.question) for case in questions.cases]
@@ -53,12 +53,12 @@ def contradiction(
 
 
 def as_question(value: object) -> str:
-    """A question as it is compared: without differences of white space and of how Unicode writes a character."""
+    """A question in the form for comparing: with white space and Unicode normalized."""
     return " ".join(unicodedata.normalize("NFKC", value).split()) if isinstance(value, str) else ""
 
 
 def as_name(value: object) -> str:
-    """An id or a name as it is compared; empty for what is none."""
+    """An id or a name in the form for comparing; empty for any other value."""
     if is_absent(value) or isinstance(value, (bool, dict, list, tuple)):
         return ""
     try:
@@ -73,7 +73,7 @@ def _asked(questions: LoadedCases, places: Sequence[int | None], row: int) -> ob
 
 
 def _other_question(column: Column, asked: Sequence[str], places: Sequence[int | None], *, within: bool) -> int | None:
-    """The first row that repeats a question, and not its own; None where the column does not repeat questions."""
+    """The first row that repeats a question other than its own; None where there is none."""
     said = [as_question(value) for value in column.values]
     known = set(asked)
     filled = sum(bool(text) for text in said)
@@ -96,7 +96,7 @@ def _other_question(column: Column, asked: Sequence[str], places: Sequence[int |
 def _other_order(
     columns: Sequence[Column], questions: LoadedCases, places: Sequence[int | None]
 ) -> Contradiction | None:
-    """A column whose values the questions have, too, each as often, and in another order."""
+    """A column with the same values as one of the questions' columns, but in a different order."""
     held: dict[tuple[str, ...], list[tuple[str, list[str], Column]]] = {}
     for own in _own_columns(questions):
         values = [as_name(value) for value in own.values]

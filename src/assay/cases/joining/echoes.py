@@ -1,4 +1,4 @@
-"""What an answer repeats of its question or database must be its case's."""
+"""Check that a question or database that an answer repeats is its case's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
 def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> int:
-    """Raise where an answer repeats another question, or database, than its case's; return how many repeat theirs."""
+    """Raise where an answer repeats a question or database that is not its case's; return how many repeat their own."""
     compared: set[int] = set()
     echo = echo_of(questions, loaded)
     if echo is not None:
@@ -32,7 +32,7 @@ def check_echoes(questions: LoadedCases, loaded: LoadedPredictions, way: Way) ->
 
 
 def _check_other_columns(questions: LoadedCases, loaded: LoadedPredictions, way: Way) -> None:
-    """Raise where a column under any other name says that rows belong to other cases."""
+    """Raise where a column with any other name shows that rows belong to other cases."""
     by_position = way.by == "position" and not (loaded.stated or questions.stated)
     found = contradiction(questions, loaded, way.places, by_position=by_position)
     if found is None:
@@ -57,13 +57,13 @@ _HOW: Mapping[JoinedBy, str] = {
 
 
 def _row(loaded: LoadedPredictions, row: int) -> str:
-    """Where a prediction stands in its file."""
+    """The place of a prediction in its file."""
     return (loaded.predictions[row].origin or "").partition(", ")[2] or f"item {row + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Echo:
-    """What predictions repeat, and what each case has."""
+    """The values that predictions repeat, and the value of each case."""
 
     what: str
     column: Column

@@ -1,12 +1,12 @@
-"""Bring questions and answers together. Nothing is guessed: what could be meant in two ways is an error that says how.
+"""Join questions and answers. Nothing is guessed: where two ways are possible, the error says which.
 
-1. One file for both: a row's answer is to the row's question.
-2. The predictions have ids: by id. Where the questions have none, the ids must plainly be their row numbers.
-3. They have none, and repeat the questions, each another one: by question.
-4. They have none, the questions have none either, both are as many, and no column of theirs says otherwise:
-   by position. Or where the format (BIRD's keys) or the user (`POSITION`) says positions.
+1. One file for both: each row's answer belongs to the row's question.
+2. The predictions have ids: by id. Where the questions have none, the ids must clearly be their row numbers.
+3. The predictions have no ids, and each repeats a different question: by question.
+4. Neither side has ids, both have the same number of rows, and no column contradicts it: by position. Also where the
+   format (BIRD's keys) or the user (`POSITION`) asks for positions.
 
-Whatever an answer repeats of its question or database must then be its case's.
+A question or database that an answer repeats must then be its case's.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from assay.ports import LoadedCases, LoadedPredictions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """Predictions beside their cases."""
+    """Predictions, joined to their cases."""
 
     predictions: tuple[Prediction, ...]
-    """One for each case, in the cases' order, under the case's id. One without an answer says so in its failure."""
+    """One per case, in the cases' order, with the case's id. Where there is no answer, its failure says so."""
     unmatched: tuple[str, ...]
-    """The ids (or positions) of predictions that fit no case, in the file's order."""
+    """The ids (or positions) of predictions without a case, in the file's order."""
     joining: Joining
 
 
@@ -42,13 +42,12 @@ def join(
     same_file: bool = False,
     ignore_questions: bool = False,
 ) -> Joined:
-    """Bring each case its prediction, in the way that this module's text says.
+    """Find each case's prediction, by the rules in this module's docstring.
 
-    A case that no prediction answers gets one without a query, whose failure says so. ``wanted``: so many of the
-    cases are judged, and predictions without ids may be as many. ``same_file``: both come from one.
-    ``ignore_questions``: what answers repeat of their questions is not looked at. Raises InputError where it is not
-    plain what belongs together, where no prediction fits at all, and where an answer repeats another question than
-    its case's.
+    A case without a prediction gets one without a query, whose failure says so. ``wanted``: how many of the cases are
+    judged; there may be just that many predictions without ids. ``same_file``: both come from one file.
+    ``ignore_questions``: do not compare the questions that answers repeat. Raises InputError where the join is
+    ambiguous, where no prediction fits at all, and where an answer repeats a question that is not its case's.
     """
     questions = cases if isinstance(cases, LoadedCases) else _plain(tuple(cases))
     way = way_of(questions, loaded, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
@@ -79,7 +78,7 @@ def join(
 
 
 def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, ...]:
-    """The sheets that neither side was read from: of one workbook, what one side leaves out the other may read."""
+    """The sheets that were read for neither side: the two sides may use different sheets of one workbook."""
     if not (questions.left_out and loaded.left_out):
         return (*questions.left_out, *loaded.left_out)
     both = set(questions.left_out) & set(loaded.left_out)
@@ -87,13 +86,13 @@ def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, .
 
 
 def _called(prediction: Prediction, way: Way) -> str:
-    """What an unmatched prediction is called: by its id, or by its place where the number of its row says little."""
+    """The name of an unmatched prediction: its id, or its place where the row number alone says little."""
     place = (prediction.origin or "").partition(", ")[2]
     return place if way.by == "question" and place else prediction.case_id
 
 
 def _plain(cases: tuple[Case, ...]) -> LoadedCases:
-    """Cases of which nothing else is known: ids that only count them from 0 are none."""
+    """Cases of which nothing else is known. Ids that only count the cases from 0 do not count as ids."""
     return LoadedCases(cases=cases, by_position=all(case.id == str(place) for place, case in enumerate(cases)))
 
 

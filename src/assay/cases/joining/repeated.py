@@ -1,4 +1,4 @@
-"""The columns in which predictions repeat what is asked of them."""
+"""Find the columns in which predictions repeat their questions and databases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.ports import Column, LoadedCases, LoadedPredictions
 
 
 def echo_of(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[Column, Sequence[object]] | None:
-    """The column in which predictions repeat the question, and what it is to say of each case."""
+    """The column in which predictions repeat the question, and the expected value for each case."""
     own = next((use.column for use in questions.columns if use.field == "question"), None)
     asked: Sequence[object] = [case.question for case in questions.cases]
     if own is not None and (same := column_named(loaded.beside, own)) is not None:
@@ -29,5 +29,5 @@ def database_echo_of(questions: LoadedCases, loaded: LoadedPredictions) -> Colum
 
 
 def column_named(columns: Iterable[Column], name: str) -> Column | None:
-    """The column of that name, however it is written."""
+    """The column of that name, in any spelling that counts as the same."""
     return next((column for column in columns if same_name(column.name, name)), None)

@@ -1,4 +1,4 @@
-"""By what predictions find their cases: by row, id, question or position. Whatever is not plain is an error."""
+"""The ways to join predictions to cases: by row, id, question or position. Any ambiguity is an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.ports import Column, LoadedCases, LoadedPredictions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """For each prediction the place of its case, None where it fits none."""
+    """For each prediction the place of its case; None where it has none."""
 
     by: JoinedBy
     places: Sequence[int | None]
@@ -40,7 +40,7 @@ def way_of(
 
 
 def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
-    """Both were read from the same rows. Blank rows, which a question set does not have, hold no prediction."""
+    """Join by row, for both read from the same rows. Blank rows, which a question set skips, hold no prediction."""
     places = {case.origin: place for place, case in enumerate(questions.cases)}
     if None in places or len(places) != len(questions.cases):
         return None
@@ -52,7 +52,7 @@ def _by_row(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
 
 
 def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
-    """Neither side has ids. Raises where that is not so certain."""
+    """Join by position, since neither side has ids. Raises where that is not certain."""
     found = candidates_of(questions, loaded)
     if not questions.by_position:
         raise InputError(
@@ -72,7 +72,7 @@ def _by_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int 
 
 
 def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> Way:
-    """The format or the user says positions. Raises where the numbers could as well be the cases' ids."""
+    """Join by position, as the format or the user says. Raises where the numbers could also be the cases' ids."""
     if not _names_positions(loaded):
         _check_count(questions, loaded, wanted)
         return _positions(questions, loaded)
@@ -102,7 +102,7 @@ def _by_stated_position(questions: LoadedCases, loaded: LoadedPredictions, wante
 
 
 def _names_positions(loaded: LoadedPredictions) -> bool:
-    """Whether each prediction names its position, as by BIRD's keys; else rows were counted."""
+    """Whether each prediction names its position, as BIRD's keys do; otherwise rows were counted."""
     keyed = any(use.field == "id" for use in loaded.columns)
     return keyed or any(one.case_id != str(number) for number, one in enumerate(loaded.predictions))
 
@@ -114,7 +114,7 @@ def _positions(questions: LoadedCases, loaded: LoadedPredictions) -> Way:
 
 
 def _check_count(questions: LoadedCases, loaded: LoadedPredictions, wanted: int | None) -> None:
-    """Raise where rows that are joined by position are not as many on both sides."""
+    """Raise where both sides of a join by position differ in their number of rows."""
     rows, count = len(loaded.predictions), len(questions.cases)
     if rows not in (count, wanted if wanted is not None and wanted < count else count):
         raise InputError(
@@ -142,7 +142,7 @@ def _by_id(questions: LoadedCases, loaded: LoadedPredictions, *, echoes: bool) -
 
 
 def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | None], int]:
-    """Where ids are found, and how many of them only loosely: where no two of either side become one by that."""
+    """The places of ids, and how many match only loosely. Loose matching must keep all ids distinct."""
     found = [places.get(id_) for id_ in ids]
     if None not in found:
         return list(found), 0
@@ -154,7 +154,7 @@ def _matched(ids: Sequence[str], places: dict[str, int]) -> tuple[list[int | Non
 
 
 def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: Sequence[str]) -> None:
-    """Raise where ids of predictions may be anything but the zero-based row numbers of questions without ids."""
+    """Raise unless ids of predictions are clearly the zero-based row numbers of questions without ids."""
     loose = {loose_id(id_) for id_ in ids}
     for column in questions.beside:
         own = ids_in(column) or []
@@ -179,7 +179,7 @@ def _check_row_numbers(questions: LoadedCases, loaded: LoadedPredictions, ids: S
 
 
 def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Sequence[int | None]) -> None:
-    """Raise where both files have a column of one name that is the id on one side only, and says otherwise."""
+    """Raise where both files have a column of one name that is the id on one side only, and contradicts the join."""
     own, others = id_column(questions.columns), id_column(loaded.columns)
     if own is None or others is None or same_name(own, others):
         return
@@ -204,7 +204,7 @@ def _no_other_id(questions: LoadedCases, loaded: LoadedPredictions, found: Seque
 
 
 def _no_positions(questions: LoadedCases, ids: Sequence[str], fitting: int) -> None:
-    """Raise where ids are just the row numbers, and some happen to be ids of cases."""
+    """Raise where ids are just the row numbers, and some happen to equal ids of cases."""
     rows = {str(number) for number in range(len(questions.cases))}
     from_one = {str(number) for number in range(1, len(questions.cases) + 1)}
     if 0 < fitting < len(ids) and set(ids) in (rows, from_one) and len(ids) == len(questions.cases):
@@ -223,7 +223,7 @@ def _keyed_by_question(questions: LoadedCases, keys: Sequence[str]) -> Way | Non
 
 
 def _by_question(questions: LoadedCases, loaded: LoadedPredictions) -> Way | None:
-    """By the questions that the predictions repeat, and the databases; None where these do not tell cases apart."""
+    """Join by the repeated questions and databases; None where these do not identify the cases."""
     echo = echo_of(questions, loaded)
     if echo is None:
         return None

@@ -1,4 +1,4 @@
-"""What messages about joining say of ids, and of what could be meant."""
+"""Words for messages about joining: ids, and the columns that may be meant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_POSITION = f'--prediction-id-column "{POSITION}"'
 
 
 def did_you_mean(found: Sequence[Candidate]) -> str:
-    """What to say, with the columns that may be the ids; empty where none may."""
+    """A hint with the columns that may be the ids; empty where there are none."""
     if not found:
         return ""
     said = [f"{candidate.option} ({candidate.why})" for candidate in found[:MOST_IDS]]

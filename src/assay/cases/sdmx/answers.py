@@ -1,4 +1,4 @@
-"""Read what an SDMX assistant answered, in any layout. The answers stay as they came: reading them comes later."""
+"""Read an SDMX assistant's answers, in any layout. They are kept as they came, and interpreted later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHAPES = (
     ("customContent", "role", "content"),
     ("role", "content"),
 )
-"""Keys of answers that may stand in the record itself: the targets' shape, StatGPT's query, results and messages."""
+"""Keys of answers that may be in the record itself: the targets' shape, StatGPT's query, results and messages."""
 _OWN = ("turns", "conversation", "messages", *ANSWER_KEYS, *(keys[0] for keys in _SHAPES))
 _IDS = frozenset(normal(name) for tier in ALIASES["id"] for name in tier)
 
@@ -49,7 +49,7 @@ class PredictionReader:
         self._count = 0
 
     def read(self, path: Path, called: str, record: Record) -> Iterator[Prediction]:
-        """The predictions of a record: one, or as many as a document holds in a list, or by id."""
+        """The predictions of a record: one, or all that a document holds in a list or by id."""
         for key, value, place, keys in self._each(record):
             try:
                 yield self._prediction(path, key, value, f"{called}, {place}")
@@ -61,7 +61,7 @@ class PredictionReader:
                 raise CaseFileError(error.message, path=str(path), place=place) from error
 
     def loaded(self, path: Path, predictions: Sequence[Prediction]) -> LoadedPredictions:
-        """All that was read; by position where no record has an id. Raises CaseFileError where only some have one."""
+        """All predictions; by position where no record has an id. Raises CaseFileError where only some have one."""
         if self._with_id and self._without_id is not None:
             raise CaseFileError(
                 f"the prediction at {self._without_id} has no id, and others have one: write it", path=str(path)
@@ -109,7 +109,7 @@ class PredictionReader:
         )
 
     def _id_of(self, path: Path, held: Mapping[str, object]) -> str | None:
-        """A record's id; its name where it has no id, as for cases."""
+        """A record's id, or its name where it has no id, as for cases."""
         if self._id == POSITION:
             return None
         columns = columns_of("id", self._id, tuple(map(str, held)), path=str(path))
@@ -145,7 +145,7 @@ class PredictionReader:
         return (self._wrapped(held, origin, bare=of_key),)
 
     def _wrapped(self, held: Mapping[str, object], origin: str, *, bare: bool = True) -> TurnAnswer:
-        """An answer with what stands beside it; where ``bare``, a mapping without a known key is the answer itself."""
+        """An answer with its neighbouring fields; if ``bare``, a mapping without a known key is the answer itself."""
         named = (self._answer,) if self._answer is not None else ANSWER_KEYS
         found = [key for key in named if key in held]
         given = [key for key in found if not is_null(held[key]) and held[key] != ""]
@@ -166,9 +166,9 @@ class PredictionReader:
 
 
 def _logged(messages: object) -> list[tuple[int, dict[str, object] | None]] | None:
-    """The answer to each question of a conversation as it was held, with its place; None where it is none.
+    """The answer to each question of a logged conversation, with its place; None where the value is no conversation.
 
-    In the very shape of the cases the questions have targets: then these are the answers.
+    Where it has the shape of the cases, its questions have targets, and these are the answers.
     """
     if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
         return None
@@ -179,7 +179,7 @@ def _logged(messages: object) -> list[tuple[int, dict[str, object] | None]] | No
 
 
 def _conversation(messages: object, origin: str) -> Iterator[TurnAnswer]:
-    """The answers of a file in the very shape of the cases: each question's target is what was selected."""
+    """The answers of a file in the shape of the cases: each question's target is the selection."""
     if not isinstance(messages, list):
         raise Misread(f"is {kind_of(messages)}: expected a list of messages", ("conversation",))
     for number, message in enumerate(messages):
@@ -232,7 +232,7 @@ def _json(value: object) -> str:
 
 
 class _NotPlain(Exception):
-    """A value is none of JSON's own. Stays in this module."""
+    """A value is not a JSON value. Not raised outside this module."""
 
 
 def _unknown(value: object) -> object:
@@ -240,7 +240,7 @@ def _unknown(value: object) -> object:
 
 
 def _plain(value: Any) -> object:
-    """A decoded value as JSON has it. A code is the text that was written, also where that is ``null``."""
+    """A decoded value as JSON values. A code is the text as written, even where that is ``null``."""
     if isinstance(value, dict):
         return {
             str(key): one.text if type(one) is Null and key == "id" and one.text else _plain(one)

@@ -1,4 +1,4 @@
-"""From a decoded record to a case: its conversation, each question with the selections that are right."""
+"""Turn a decoded record into a case: its conversation, each question with the right selections."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ _NO_OPTIONS = CaseOptions()
 
 
 def case_of(value: object, *, origin: str, cache: TermCache, scripted: list[str] | None = None) -> Case:
-    """The case that a decoded record holds; its name is its id where it has none.
+    """The case in a decoded record; its name is its id where it has no id.
 
-    ``scripted`` takes the origin once for each answer of an assistant that the record holds: it is left out.
-    Raises Misread with the way to what is wrong: an unknown key, a wrong type, no id, no question,
-    nothing to score.
+    ``scripted`` collects the origin once for each assistant's answer in the record, which is left out. Raises Misread
+    with the path to the error: an unknown key, a wrong type, no id, no question, nothing to score.
     """
     held = mapping(value, (), CASE_KEYS, like="a case: a mapping with id and conversation")
     name = _optional(held, "name")
@@ -72,7 +71,7 @@ def _tags(held: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list[tuple[Mapping[str, object], Keys]]:
-    """The user's messages with their keys. What an assistant is to have said is left out: that is the system's."""
+    """The user's messages with their keys. Scripted answers of an assistant are left out: the system gives its own."""
     if "conversation" not in held:
         raise Misread("the case has no conversation: write a list of messages, each with role and content")
     keys = ("conversation",)
@@ -98,7 +97,7 @@ def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list
 
 
 def _is_scripted(role: str, message: Mapping[str, object], keys: Keys) -> bool:
-    """Whether a message of another role says anything. Raises where that may not be left out, or has a target."""
+    """Whether a message of another role has content. Raises where it must not be left out, or has a target."""
     content = message.get("content")
     says = not is_null(content) and text(content, (*keys, "content")).strip() != ""
     if says and role == "system":
@@ -123,7 +122,7 @@ def _turn(message: Mapping[str, object], keys: Keys, cache: TermCache) -> Turn:
 
 
 def targets_of(message: Mapping[str, object], keys: Keys, cache: TermCache) -> tuple[Selection, ...]:
-    """The acceptable selections of a message: one under ``target``, several under ``targets``, none where absent."""
+    """The acceptable selections of a message: one under ``target``, several under ``targets``; empty without either."""
     one, several = message.get("target"), message.get("targets")
     if not is_null(one) and not is_null(several):
         raise Misread("has both target and targets: keep one of them", keys)

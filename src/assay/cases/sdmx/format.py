@@ -1,4 +1,4 @@
-"""SDMX case files and prediction files: conversations, each question with the selections that are right."""
+"""SDMX case files and prediction files: conversations, each question with the right selections."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _SUFFIXES = _YAML | _LINES | {".json"}
 class SdmxFormat:
     """Cases whose ``conversation`` lists messages, a question of the role ``user`` with its ``target`` or ``targets``.
 
-    A file holds one case, a list of them, several YAML documents, or a list under ``cases``; a folder holds
-    such files, at any depth, read in the order of their paths. YAML, JSON or JSON Lines. Each code is the text
-    that was written, quoted or not: ``NO``, ``1.10``, ``007``, ``true`` and ``null`` are codes.
+    A file holds one case, a list of them, several YAML documents, or a list under ``cases``; a folder holds such files,
+    at any depth, read in the order of their paths. YAML, JSON or JSON Lines. Each code is the text as written, quoted
+    or not: ``NO``, ``1.10``, ``007``, ``true`` and ``null`` are codes.
     """
 
     name = "sdmx"
 
     def recognises(self, path: Path) -> bool:
-        """Whether this file's start has a conversation or a selection, or such a file is in this folder."""
+        """Whether the file starts with a conversation or a selection, or the folder holds such a file."""
         if path.is_dir():
             return any(_looks_right(file) for file in _files(path))
         return path.suffix.lower() in _SUFFIXES and _looks_right(path)
 
     def cases(self, path: Path, fields: FieldNames) -> tuple[Case, ...]:
-        """Read cases. Raises CaseFileError with file, line and column, and with the key that is wrong."""
+        """Read cases. Raises CaseFileError with file, line and column, and with the wrong key."""
         from assay.cases.sdmx.case import case_of
         from assay.cases.sdmx.target import TermCache
 
@@ -78,7 +78,7 @@ class SdmxFormat:
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions, from a file or a folder of files. Raises CaseFileError with file and place.
 
-        Their answers stay as they came (``TurnAnswer.raw``): reading them takes the structures.
+        Their answers are kept as they came (``TurnAnswer.raw``): interpreting them needs the structures.
         """
         from assay.cases.sdmx.answers import PredictionReader
 
@@ -99,7 +99,7 @@ def _looks_right(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the case files of a folder at any depth, hidden ones left out. Raises CaseFileError."""
+    """The file itself, or the case files of a folder at any depth, without hidden ones. Raises CaseFileError."""
     if not path.is_dir():
         return [path]
     found = []
@@ -112,7 +112,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _called(path: Path, file: Path) -> str:
-    """What origins call a file: its way from the folder that was named."""
+    """A file's name in origins: its path from the named folder."""
     return file.name if path == file else file.relative_to(path).as_posix()
 
 
@@ -143,7 +143,7 @@ def _records(path: Path) -> Iterator[Record]:
 def _each(
     path: Path, record: Record, *, wrappers: Sequence[str], of: Sequence[str]
 ) -> Iterator[tuple[object, str, tuple[str | int, ...]]]:
-    """The cases of a record, each with its place and the way to it: those of the list under a wrapper, or itself."""
+    """The cases of a record, each with its place and path: the list under a wrapper key, or the record itself."""
     from assay.cases.sdmx.values import entries, mapping
 
     held = record.value
@@ -160,7 +160,7 @@ def _each(
 
 @contextmanager
 def _placed(path: Path, record: Record, keys: tuple[str | int, ...]) -> Iterator[None]:
-    """Give what cannot be read its file and place."""
+    """Add file and place to a Misread."""
     from assay.cases.sdmx.values import Misread
 
     try:

@@ -1,4 +1,4 @@
-"""SDMX cases and predictions that are in memory already, in the shapes that files have."""
+"""SDMX cases and predictions that are already in memory, in the same shapes as in files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.ports import LoadedPredictions
 
 
 def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:
-    """Cases from mappings in the shape of the YAML files. Raises CaseFileError with the item and key that are wrong."""
+    """Cases from mappings in the shape of the YAML files. Raises CaseFileError with the wrong item and key."""
     cache = TermCache()
     cases = []
     for number, value in enumerate(values):
@@ -32,8 +32,8 @@ def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:
 def predictions_in_memory(values: Mapping[str, Any] | Iterable[Any]) -> LoadedPredictions:
     """Predictions from a mapping from case id to answer, or from records, answers or selections in the cases' order.
 
-    A list under an id is one answer of several queries; ``{"turns": [...]}`` holds one answer a question.
-    Raises CaseFileError with the item that is wrong.
+    A list under an id is one answer with several queries; ``{"turns": [...]}`` holds one answer per question. Raises
+    CaseFileError with the wrong item.
     """
     reader = PredictionReader(FieldNames())
     name = Path("the predictions in memory")
@@ -55,12 +55,12 @@ def predictions_in_memory(values: Mapping[str, Any] | Iterable[Any]) -> LoadedPr
     return LoadedPredictions(
         predictions=loaded.predictions,
         by_position=whole or (loaded.by_position and not by_id),
-        stated=not by_id,  # a list is in the cases' order, as the docstring has it
+        stated=not by_id,  # a list is in the cases' order, as the docstring says
     )
 
 
 def _selected(value: Any) -> tuple[TurnAnswer, ...] | None:
-    """The answers that are selections already; None where they are to be read."""
+    """The answers where they are already selections; None where they must be read."""
     if isinstance(value, Selection):
         return (TurnAnswer(selection=value),)
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, Selection) for one in value):

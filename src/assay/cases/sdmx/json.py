@@ -1,4 +1,4 @@
-"""Read the records of JSON and JSON Lines files of SDMX cases; numbers are texts as they were written (1.10)."""
+"""Read the records of JSON and JSON Lines files of SDMX cases; numbers are texts as written (1.10)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assay.cases.text.json import json_lines_table, parse_json
 
 
 class _Doubtful(Exception):
-    """The fast decoder cannot say for certain what a text holds."""
+    """The fast decoder cannot decode a text with certainty."""
 
 
 def json_records(path: Path) -> Iterator[Record]:
-    """The records of a JSON document: the entries of its list, or the whole. Raises CaseFileError with its place."""
+    """The records of a JSON document: its list's entries, or the whole. Raises CaseFileError with its place."""
     text = read_text(path)
     try:
         value = _decoded(text)
@@ -29,7 +29,7 @@ def json_records(path: Path) -> Iterator[Record]:
 
 
 def json_lines_records(path: Path) -> Iterator[Record]:
-    """The records of a JSON Lines file, blank lines left out. Raises CaseFileError with line and column."""
+    """The records of a JSON Lines file, without blank lines. Raises CaseFileError with line and column."""
     count = 0
     for number, line in enumerate(lines_of(read_text(path)), start=1):
         if not line or line.isspace():
@@ -37,9 +37,9 @@ def json_lines_records(path: Path) -> Iterator[Record]:
         try:
             value = _decoded(line)
             if isinstance(value, list):
-                raise _Doubtful  # a whole document under this suffix, or a mistake: the table knows
+                raise _Doubtful  # a whole document with this suffix, or a mistake: the table reader decides
         except _Doubtful:
-            # It words what is wrong; where nothing is, it has the records from here on.
+            # That reader raises for an error; without one, it gives the remaining records.
             for record in json_lines_table(path, number_of=str).records[count:]:
                 yield Record(value=record.values, place=record.place, alone=False)
             return
@@ -50,7 +50,7 @@ def json_lines_records(path: Path) -> Iterator[Record]:
 def _decoded(text: str) -> object:
     """The value of a JSON text. Raises _Doubtful where it may be broken, or may repeat a key in one object.
 
-    A colon stands after each key, and in texts: written anew, a value has fewer of them where a key got lost.
+    Colons follow keys and occur in texts: encoded again, a value has fewer colons where a repeated key was lost.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""One record of a file of SDMX cases or answers, and where what is wrong in it stands."""
+"""One record of a file of SDMX cases or answers, and the places of its values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from assay.cases.sdmx.values import Keys
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record of a file. Scalars that were not quoted are texts as they were written, or Null."""
+    """One record of a file. Unquoted scalars are texts as written, or Null."""
 
     value: object
     place: str
     alone: bool
-    """Whether it is a whole document, and not an entry of a list."""
+    """Whether the record is a whole document, and not an entry of a list."""
     node: Any = None
-    """What a YAML record was made of: it knows the line and column of each value."""
+    """The YAML node of the record, which knows the line and column of each value."""
 
     def place_of(self, keys: Keys, *, at_key: bool) -> str:
-        """Where a value of this record stands: line and column, where they are known."""
+        """The place of a value of this record: line and column, where known."""
         return self.place if self.node is None else _place(_found(self.node, keys, at_key=at_key))
 
 
@@ -30,7 +30,7 @@ def record_of_node(value: object, node: Any, *, alone: bool) -> Record:
 
 
 def _found(node: Any, keys: Keys, *, at_key: bool) -> Any:
-    """The node of a value; the last one on the way to it that there is."""
+    """The node of a value, or the last existing node on the path to it."""
     for number, key in enumerate(keys):
         if node.id == "sequence" and isinstance(key, int) and key < len(node.value):
             node = node.value[key]
@@ -38,7 +38,7 @@ def _found(node: Any, keys: Keys, *, at_key: bool) -> Any:
             pair = next(((own, value) for own, value in node.value if own.value == key), None)
             if pair is None:
                 return node
-            # Where nothing is written, ruamel's mark is at whatever follows.
+            # For an empty value, ruamel's mark is at the text that follows.
             nothing = is_null_node(pair[1]) and not pair[1].value
             node = pair[0] if nothing or (at_key and number == len(keys) - 1) else pair[1]
     return node

@@ -16,7 +16,7 @@ _LIKE_RANGE = "a mapping with start and end"
 
 
 class TermCache:
-    """Terms made once and shared: the same code and name is the same object, through all files of one reading."""
+    """Creates each term once and shares it: within one load, the same code and name give the same object."""
 
     def __init__(self) -> None:
         self._terms: dict[tuple[str, str | None], Term] = {}
@@ -30,12 +30,12 @@ class TermCache:
         return found
 
     def terms(self, values: list[object], of: Callable[[object, int], Term]) -> list[Term]:
-        """The terms of a list; ``of`` makes those that are not known yet."""
+        """The terms of a list; ``of`` makes those that are new."""
         known = self._terms
         found = []
         for number, value in enumerate(values):
             try:
-                # Both are plain texts wherever this succeeds: only such pairs are kept.
+                # Where this succeeds, both are plain texts: only such pairs are kept.
                 term = known[value["id"], value["name"]] if len(value) == 2 else of(value, number)  # type: ignore
             except (KeyError, TypeError):
                 term = of(value, number)
@@ -44,11 +44,11 @@ class TermCache:
 
 
 def selection_of(value: object, *, keys: Keys = (), cache: TermCache | None = None) -> Selection:
-    """The selection that a decoded value holds: ``{indicator_selection: [...]}``. A dataset named twice is a union.
+    """The selection in a decoded value: ``{indicator_selection: [...]}``. A dataset named twice is a union.
 
-    Scalars are texts as they were written, or Null. A dataset's ``time_range`` null, ``{}`` or ``[]``
-    is explicitly all of time, absent it says nothing; ``values`` ``[]`` is explicitly nothing,
-    ``'*'`` everything. Raises Misread with the way to the value that is wrong.
+    Scalars are texts as written, or Null. A dataset's ``time_range`` of null, ``{}`` or ``[]`` is explicitly all of
+    time, and an absent one says nothing; ``values`` of ``[]`` is explicitly nothing, and ``'*'`` everything. Raises
+    Misread with the path to the wrong value.
     """
     cache = cache or TermCache()
     held = mapping(value, keys, ("indicator_selection",), like=_LIKE_SELECTION)
@@ -103,7 +103,7 @@ def _dimension(value: object, keys: Keys, cache: TermCache) -> DimensionSelectio
 
 
 def _without_repeats(terms: list[Term]) -> tuple[Term, ...]:
-    """Terms of one cache without those that stand there already: equal ones are one object, so identity tells."""
+    """Terms of one cache without repeats: equal terms are the same object, so identity is enough."""
     if len(set(map(id, terms))) == len(terms):
         return tuple(terms)
     return tuple({id(term): term for term in terms}.values())

@@ -1,4 +1,4 @@
-"""Decoded values of SDMX case files: what a scalar is, and where a value stands that cannot be used."""
+"""Decoded values of SDMX case files: scalars, and the place of an unusable value."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from assay.cases.fields import closest
 from assay.cases.records import kind_of
 
 Keys: TypeAlias = tuple[str | int, ...]
-"""The way to a value from the record it stands in: keys of mappings, zero-based places in lists."""
+"""The path to a value from its record: keys of mappings, zero-based positions in lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """An unquoted scalar that YAML reads as null, as it was written: ``null``, ``~``, or nothing at all."""
+    """An unquoted scalar that YAML reads as null, as written: ``null``, ``~``, or an empty text."""
 
     text: str = ""
 
 
 class Misread(Exception):
-    """A value that cannot be what stands there. The caller adds the file and the line of ``keys``."""
+    """A value that is invalid at its place. The caller adds the file and the line of ``keys``."""
 
     def __init__(self, message: str, keys: Keys = (), *, at_key: bool = False) -> None:
         self.message = message
         self.keys = keys
         self.at_key = at_key
-        """Whether the last of ``keys`` itself is meant, and not what stands under it."""
+        """Whether the last of ``keys`` itself is wrong, and not its value."""
         super().__init__(message, keys)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Misread(Exception):
 
 
 def shown(keys: Keys) -> str:
-    """A way as messages show it: ``conversation[0].target``, list entries counted from 0."""
+    """A path in the form for messages: ``conversation[0].target``, list entries counted from 0."""
     text = ""
     for key in keys:
         text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
@@ -44,14 +44,14 @@ def shown(keys: Keys) -> str:
 
 
 def is_null(value: object) -> bool:
-    """Whether a value is null, as YAML or JSON write it."""
+    """Whether a value is null, as written in YAML or JSON."""
     return value is None or type(value) is Null
 
 
 def text(value: object, keys: Keys) -> str:
-    """A scalar as the text that was written: ``NO``, ``1.10``, ``true`` and ``null`` are texts here.
+    """A scalar as its written text: ``NO``, ``1.10``, ``true`` and ``null`` are texts here.
 
-    Raises Misread for a list or mapping, and where nothing was written.
+    Raises Misread for a list or mapping, and for an empty value.
     """
     if type(value) is str:
         if not value.isascii():
@@ -74,7 +74,7 @@ def _check(value: str, keys: Keys) -> None:
 
 
 def filled(value: object, keys: Keys) -> str:
-    """A scalar as text without outer spaces. Raises Misread where nothing remains."""
+    """A scalar as text without outer spaces. Raises Misread for a blank one."""
     written = text(value, keys).strip()
     if not written:
         raise Misread("is blank: expected text", keys)
@@ -82,7 +82,7 @@ def filled(value: object, keys: Keys) -> str:
 
 
 def mapping(value: object, keys: Keys, known: Sequence[str], *, like: str) -> Mapping[str, object]:
-    """A mapping that has no key but ``known``. Raises Misread, with the closest known key for another."""
+    """A mapping with no keys other than ``known``. Raises Misread, with the closest known key, for any other key."""
     if not isinstance(value, dict):
         raise Misread(f"{what_of(value)}: expected {like}", keys)
     for key in value:
@@ -92,7 +92,7 @@ def mapping(value: object, keys: Keys, known: Sequence[str], *, like: str) -> Ma
 
 
 def unknown_key(key: str, known: Iterable[str], keys: Keys) -> Misread:
-    """The error of a key that means nothing where it stands."""
+    """The error for a key that has no meaning at its place."""
     known = tuple(known)
     near = closest(key, known)
     hint = f'; did you mean "{near}"?' if near else ""
@@ -107,7 +107,7 @@ def entries(value: object, keys: Keys, *, like: str) -> Sequence[object]:
 
 
 def what_of(value: object) -> str:
-    """What a value is, for messages: ``is a list``."""
+    """The kind of a value, for messages: ``is a list``."""
     if type(value) is Null:
         return f"is {value.text}" if value.text else "is empty"
     return f"is {kind_of(value)}"

@@ -1,4 +1,4 @@
-"""Read the records of YAML files of SDMX cases; scalars are texts as they were written (``NO``, ``1.10``)."""
+"""Read the records of YAML files of SDMX cases; scalars are texts as written (``NO``, ``1.10``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def yaml_records(path: Path) -> Iterator[Record]:
         if node.id == "mapping" and [key.value for key, _ in node.value] == [WRAPPER]:
             listed = node.value[0][1]
         if listed.id == "sequence":
-            # Built as one, so that an anchor in itself is found wherever it stands.
+            # Built in one go, so that an anchor that contains itself is always found.
             values = build.value(listed)
             assert isinstance(values, list)
             for value, entry in zip(values, listed.value, strict=True):

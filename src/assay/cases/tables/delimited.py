@@ -15,12 +15,12 @@ from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError
 
 _LARGEST_FIELD = 1 << 30
-"""Characters in one field: the csv module's own limit of 131,072 is below what a long prompt takes."""
+"""Characters in one field: the csv module's own limit of 131,072 is too small for a long prompt."""
 
 _MOST_COLUMNS = 16_384
 _MOST_ROWS = 1_000_000
 _READ_AGAIN = 64 << 20
-"""Characters up to which a file that breaks the rule for quotes is read in other ways, too."""
+"""Up to this many characters, a file that breaks the quoting rule is also read in other ways."""
 
 _END = "\x00end"
 
@@ -31,10 +31,10 @@ _Rows: TypeAlias = list[tuple[int, list[str]]]
 def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     """The records of a CSV or TSV file: the first row that is not blank names the columns.
 
-    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has
-    no comma. A row must have as many fields as the header: one more or less would shift what
-    stands after it. A line with nothing on it is no row, except in a file of one column, where it is a
-    blank value. Raises CaseFileError with the line on which the row begins.
+    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has no comma. A row
+    must have as many fields as the header: one more or less would shift the fields after it. An empty line is no row,
+    except in a file of one column, where it is a blank value. Raises CaseFileError with the line on which the row
+    begins.
     """
     text = read_text(path, encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
@@ -53,15 +53,15 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
 
 
 class _TooMuch(CaseFileError):
-    """No table of questions has as much: another reading of its quotes would not help."""
+    """The file is larger than any table of questions: another reading of its quotes would not help."""
 
 
 def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
-    """Columns, the repeated ones among them, and records.
+    """The columns, the repeated ones among them, and the records.
 
-    Published question sets hold single quotes within quoted fields. Where a file breaks the rule for
-    quotes it is read once with these taken as text, once as other readers take them (the field goes
-    on to the next separator); the first reading in which every row has its fields is the right one.
+    Published question sets hold single quotes within quoted fields. A file that breaks the quoting rule is read once
+    with these quotes as text, and once as other readers do (the field goes on to the next separator). The first reading
+    in which every row has the right number of fields is used.
     """
     try:
         rows = _rows(path, text, delimiter)
@@ -101,8 +101,8 @@ def _delimiter(path: Path, text: str) -> str:
 
 
 def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Rows:
-    """Every row with the line on which it begins; a line with nothing on it is a row without fields."""
-    # A row of our own at the end shows whether a quote is still open there, which a lenient reader does not say.
+    """Every row with the line on which it begins; an empty line is a row without fields."""
+    # An added row at the end shows whether a quote is still open there, which a lenient reader does not report.
     source = chain(io.StringIO(text, newline=""), ["\n", _END])
     reader = csv.reader(source, delimiter=delimiter, strict=strict)
     rows: _Rows = []

@@ -15,15 +15,14 @@ from assay.errors import CaseFileError
 from assay.model import FieldNames
 
 _TITLE_ROWS = 20
-"""So many rows are looked at for the names of the columns, to say where they are."""
+"""How many rows are searched for the column names, for the error message."""
 
 
 def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
     """The records of one sheet of an Excel file: the named one, or the only visible one with the ``wanted`` fields.
 
-    The first row that is not blank names the columns. Formulas give the value that was saved with
-    them; cells that are merged downwards all have the value of the first. Raises CaseFileError, also where
-    several sheets have the fields.
+    The first row that is not blank names the columns. Formulas give their saved value; cells that are merged downwards
+    all have the value of the first. Raises CaseFileError, also where several sheets have the fields.
     """
     try:
         with path.open("rb") as file:
@@ -73,7 +72,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
 
 
 def _from_row(sheet: Sheet, row: int) -> Sheet:
-    """The sheet from that row on, counted from 0; without rows where it is blank or beyond the last."""
+    """The sheet from that row on, counted from 0; without rows where that row is blank or beyond the last."""
     place = row - sheet.first_row
     rows = sheet.rows[place:] if place >= 0 else []
     return replace(sheet, rows=[] if not rows or _is_blank(rows[0]) else rows, first_row=row)
@@ -119,7 +118,7 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
 
 
 def _further_down(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> str:
-    """Where a title stands above the names of the columns: the row that has them, as a sentence."""
+    """Where a title precedes the column names: a sentence that names their row."""
     if fields.header_row is not None:
         return ""
     for sheet in sheets:
@@ -137,7 +136,7 @@ def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) 
     columns = _header(sheet)[0]
     try:
         return all(columns_of(field, getattr(fields, field), columns, path=str(path)) for field in wanted)
-    except CaseFileError:  # a column that was named is not in this sheet
+    except CaseFileError:  # this sheet lacks a named column
         return False
 
 
@@ -148,9 +147,9 @@ def _header(sheet: Sheet) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:
-    """The rows, the value of cells that are merged downwards in each of them.
+    """The rows, with the value of cells merged downwards repeated in each row.
 
-    Raises CaseFileError where cells of several columns are merged: the value could be any one's.
+    Raises CaseFileError where cells of several columns are merged: the value could belong to any of them.
     """
     rows = [[_value(sheet, row, at) for at in range(len(cells))] for row, cells in enumerate(sheet.rows)]
     for first_row, first_column, last_row, last_column in sheet.merged:

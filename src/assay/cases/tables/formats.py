@@ -15,12 +15,12 @@ from assay.ports import LoadedCases, LoadedPredictions
 
 
 class _TableFormat:
-    """A format whose files are records, told by their suffix. Each reads its file into a Table."""
+    """A format whose files hold records, recognised by suffix. Each reads its file into a Table."""
 
     name: str
     suffixes: ClassVar[frozenset[str]]
     blank_rows = 0
-    """Rows without any content that the question set read last had between its cases: skipped, and counted."""
+    """The number of blank rows skipped between the cases of the last question set."""
 
     def recognises(self, path: Path) -> bool:
         """Whether the file has one of the format's suffixes."""
@@ -38,7 +38,7 @@ class _TableFormat:
         return read_predictions(self.records(path, fields, ("prediction",)), fields)
 
     def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
-        """The file's records. ``wanted`` are the fields that they must have, which tells sheets apart."""
+        """The file's records. ``wanted`` are the fields that they must have, which identifies the right sheet."""
         del wanted
         if fields.header_row is not None:
             raise CaseFileError(
@@ -53,7 +53,7 @@ class _TableFormat:
 
 
 class JsonLinesFormat(_TableFormat):
-    """One JSON object a line; for predictions also one text (or null) a line."""
+    """One JSON object per line; for predictions also one text (or null) per line."""
 
     name = "jsonl"
     suffixes = frozenset({".jsonl", ".ndjson"})
@@ -65,7 +65,7 @@ class JsonLinesFormat(_TableFormat):
 
 
 class JsonFormat(_TableFormat):
-    """One JSON document: a list of objects or an object from ids to objects; for predictions also texts for these."""
+    """One JSON document: a list of objects or an object from ids to objects; for predictions also texts."""
 
     name = "json"
     suffixes = frozenset({".json"})
@@ -89,7 +89,7 @@ class CsvFormat(_TableFormat):
 
 
 class ExcelFormat(_TableFormat):
-    """A sheet of a workbook, under a header row: the one that is named, or the only one with the columns."""
+    """A sheet of a workbook, with a header row: the named one, or the only one with the columns."""
 
     name = "xlsx"
     suffixes = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
@@ -109,12 +109,12 @@ class ParquetFormat(_TableFormat):
     def table(self, path: Path, fields: FieldNames) -> Table:
         from assay.cases.tables.parquet import parquet_table
 
-        del fields  # nothing of it concerns a format with types and one table
+        del fields  # none of these options applies to a format with types and one table
         return parquet_table(path)
 
 
 class YamlFormat(_TableFormat):
-    """A YAML 1.2 document of the same shapes as JSON."""
+    """A YAML 1.2 document in the same shapes as JSON."""
 
     name = "yaml"
     suffixes = frozenset({".yaml", ".yml"})

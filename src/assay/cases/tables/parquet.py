@@ -35,7 +35,7 @@ def parquet_table(path: Path) -> Table:
                 raise empty(path)
     except OSError as error:
         raise unreadable(path, error) from error
-    # DuckDB takes a path for a pattern: a folder called "runs[1]" must stand for itself.
+    # DuckDB reads a path as a pattern: a folder called "runs[1]" must be escaped.
     literal = re.sub(r"([\[*?])", r"[\1]", str(path))
     with duckdb.connect(":memory:", config=_CONFIG) as connection:
         try:
@@ -54,10 +54,10 @@ def parquet_table(path: Path) -> Table:
 
 
 def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: str) -> None:
-    """Raise where a file holds more than any question set: a kilobyte may stand for billions of rows or characters.
+    """Raise where a file is larger than any question set: a kilobyte may hold billions of rows or characters.
 
-    Nothing is unpacked for that: rows are counted by what the file says of itself, and the length of texts is
-    summed without copying a text that many rows share.
+    Nothing is unpacked for that: the file's metadata gives the number of rows, and the lengths of texts are summed
+    without copying a text that many rows share.
     """
     found = connection.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [literal]).fetchone()
     count = found[0] if found else 0
@@ -80,7 +80,7 @@ def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: st
 
 
 def _length(name: str, kind: str) -> str | None:
-    """An expression for how long a cell of a column is; None where it is a few bytes."""
+    """An expression for the length of a column's cell; None where a cell has only a few bytes."""
     column = '"' + name.replace('"', '""') + '"'
     if kind in ("VARCHAR", "JSON"):
         return f"strlen({column})"

@@ -1,7 +1,7 @@
-"""Find the cells of a workbook that should hold a value and hold none: errors, and formulas that nobody computed.
+"""Find the cells of a workbook without the value they should hold: errors, and formulas never computed.
 
-A reader of values gives these as blank cells. So the file itself is looked through. Run within the process that
-reads workbooks, this imports nothing of Assay's.
+Readers of values report these as blank cells, so the file itself is searched. This module runs in the process that
+reads workbooks, and imports nothing from Assay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xml.parsers import expat
 NOT_COMPUTED = "a formula without a saved value"
 
 Spoilt = dict[tuple[int, int], str]
-"""By row and column, both counted from 0: what the cell holds."""
+"""By row and column, both counted from 0: the cell's content."""
 
 _PORTION_BYTES = 1 << 16
 _MOST_COLUMNS = 16_384
@@ -23,9 +23,9 @@ _REFERENCE = re.compile(r"([A-Za-z]+)([0-9]+)")
 
 
 def spoilt_cells(path: str) -> Mapping[str, Spoilt]:
-    """The spoilt cells of each sheet, by its name; nothing of a file that is no archive (`.xls`).
+    """The spoilt cells of each sheet, by its name; empty for a file that is no archive (`.xls`).
 
-    Raises ValueError where the archive is not what a workbook's is.
+    Raises ValueError where the archive is not a workbook's.
     """
     if not zipfile.is_zipfile(path):
         return {}
@@ -46,7 +46,7 @@ def spoilt_cells(path: str) -> Mapping[str, Spoilt]:
 
 
 def cell_name(row: int, column: int) -> str:
-    """A cell as Excel calls it: the first is A1, the 27th of its row AA1."""
+    """A cell's name in Excel: the first is A1, the 27th of its row AA1."""
     letters = ""
     column += 1
     while column:
@@ -70,7 +70,7 @@ def _parsed(content: IO[bytes], **handlers: Callable[..., None]) -> None:
 
 
 def _local(values: Mapping[str, str]) -> Mapping[str, str]:
-    """Attributes without their prefix. LibreOffice calls an error a text, and in its own attribute an error."""
+    """Attributes without their prefix. LibreOffice marks an error as text, and as an error in its own attribute."""
     local: dict[str, str] = {}
     for name, value in values.items():
         if local.get(short := name.rpartition(":")[2]) != "error":
@@ -79,7 +79,7 @@ def _local(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _sheets(archive: zipfile.ZipFile, parts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The worksheets by name, with the part that holds each."""
+    """The worksheets by name, each with its part of the archive."""
     binary = "xl/workbook.bin" in parts
     targets: dict[str, str] = {}
 
@@ -110,7 +110,7 @@ def _nothing(_: str) -> None:
 
 
 class _XmlSheet:
-    """Follows the cells of a sheet; one without a reference stands beside the one before it."""
+    """Follows the cells of a sheet; a cell without a reference comes right after the previous one."""
 
     def __init__(self) -> None:
         self.spoilt: Spoilt = {}
@@ -145,7 +145,7 @@ class _XmlSheet:
         elif name == "c":
             if self._type == "e":
                 self.spoilt[self._row, self._column] = f"the error {self._said.strip() or 'of a formula'}"
-            elif self._formula and not self._said and self._type != "str":  # a formula may give the empty text
+            elif self._formula and not self._said and self._type != "str":  # a formula's value may be the empty text
                 self.spoilt[self._row, self._column] = NOT_COMPUTED
 
 
@@ -163,7 +163,7 @@ def _column(letters: str) -> int:
 
 
 class _OpenDocument:
-    """Follows the cells of all sheets. One that is repeated downwards is named once."""
+    """Follows the cells of all sheets. A cell that is repeated downwards is reported once."""
 
     def __init__(self) -> None:
         self.found: dict[str, Spoilt] = {}
@@ -218,7 +218,7 @@ _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 
 
 
 def _of_binary_sheet(content: IO[bytes]) -> Spoilt:
-    """The errors of a sheet of .xlsb, which has no formula without a value."""
+    """The errors of a sheet of .xlsb, where every formula has a value."""
     spoilt: Spoilt = {}
     row = 0
     for kind, body in _records(content):
@@ -246,7 +246,7 @@ def _binary_sheets(content: IO[bytes]) -> Iterator[tuple[str, str]]:
 def _records(content: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     while first := content.read(1):
         kind = first[0]
-        if kind & 0x80:  # of two bytes, seven bits each
+        if kind & 0x80:  # two bytes, with seven bits each
             kind = (kind & 0x7F) | (content.read(1)[0] & 0x7F) << 7
         size = 0
         for shift in range(0, 28, 7):

@@ -1,9 +1,8 @@
-"""Read the sheets of a workbook in a process of its own, under limits of memory and time.
+"""Read the sheets of a workbook in a separate process, with limits of memory and time.
 
-A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which
-a reader makes room up to there and ends the process where there is none. So it is read by this very file, run
-as a program that imports nothing of Assay's but its neighbour `spoilt`; what it read comes back on its standard
-output.
+A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which a reader
+allocates all cells before it, and crashes where memory is short. So this file is run as a program that reads the
+workbook, imports only its neighbour `spoilt` from Assay, and writes the result to its standard output.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Cells = list[list[Any]]
 
 
 class UnreadableWorkbook(Exception):
-    """The workbook cannot be read; says why."""
+    """The workbook cannot be read. The message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +35,10 @@ class Sheet:
 
     name: str
     number: int
-    """Its place among the workbook's worksheets, from 0, empty and hidden ones counted."""
+    """Its zero-based place among the workbook's worksheets, including empty and hidden ones."""
     visible: bool
     rows: Cells
-    """A cell that is an error, or a formula without a value, is a tuple of one text that says so."""
+    """A cell with an error, or a formula without a value, is a tuple of one text that says so."""
     first_row: int
     first_column: int
     merged: tuple[tuple[int, int, int, int], ...]
@@ -47,7 +46,7 @@ class Sheet:
 
 
 def read_sheets(path: Path) -> list[Sheet]:
-    """The worksheets of a workbook that hold anything, hidden ones too. Raises UnreadableWorkbook."""
+    """The worksheets of a workbook that are not empty, including hidden ones. Raises UnreadableWorkbook."""
     _check_size(path)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     try:
@@ -63,7 +62,7 @@ def read_sheets(path: Path) -> list[Sheet]:
         raise _too_large() from None
     if done.returncode != 0 or not done.stdout:
         raise _too_large()
-    # Written by our own program: a pickle of lists, texts, numbers and dates.
+    # Written by Assay's own program: a pickle of lists, texts, numbers and dates.
     read = pickle.loads(done.stdout)
     if isinstance(read, str):
         raise UnreadableWorkbook(f"is no Excel file that can be read ({read}): save it as .xlsx, or give its format")
@@ -74,12 +73,12 @@ def read_sheets(path: Path) -> list[Sheet]:
 
 
 def _check_size(path: Path) -> None:
-    """Raise where the archive itself says that it is too large. Where it lies, the limits hold."""
+    """Raise where the archive's own sizes are too large. If these are wrong, the process's limits apply."""
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # .xls is no archive; of a broken one the reader says more
+        return  # .xls is no archive; for a broken archive the reader has a better message
     if size > _INFLATED_BYTES:
         raise UnreadableWorkbook(
             f"holds {size >> 20:,} MiB once it is unpacked, and at most {_INFLATED_BYTES >> 20} MiB are read: "
@@ -128,7 +127,7 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                     visible = about.visible is SheetVisibleEnum.Visible
                     sheets.append((about.name, number, visible, rows, row, column, merged))
     except (CalamineError, ValueError) as error:
-        # Errors of newer kinds, such as #SPILL!, end the reading of the whole.
+        # Newer kinds of errors, such as #SPILL!, make the reader fail for the whole workbook.
         cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in spoilt.items() for at, what in one.items()]
         return "; ".join([str(error), *cells[:3]])
     return sheets
@@ -137,7 +136,7 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
 def _with_spoilt(
     rows: Cells, first_row: int, first_column: int, spoilt: Mapping[tuple[int, int], str]
 ) -> tuple[Cells, int, int]:
-    """The rows with what is wrong with a cell, as a tuple, in its place; more of them where it lies outside."""
+    """The rows, with each spoilt cell replaced by a tuple that says what is wrong; extended to cells outside."""
     if not spoilt:
         return rows, first_row, first_column
     if not rows:

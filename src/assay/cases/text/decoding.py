@@ -1,4 +1,4 @@
-"""Read text files: UTF-8, what a byte order mark says, or an encoding that the user names; any line ends."""
+"""Read text files: UTF-8, the encoding of a byte order mark, or one that the user names; with any line ends."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 from assay.errors import CaseFileError, InputError
 
 HEAD_BYTES = 65_536
-"""How much of a file is looked at to tell what it is."""
+"""How many bytes of a file are read to recognise its format."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    # Before UTF-16, whose mark the little-endian one begins with.
+    # Before UTF-16, since the little-endian UTF-32 mark begins with UTF-16's.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-"""Byte order marks: where a file begins with one, there is nothing to guess."""
+"""Byte order marks: they state a file's encoding."""
 
 _SAY_SO = "name its encoding (--encoding; predictions have an option of their own), or save it as UTF-8"
 _NO_TEXTS = (
@@ -31,11 +31,11 @@ _NO_TEXTS = (
     (b"\x1f\x8b", "compressed by gzip"),
     (b"%PDF", "a PDF document"),
 )
-"""What other files begin with."""
+"""The first bytes of files that are not text."""
 
 
 def unreadable(path: Path, error: OSError) -> CaseFileError:
-    """The error of a file that the system does not let us read, with the nearest name where there is none of this."""
+    """The error for a file that cannot be opened; for a missing one, with the closest name."""
     near: list[str] = []
     if isinstance(error, FileNotFoundError):
         with contextlib.suppress(OSError):
@@ -45,22 +45,22 @@ def unreadable(path: Path, error: OSError) -> CaseFileError:
 
 
 def empty(path: Path) -> CaseFileError:
-    """The error of a file that holds nothing."""
+    """The error for an empty file."""
     return CaseFileError("is empty: nothing to read; was it written completely?", path=str(path))
 
 
 MOST_BYTES = 512 << 20
-"""How large a file is read at most: what is read takes several times its size in memory."""
+"""The largest file that is read: its content takes several times its size in memory."""
 
 
 def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or leave out what is not needed") -> None:
-    """Raise CaseFileError for what has no end (a pipe, a device) and for a file that is too large to be read."""
+    """Raise CaseFileError for a source without an end (a pipe, a device), and for a file that is too large."""
     try:
         about = path.stat()
     except OSError as error:
         raise unreadable(path, error) from error
     if stat.S_ISDIR(about.st_mode):
-        return  # whoever opens it says so
+        return  # opening the file reports this
     if not stat.S_ISREG(about.st_mode):
         raise CaseFileError("is no file but a pipe or a device: write what it gives into a file", path=str(path))
     if about.st_size > most:
@@ -70,11 +70,11 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or lea
 
 
 def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -> str:
-    """A file's text, line ends as they are.
+    """A file's text, with its line ends unchanged.
 
-    ``encoding`` None: what its byte order mark says, else UTF-8; ``hint`` says what to do where it is in another.
-    Raises CaseFileError where it is empty, is not in that encoding, or begins with the mark of another; InputError for
-    an encoding that there is not.
+    ``encoding`` None: by its byte order mark, else UTF-8; ``hint`` says what to do for another encoding. Raises
+    CaseFileError where the file is empty, is not in that encoding, or begins with another one's mark; InputError for an
+    unknown encoding.
     """
     check_size(path)
     try:
@@ -105,7 +105,7 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
 
 
 def _zero(path: Path, text: str, *, hint: str | None) -> CaseFileError:
-    """The error of a text with zero bytes, which no question and no query holds; ``hint`` where it may be UTF-16."""
+    """The error for a text with zero bytes, which no question or query contains; ``hint`` where it may be UTF-16."""
     whole = text.rstrip("\0")
     if hint is not None and whole.count("\0") * 4 > len(whole):
         return CaseFileError(
@@ -129,7 +129,7 @@ def _encoding(path: Path, named: str | None, marked: str | None) -> str:
         return marked or "utf-8"
     try:
         known = codecs.lookup(named)
-        # Not every codec of texts reads files: "idna" and "punycode" write host names.
+        # Not every text codec can read files: "idna" and "punycode" are for host names.
         if known.name in ("idna", "punycode", "undefined"):
             raise LookupError
         "".encode(known.name)
@@ -150,7 +150,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def head_of(path: Path) -> str:
-    """The start of a file, to tell what it is; empty where it cannot be read. A last broken character is dropped."""
+    """The start of a file, to recognise its format; empty where unreadable. A cut-off last character is dropped."""
     try:
         if not path.is_file():
             return ""

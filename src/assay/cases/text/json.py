@@ -34,7 +34,7 @@ def json_table(path: Path, *, encoding: str | None = None) -> Table:
 
 
 def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | None = None) -> object:
-    """The document of a JSON text; ``number_of`` makes its numbers. Raises CaseFileError with line and column."""
+    """The document of a JSON text; ``number_of`` converts its numbers. Raises CaseFileError with line and column."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=number_of, parse_float=number_of)
     except json.JSONDecodeError as error:
@@ -50,7 +50,7 @@ def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | No
 def json_lines_table(
     path: Path, *, number_of: Callable[[str], object] | None = None, encoding: str | None = None
 ) -> Table:
-    """The records of a JSON Lines file, blank lines left out; ``number_of`` makes what numbers become.
+    """The records of a JSON Lines file, without blank lines; ``number_of`` converts its numbers.
 
     Raises CaseFileError with line and column.
     """

@@ -14,7 +14,7 @@ from assay.errors import CaseFileError
 MOST_CHARACTERS = 16_000_000
 """A longer YAML text is refused: this much takes half a minute and 0.7 GB."""
 _MANY_CHARACTERS = 1_000_000
-"""From here on one waits for seconds, and is told why."""
+"""From this size on, reading takes seconds, and a message says why."""
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -22,9 +22,8 @@ _TAG = "tag:yaml.org,2002:"
 def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
     """The records of a YAML file, each with the line on which it begins. Raises CaseFileError with line and column.
 
-    Values become texts, numbers, truth values and null as YAML 1.2's core schema has it, dates stay
-    text, and a number that would read differently once parsed (``007``, ``1_000``) stays the text
-    that it is. Several documents in one file are one list.
+    Values become texts, numbers, truth values and null by YAML 1.2's core schema. Dates stay text, and so does a number
+    that would change by parsing (``007``, ``1_000``). Several documents in one file form one list.
     """
     nodes = nodes_of(path, read_text(path, encoding))
     build = Builder(path, _scalar)
@@ -42,7 +41,7 @@ def plain_document(path: Path, text: str) -> object:
 
 
 def nodes_of(path: Path, text: str) -> list[Any]:
-    """The documents of a YAML text as ruamel's nodes, empty ones left out.
+    """The documents of a YAML text as ruamel's nodes, without empty ones.
 
     Raises CaseFileError with line and column, and for a text that is too large for YAML.
     """
@@ -91,14 +90,14 @@ def _line(node: Any) -> str:
 
 
 _MOST_EXPANDED = 1_000_000
-"""Values that a file may hold once its anchors are written out, unless it holds about as many as it is written."""
+"""Values that a file may hold once its anchors are expanded, unless expanding adds few."""
 _MOST_REPEATED = 10
 
 
 class Builder:
-    """Makes plain values of nodes. An anchor's value is made once and shared, however often it is named.
+    """Makes plain values from nodes. An anchor's value is made once, and shared by all its references.
 
-    ``scalar`` makes those of scalars.
+    ``scalar`` makes the values of scalars.
     """
 
     def __init__(self, path: Path, scalar: Callable[[Any], object]) -> None:
@@ -112,8 +111,8 @@ class Builder:
     def value(self, node: Any) -> object:
         """The value of a node.
 
-        Raises CaseFileError for a repeated key, a key that is no text, an anchor in itself, and for anchors that
-        stand for so much that whoever walks through the value never ends.
+        Raises CaseFileError for a repeated key, a key that is not text, an anchor that contains itself, and anchors
+        that expand to so many values that walking through them would take too long.
         """
         if node.id == "scalar":
             self._count += 1
@@ -163,10 +162,10 @@ def _scalar(node: Any) -> object:
     if node.tag == _TAG + "null":
         return None
     if node.tag == _TAG + "bool":
-        # A "%YAML 1.1" line makes yes, no, on and off truth values: they stay text even so.
+        # A "%YAML 1.1" line would make yes, no, on and off truth values: they still stay text.
         return {"true": True, "false": False}.get(text.lower(), text)
     if node.tag == _TAG + "int":
-        # Only what str() gives back unchanged is a number: an id 007 must not become 7.
+        # A text is a number only if str() gives it back unchanged: an id 007 must not become 7.
         return int(text) if text.removeprefix("-").isdigit() and str(int(text)) == text else text
     if node.tag == _TAG + "float":
         return _float(text)

@@ -5,12 +5,11 @@
     DATA_CATALOG_SERVER_ID=1
     DATA_CATALOG_VERIFY_SSL=0
 
-Newer releases call it Data Marketplace: ``DATA_MARKETPLACE_URL`` and the like say the same, and weigh more than the
-older name where one place has both.
+Newer releases call it Data Marketplace: ``DATA_MARKETPLACE_URL`` and the like mean the same, and take precedence where
+one source has both names.
 
-Flags weigh more than the environment, and that more than the file, setting by setting. What none
-of them says has its default: the execution URL beside the catalog's URL, server 1, certificates
-verified.
+For each setting, flags take precedence over the environment, and the environment over the file. A setting that none of
+them gives has its default: the execution URL below the catalog's URL, server 1, certificates verified.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _SETTINGS = ("URL", "EXECUTION_URL", "SERVER_ID", "VERIFY_SSL")
 _PREFIXES = ("DATA_CATALOG_", "DATA_MARKETPLACE_")
-"""The newer name last: it weighs more."""
+"""The newer name last: it takes precedence."""
 _CLOSE = 0.8
 _CLOSE_WHOLE = 0.9
-"""Of whole names, half of which is the prefix that all of them have."""
+"""The similarity that whole names need: high, since half of each name is the prefix that all share."""
 
 PROJECT_CONFIG = "project_config.env"
-"""What the file is called that Denodo's own evaluator reads from the working folder without being asked."""
+"""The name of the file that Denodo's own evaluator reads from the working folder by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +56,8 @@ class DenodoConfig:
     def overlaid(self, other: DenodoConfig) -> DenodoConfig:
         """These settings with those that ``other`` gives.
 
-        A URL that ``other`` gives without an execution URL takes this one's execution URL away: it
-        belongs to another server.
+        Where ``other`` gives a URL without an execution URL, these settings' execution URL is dropped: it belongs to
+        another server.
         """
         given = {one.name: value for one in fields(self) if (value := getattr(other, one.name)) is not None}
         if "url" in given and "execution_url" not in given and given["url"] != self.url:
@@ -74,7 +73,7 @@ class DenodoConfig:
         server_id: int | None = None,
         verify_ssl: bool | None = None,
     ) -> DenodoConfig:
-        """Settings from a command line. Raises InputError for an address that is none."""
+        """Settings from a command line. Raises InputError for an invalid address."""
         return cls(
             url=None if url is None else _web_address("--catalog-url", url, "the command line"),
             execution_url=None
@@ -99,9 +98,9 @@ class DenodoConfig:
     ) -> DatabaseUrl:
         """The database URL of these settings, ``denodo+http://...`` or ``denodo+https://...``.
 
-        With ``token`` requests bear it, else they carry user and password. Raises InputError where
-        neither URL is given (``otherwise``: what else could be done), for a token beside a user or password, and for
-        a password without a user.
+        Requests carry ``token`` where it is given, else user and password. Raises InputError where neither URL is given
+        (``otherwise`` says what else could be done), for a token together with a user or password, and for a password
+        without a user.
         """
         base = self.url or self.execution_url
         if base is None:
@@ -131,11 +130,11 @@ class DenodoConfig:
 
 
 def read_project_config(path: str | Path, environ: Mapping[str, str] | None = None) -> DenodoConfig:
-    """Read a `project_config.env`. Settings of other names are left alone.
+    """Read a `project_config.env`. Settings with other names are ignored.
 
     Comments, blank lines, ``export``, quotes, spaces round ``=`` and ``${NAME}`` of another setting or of ``environ``
-    are understood; of a setting given twice the last counts. Raises InputError with file and line for what cannot be
-    used, and warns of what looks like a misspelt setting.
+    are understood. Where a setting is given twice, the last one counts. Raises InputError with file and line for a line
+    that cannot be used, and warns of a name that looks like a misspelt setting.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -152,7 +151,7 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
         place = f"{path}, line {number}"
         found = _LINE.match(line)
         if found is None:
-            # The line itself stays unsaid: it may hold a secret.
+            # The message does not quote the line: it may hold a secret.
             raise InputError(f"{place}: this is no setting: write NAME=value")
         name, value = found["name"], found["value"]
         if _is_ours(name):
@@ -166,7 +165,7 @@ def read_project_config(path: str | Path, environ: Mapping[str, str] | None = No
 
 
 def nearest_file(path: Path) -> str:
-    """The file beside an absent one that may have been meant, as the end of a message."""
+    """For an absent file, the neighbouring file that may have been meant, as the end of a message."""
     try:
         near = get_close_matches(path.name, [one.name for one in path.parent.iterdir()], n=1)
     except OSError:
@@ -199,7 +198,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _meant(name: str) -> str | None:
-    """The setting whose name is misspelt here; None where the name is somebody else's."""
+    """The setting whose name is misspelt here; None where the name is not close to any setting."""
     prefix = next((prefix for prefix in _PREFIXES if name.upper().startswith(prefix)), None)
     if prefix is None:
         names = [prefix + setting for prefix in _PREFIXES for setting in _SETTINGS]
@@ -211,7 +210,7 @@ def _meant(name: str) -> str | None:
 
 
 def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
-    """The settings of values and their places by name, the newer names over the older ones."""
+    """The settings made from values and their places, both by name. Newer names take precedence over older ones."""
     found = DenodoConfig()
     for prefix in _PREFIXES:
         of_prefix = DenodoConfig()
@@ -225,7 +224,7 @@ def _settings(given: Mapping[str, tuple[str, str]]) -> DenodoConfig:
 
 
 def _warn_of_two(older: DenodoConfig, newer: DenodoConfig, given: Mapping[str, tuple[str, str]]) -> None:
-    """Say where one place names two Data Catalogs."""
+    """Warn where one source names two Data Catalogs."""
     for setting, one in zip(_SETTINGS, fields(DenodoConfig), strict=True):
         was, now = getattr(older, one.name), getattr(newer, one.name)
         if was is not None and now is not None and was != now:
@@ -234,12 +233,12 @@ def _warn_of_two(older: DenodoConfig, newer: DenodoConfig, given: Mapping[str, t
 
 
 def merge(*, file: DenodoConfig, environment: DenodoConfig, flags: DenodoConfig) -> DenodoConfig:
-    """The settings that count: flags before the environment before the file, each setting by itself."""
+    """The settings in effect: for each one, flags before the environment before the file."""
     return file.overlaid(environment).overlaid(flags)
 
 
 def _with(config: DenodoConfig, name: str, value: str, place: str) -> DenodoConfig:
-    """The settings with one more. An empty value leaves the setting to its default."""
+    """The settings with one added. An empty value leaves that setting at its default."""
     if not value:
         return config
     if name.endswith("_EXECUTION_URL"):

@@ -1,4 +1,4 @@
-"""One kept HTTP connection to a Data Catalog: a query out, the whole answer back within a deadline."""
+"""One kept-alive HTTP connection to a Data Catalog: send a query, receive the whole answer within a deadline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ERROR_BYTES = 64 * 1024
 
 
 class Unreachable(Exception):
-    """No whole answer came, for a reason that is not the query's. The text says which, free of credentials."""
+    """No whole answer came, and the query is not the reason. The text gives the reason, without credentials."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
         self.sent = sent
@@ -47,8 +47,8 @@ class Reply:
 class CatalogConnection:
     """Posts queries, one at a time, over a connection that is kept. Used by one thread.
 
-    The deadline holds for the whole exchange, connecting and the last byte included: httpx's own
-    timeouts hold for each wait alone, so a watchdog ends the connection of an answer that trickles.
+    The deadline covers the whole exchange, from connecting to the last byte. httpx's own timeouts cover each wait
+    alone, so a watchdog ends the connection where an answer trickles in.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -77,7 +77,7 @@ class CatalogConnection:
         )
 
     def execute(self, vql: str, *, limit: int, timeout_s: float, max_bytes: int) -> Reply:
-        """Have a query executed. Raises Unreachable and DeadlinePassed."""
+        """Send a query for execution. Raises Unreachable and DeadlinePassed."""
         end = time.monotonic() + timeout_s
         self._watchdog.start(timeout_s)
         try:
@@ -97,7 +97,7 @@ class CatalogConnection:
                     if self._connected_now or not isinstance(error, self._httpx.RemoteProtocolError | OSError):
                         sent = not isinstance(error, self._httpx.ConnectError | self._httpx.ProxyError)
                         raise Unreachable(self._endpoint.scrubbed(self._explain(error)), sent=sent) from error
-                    # A kept connection that the server had closed meanwhile: once more, on a new one.
+                    # The server had closed the kept connection meanwhile: try once more, on a new one.
         finally:
             self._watchdog.stop()
 
@@ -136,7 +136,7 @@ class CatalogConnection:
             self._connected_now = True
 
     def _disconnect(self) -> None:
-        """Break the connection off, which ends a wait for it in another thread."""
+        """Break off the connection, which ends another thread's wait for it."""
         sock = self._stream.get_extra_info("socket") if self._stream is not None else None
         if sock is not None:
             try:
@@ -158,7 +158,7 @@ class CatalogConnection:
 
 
 def _read(response: httpx.Response, max_bytes: int) -> tuple[bytes, bool]:
-    """The body up to so many bytes, and whether there was more."""
+    """The body up to a limit of bytes, and whether there was more."""
     chunks: list[bytes] = []
     size = 0
     for chunk in unpacked(response.iter_raw(), response.headers.get("content-encoding", "")):

@@ -1,8 +1,8 @@
 """Denodo over the Data Catalog's HTTP API: VQL out, JSON rows back.
 
-The API has no read-only switch, so what is not one query is refused before it is sent
-(`assay.sql.vql.read_vql`). That sees through no stored procedure of a user's own: give Assay a
-Denodo user that may only read.
+The API has no read-only switch, so any text that is not exactly one query is refused before it is sent
+(`assay.sql.vql.read_vql`). That check cannot see inside a user's own stored procedures: give Assay a Denodo user that
+may only read.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class DenodoHttpEngine:
     a password without a user is a bearer token. `assay.engines.denodo.config` makes such URLs from a
     `project_config.env`.
 
-    Values are what JSON has: see `assay.engines.denodo.rows` for numbers; dates and times are text.
-    An empty result has no columns. One row more than the row limit is asked for, to see whether
-    the limit cut; a lower limit of the server's own cannot be seen. ``rows=100`` asks for no more than that and takes
-    what comes for the whole result, as Denodo's own evaluator does.
+    Values have JSON's types: see `assay.engines.denodo.rows` for numbers; dates and times are text. An empty result has
+    no columns. The engine asks for one row more than the row limit, to see whether the limit cut the result; a lower
+    limit of the server's own cannot be seen. With ``rows=100`` it asks for at most 100 rows and takes those as the
+    whole result, as Denodo's own evaluator does.
     """
 
     name: ClassVar[str] = "denodo+http"
     dialect: ClassVar[str] = "denodo"
     has_boolean_type: ClassVar[bool] = True
     stands_between: ClassVar[bool] = True
-    """The catalog reports its own trouble with the server behind it as the query's error."""
+    """The catalog reports its own trouble with the Denodo server as an error of the query."""
 
     __slots__ = ("_connection", "_endpoint", "_limits")
 
@@ -59,10 +59,10 @@ class DenodoHttpEngine:
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where nobody answers as a Data Catalog, or the credentials are refused.
+        """Raise DatabaseError where no Data Catalog answers, or it refuses the credentials.
 
-        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses
-        that query itself is fine: somebody is there and let us in.
+        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses that query passes: the
+        server is there and accepted the credentials.
         """
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
         try:
@@ -79,7 +79,7 @@ class DenodoHttpEngine:
 
     @classmethod
     def version(cls) -> str:
-        """What answers; the API does not tell the server's version."""
+        """The name of the API: it does not tell the server's version."""
         return "data-catalog"
 
     @classmethod
@@ -109,7 +109,7 @@ class DenodoHttpEngine:
 
     @property
     def _most_rows(self) -> int:
-        """One more than the row limit, to see whether that cut; unless the URL asks for fewer."""
+        """One more than the row limit, to see whether the limit cut the result; unless the URL asks for fewer."""
         most = self._limits.max_rows + 1
         return most if self._endpoint.rows is None else min(most, self._endpoint.rows)
 
@@ -169,7 +169,7 @@ class DenodoHttpEngine:
         return outcomes.failed(query, "error", "error", said or f"the server failed ({told})", wall_time_s=wall_time_s)
 
     def _unreadable(self, query: str, why: str, *, ran: bool = False) -> Execution:
-        """``ran``: the query itself may be why, should a plain one be answered."""
+        """``ran``: the query itself may be the cause, if the server answers a plain one."""
         message = f"{self._named} cannot be used: {why}"
         if ran:
             return outcomes.server_lost(query, message)
@@ -186,7 +186,7 @@ class DenodoHttpsEngine(DenodoHttpEngine):
 
 def refusal(query: str) -> Execution | None:
     """Why this text is not sent to Denodo; None where it is one query."""
-    from assay.sql.vql import read_vql  # loads sqlglot: not for whoever only checks
+    from assay.sql.vql import read_vql  # loads sqlglot, which `check` does not need
 
     reading = read_vql(query)
     return outcomes.unless_query(query, reading.does, reading.detail)

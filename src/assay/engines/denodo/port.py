@@ -1,4 +1,4 @@
-"""Denodo's database port, over which older releases of its evaluator execute: `--db-config`, or flags."""
+"""Denodo's database port, where older releases of its evaluator execute queries: `--db-config`, or flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS: Mapping[str, type] = {"user": str, "password": str, "host": str, "port":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabasePort:
-    """Where the PostgreSQL wire of a Denodo server is, and who may come in; each None where it is not given."""
+    """The address, database and credentials of a Denodo server's PostgreSQL port; each None where not given."""
 
     user: str | None = None
     password: Secret | None = None
@@ -33,11 +33,11 @@ class DatabasePort:
 
     @property
     def is_given(self) -> bool:
-        """Whether anything names that port."""
+        """Whether a host or a database is given."""
         return self.host is not None or self.database is not None
 
     def overlaid(self, *, host: str | None, port: int | None, database: str | None) -> DatabasePort:
-        """With what flags say."""
+        """These settings, overridden by those from flags."""
         return replace(self, host=host or self.host, port=port or self.port, database=database or self.database)
 
     def database_url(self, *, user: str | None, password: Secret | None) -> str:
@@ -54,9 +54,9 @@ class DatabasePort:
 
 
 def read_database_port(path: Path | None) -> DatabasePort:
-    """What a ``--db-config`` file says; nothing where there is none.
+    """The settings in a ``--db-config`` file; empty where no file is given.
 
-    Raises InputError, with the file and the nearest name, for what holds no such settings.
+    Raises InputError, with the file and the nearest name, for a file without such settings.
     """
     if path is None:
         return DatabasePort()
@@ -68,14 +68,14 @@ def read_database_port(path: Path | None) -> DatabasePort:
             reason = f"{reason}{nearest_file(path)}"
         raise InputError(f"{path}: the settings of the database port cannot be read: {reason}") from error
     except (ValueError, RecursionError) as error:
-        # Where, and not what: the text may hold a password.
+        # Say where, but do not quote the text: it may hold a password.
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"{path}{where}: this is no JSON: {_FORM}") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: this is no JSON object: {_FORM}")
     port = found.get("port")
     if isinstance(port, str) and port.isascii() and port.isdigit() and len(port) <= _LONGEST_PORT:
-        found["port"] = int(port)  # drivers take it so, too
+        found["port"] = int(port)  # drivers accept this form, too
     _check(path, found)
     password = found.get("password")
     return DatabasePort(

@@ -1,9 +1,8 @@
 """The Data Catalog's JSON as rows: ``{"rows": [{"values": [{"column": "a", "value": 1}, ...]}, ...]}``.
 
-Integers are exact at any size. A number with a point or exponent becomes a float, as JSON has it
-everywhere; a Decimal where it has more than 17 significant digits or lies outside of a float's
-range, since a float would not keep it. Dates and times are text in this JSON and stay text.
-Registers and arrays become dicts and lists.
+Integers are exact at any size. A number with a point or exponent becomes a float; it becomes a Decimal where it has
+more than 17 significant digits or lies outside a float's range, since a float would not keep it. Dates and times are
+text in this JSON and stay text. Registers and arrays become dicts and lists.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _ROW_END = b"}]}"
 
 
 class MalformedAnswer(ValueError):
-    """The body is not what the execute endpoint answers. The text says how, in a clause without a subject."""
+    """The body does not have the execute endpoint's form. The text says in which way, as a clause without a subject."""
 
 
 class _Cell(tuple[str, Cell]):
@@ -37,7 +36,7 @@ class _Reader:
         self._known = False
 
     def object(self, pairs: list[tuple[str, Cell]]) -> Cell:
-        """What one JSON object stands for."""
+        """Convert one JSON object to a cell, a row or a plain dict."""
         if len(pairs) == 2:
             (first, left), (second, right) = pairs
             if first == "column" and second == "value" and isinstance(left, str):
@@ -60,7 +59,7 @@ class _Reader:
         return tuple([cell[1] for cell in cells])
 
     def _realigned(self, cells: dict[str, Cell], names: tuple[str, ...]) -> Row:
-        """A row whose cells come in another order, or without some that are NULL."""
+        """Reorder a row whose cells come in another order, or without some that are NULL."""
         if len(cells) < len(names) or len(set(self.columns)) < len(self.columns) or set(names) - set(self.columns):
             raise MalformedAnswer(
                 f"has rows of different columns: {', '.join(self.columns)} in the first, {', '.join(names)} in another"
@@ -71,8 +70,8 @@ class _Reader:
 def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
     """Columns, rows, and whether some text was no valid UTF-8. Raises MalformedAnswer.
 
-    No rows (``rows`` absent, null or empty) means no columns either: the API names none. An object that holds
-    something else and no ``rows`` is another service's answer, and never an empty result.
+    No rows (``rows`` absent, null or empty) means no columns either: the API names none. An object with other content
+    and no ``rows`` is another service's answer, and never an empty result.
     """
     try:
         text, undecodable = body.decode("utf-8-sig"), False
@@ -102,9 +101,9 @@ def parse_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
 
 
 def parse_cut_rows(body: bytes) -> tuple[tuple[str, ...], list[Row], bool]:
-    """As `parse_rows`, for the beginning of a body: its whole rows. None where they cannot be told."""
+    """As `parse_rows`, for a body that is cut off: its complete rows. None where they cannot be told apart."""
     end = len(body)
-    for _ in range(4):  # the mark may stand within a text, and the one before it not
+    for _ in range(4):  # the last mark may lie within a text, and an earlier one not
         end = body.rfind(_ROW_END, 0, end)
         if end < 0:
             break
@@ -127,7 +126,7 @@ def _number(text: str) -> float | Decimal:
 
 
 def error_line(body: bytes) -> str | None:
-    """The first line of what an error answer says (its ``message``); None where it says nothing readable."""
+    """The first line of what an error answer says (its ``message``); None where nothing in it is readable."""
     try:
         answer = json.loads(body.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

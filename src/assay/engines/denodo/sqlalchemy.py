@@ -1,8 +1,8 @@
 """Denodo over its SQLAlchemy dialect: Arrow Flight SQL (port 9994) or the PostgreSQL wire (port 9996).
 
-Both give typed columns, column names for empty results, and no row limit of the server's own.
-Neither can be told to only read, so what is not one query is refused before it is sent, as over
-HTTP (`assay.engines.denodo.engine`).
+Both give typed columns, column names for empty results, and no row limit of the server's own. Neither has a read-only
+mode, so any text that is not exactly one query is refused before it is sent, as over HTTP
+(`assay.engines.denodo.engine`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AFTER_WATCHDOG_S = 0.1
 
 
 class DenodoSqlAlchemyEngine(SqlAlchemyBase):
-    """What both ways have in common."""
+    """What both connections have in common."""
 
     dialect: ClassVar[str] = "denodo"
     streams: ClassVar[bool] = False
@@ -32,7 +32,7 @@ class DenodoSqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def version(cls) -> str:
-        """The dialect's version; Denodo's own is not asked for."""
+        """The dialect's version, without Denodo's own."""
         from importlib.metadata import PackageNotFoundError, version
 
         try:
@@ -51,19 +51,19 @@ class DenodoSqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
-        """What the driver's connect is given beside the URL. ``query`` holds the URL's options."""
+        """The arguments of the driver's connect beyond the URL. ``query`` holds the URL's options."""
         raise NotImplementedError
 
     def execute(self, query: str) -> Execution:
         """Run one query under the limits. Never raises for what the query does."""
-        # What is refused needs no connection.
+        # A refused text needs no connection.
         return self._unsendable(query) or refusal(query) or self._run(query)
 
     def _refusal(self, query: str) -> Execution | None:  # noqa: ARG002
         return None
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
-        # ADBC says what failed by a status: these are not the query's.
+        # ADBC reports a failure by its status: in these, the query is not at fault.
         status = getattr(getattr(error, "status_code", None), "name", "")
         return ("unreadable_database", str(error)) if status in ("IO", "UNAUTHENTICATED") else None
 
@@ -86,8 +86,8 @@ class DenodoFlightSqlEngine(DenodoSqlAlchemyEngine):
 
     @classmethod
     def _connect_args(cls, timeout_s: float, query: Mapping[str, object]) -> dict[str, object]:
-        # The driver's own timeouts stand in where it cannot be cancelled. They come just after the
-        # watchdog has said that it is one.
+        # The driver's own timeouts end a query that cannot be cancelled. They fire just after the watchdog has marked
+        # it as timed out.
         seconds = str(timeout_s + _AFTER_WATCHDOG_S)
         arguments: dict[str, object] = {
             f"adbc.flight.sql.rpc.timeout_seconds.{what}": seconds for what in ("connect", "query", "fetch")

@@ -1,4 +1,4 @@
-"""What a ``denodo+http`` URL says: where queries are executed, and as whom."""
+"""Read a ``denodo+http`` URL: where queries are executed, and as which user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PORT = {"http": 9090, "https": 443}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where VQL is executed over HTTP, and as whom. Its repr shows no secret."""
+    """Where VQL is executed over HTTP, and as which user. Its repr shows no secret."""
 
     execution_url: str
     """Without credentials and without the server id."""
@@ -29,12 +29,12 @@ class Endpoint:
     user: str | None = None
     password: Secret | None = None
     rows: int | None = None
-    """How many rows are asked for at most, as Denodo's own evaluator asks for 100: the cut is then no failure."""
+    """The most rows to ask for, as Denodo's own evaluator asks for 100. Where set, a cut result is not a failure."""
     token: Secret | None = None
     """Where given, requests bear it; user and password are then None."""
 
     def scrubbed(self, text: str) -> str:
-        """The text without the password or token, should the server repeat it: plain, URL-encoded or as a header."""
+        """The text without the password or token, in case the server repeats it: plain, URL-encoded or as a header."""
         for secret in (self.password, self.token):
             if secret is not None and (plain := secret.reveal()):
                 pair = b64encode(f"{self.user or ''}:{plain}".encode()).decode()
@@ -43,16 +43,16 @@ class Endpoint:
 
 
 def read_endpoint(url: DatabaseUrl) -> Endpoint:
-    """Read the URL. Raises DatabaseError, without any credentials, for what is no such URL.
+    """Read the URL. Raises DatabaseError, without any credentials, for any other text.
 
-    User and password are percent-decoded. A password without a user, ``//:TOKEN@host``, is a
-    bearer token. ``execution`` is the path on the same host, or a whole address, where it is not
-    the usual one below the URL's own path. Without a port it is Denodo's 9090, with https 443.
+    User and password are percent-decoded. A password without a user, ``//:TOKEN@host``, is a bearer token.
+    ``execution`` is a path on the same host, or a whole address, in place of the usual path below the URL's own. The
+    default port is Denodo's 9090, for https 443.
     """
     text = url.reveal()
     authority = text.partition("://")[2].split("/", 1)[0]
     if text.split("?", 1)[0].count("@") > 1 or authority.count("@") != text.split("?", 1)[0].count("@"):
-        # The URL stays unsaid: what of it is the password cannot be told.
+        # The message does not quote the URL: which part is the password cannot be told.
         raise DatabaseError(
             f"a {url.scheme} URL holds '@' or '/' in its user or password: write %40 for @ and %2F for /; "
             f"its form is {FORM}"
@@ -105,7 +105,7 @@ def _options(url: DatabaseUrl, query: str) -> dict[str, str]:
         if name not in _OPTIONS:
             close = get_close_matches(name, _OPTIONS, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            # Without the URL: an unknown option may be a secret that belongs elsewhere.
+            # The message leaves out the URL: an unknown option may be a misplaced secret.
             raise DatabaseError(
                 f"a {url.scheme} URL knows no option {name!r}{hint}: there is {', '.join(_OPTIONS)}; its form is {FORM}"
             )

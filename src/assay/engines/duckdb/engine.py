@@ -21,7 +21,7 @@ from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Lim
 _BESIDE = (".wal", ".tmp")
 
 _READS = frozenset({"SELECT", "EXPLAIN", "MULTI"})
-"""MULTI is what PIVOT becomes: the list of its columns is made first, in a temporary type."""
+"""DuckDB turns PIVOT into MULTI: it first makes the list of columns, in a temporary type."""
 
 _WRITES = frozenset(
     {
@@ -47,7 +47,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
     "allow_persistent_secrets": False,
-    "python_enable_replacements": False,  # no variable of this program is a table
+    "python_enable_replacements": False,  # a query must not read this program's variables as tables
     "temp_directory": "",  # a query that does not fit into memory fails: no file appears
     "max_temp_directory_size": "0KB",
     "threads": 1,
@@ -57,10 +57,10 @@ if int(duckdb.__version__.partition(".")[0]) >= 2:
     _SETTINGS["async_threads"] = 0
 
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
-"""By themselves, since the settings that a connection is made with are set in no order that is known."""
+"""Separate statements, since the settings given at connecting are applied in no known order."""
 
 _functions: frozenset[str] | None = None
-"""What of this library's functions no query may call, once it was asked for."""
+"""This library's functions that no query may call; None until they are first needed."""
 
 
 class DuckdbEngine(DatabaseFile):
@@ -111,7 +111,7 @@ class DuckdbEngine(DatabaseFile):
         started = time.perf_counter()
         try:
             query.encode()
-            # The connection's own: the module's would open a database in memory, with its threads.
+            # Use the connection's method: the module's function would open an in-memory database, with its threads.
             statements = self._connection.extract_statements(query)
         except UnicodeEncodeError as error:
             return outcomes.not_text(query, error)
@@ -120,8 +120,8 @@ class DuckdbEngine(DatabaseFile):
         if refusal := _refusal(query, statements) or self._call_refusal(query):
             return refusal
         statement = statements[0]
-        # Nothing of this query may stay behind for the next one: neither PIVOT's temporary types,
-        # nor what a WITH clause might write into a database in memory.
+        # Nothing of this query may remain for the next one: neither PIVOT's temporary types, nor what a WITH clause
+        # might write into an in-memory database.
         isolated = self._in_memory or _kind(statement) == "MULTI"
         self._watchdog.start(self._limits.timeout_s)
         try:
@@ -156,7 +156,7 @@ class DuckdbEngine(DatabaseFile):
         self._connection.close()
 
     def _call_refusal(self, query: str) -> Execution | None:
-        """Why a function that it calls is not to be called: it makes a table or has effects, and is not known."""
+        """Refuse a query that calls a function with effects, or an unknown table function; else None."""
         global _functions  # noqa: PLW0603 - the library's own, of which a process has one
         if _functions is None and calls_only_usual(query):
             return None
@@ -190,7 +190,7 @@ class DuckdbEngine(DatabaseFile):
         )
 
     def _check_clock(self) -> None:
-        if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+        if self._watchdog.fired:  # between two chunks, no query runs that an interrupt could end
             raise RuntimeError("interrupted")
 
     def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
@@ -205,7 +205,7 @@ class DuckdbEngine(DatabaseFile):
             return outcomes.failed(query, "refused", "writes", "refused: it writes")
         if isinstance(error, duckdb.TransactionException) and "read-only" in message:
             return outcomes.failed(query, "refused", "writes", "refused: it writes")
-        if isinstance(error, duckdb.IOException):  # of its file, or of a function that the query calls
+        if isinstance(error, duckdb.IOException):  # an error of the file, or of a function that the query calls
             return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
         fatal = isinstance(error, duckdb.FatalException | duckdb.InternalException)
         kind: FailureKind = "crashed" if fatal else "error"
@@ -213,14 +213,14 @@ class DuckdbEngine(DatabaseFile):
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close the doors, unless another connection to the same database has done that."""
+    """Lock files, network and settings, unless another connection to the same database has done so."""
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     if found is None or not found[0]:
         connection.execute(_LOCKS)
 
 
 def _kind(statement: duckdb.Statement) -> str:
-    """Its type's name; empty for a type that DuckDB's parser knows and its Python client does not."""
+    """The name of the statement's type; empty for a type that DuckDB's parser knows and its Python client does not."""
     try:
         return statement.type.name
     except ValueError:  # UPDATE EXTENSIONS, in DuckDB 1.3
@@ -228,7 +228,7 @@ def _kind(statement: duckdb.Statement) -> str:
 
 
 def _refusal(query: str, statements: list[duckdb.Statement]) -> Execution | None:
-    """Why these statements are not run; None where they are one that reads."""
+    """Why these statements are not run; None for a single statement that reads."""
     if not statements:
         return outcomes.no_query(query)
     if len(statements) > 1:

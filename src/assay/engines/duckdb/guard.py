@@ -1,9 +1,8 @@
 """Which functions a query may call in DuckDB.
 
-A file that is opened read-only still has functions that log into files, print profiles, sleep, seed
-the random numbers of the queries that follow, or run a text as a query; each version brings more. So functions that
-make tables go by an allow-list, and others by what DuckDB itself says of them: of those with effects
-only a few pass.
+A file that is opened read-only still has functions that log into files, print profiles, sleep, seed the random numbers
+of the queries that follow, or run a text as a query; each version brings more. So functions that make tables must be on
+an allow-list. Others are judged by what DuckDB reports about them: only a few of those with effects pass.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _TABLES = frozenset(
 _VOLATILE = frozenset(
     {"random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "error", "stats", "vector_type", "current_query"}
     | {"current_connection_id", "current_query_id", "current_transaction_id"}
-    | {"nextval", "currval"}  # nextval meets the read-only file, which says that it writes
+    | {"nextval", "currval"}  # nextval fails on the read-only file, with the message that it writes
 )
 _ALWAYS = frozenset({"getenv", "setseed", "write_log", "sleep_ms", "query", "query_table"})
 """Refused whatever the library says of them."""
@@ -60,7 +59,7 @@ _USUAL = frozenset(
     }
     | {"select", "strftime", "substr", "substring", "sum", "trim", "union", "upper", "using", "values", "when", "where"}
 )
-"""What mostly stands before a parenthesis. A text with nothing else before one need not wait for the list."""
+"""Words that mostly precede a parenthesis. A text with no other word there need not wait for the full list."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _LAST_WORD = re.compile(r"[A-Za-z0-9_]+\Z")
 _GAP = re.compile(r""""?(?>\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?>[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))""", re.DOTALL)
@@ -70,7 +69,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def calls_only_usual(query: str) -> bool:
-    """Whether it is plain without asking the library that a text calls nothing with effects."""
+    """Whether a text clearly calls no function with effects, as far as can be told without asking the library."""
     if not query.isascii() or "--" in query or "/*" in query:
         return False
     before = (text.rstrip(' \t\n\r\f\v"') for text in query.split("(")[:-1])
@@ -79,7 +78,7 @@ def calls_only_usual(query: str) -> bool:
 
 
 def effectful_functions(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The names, in lower case, of this library's functions that no query may call. Takes 50 ms: ask once."""
+    """The names, in lower case, of this library's functions that no query may call. Takes 50 ms: call it once."""
     found = set(_ALWAYS)
     for name, makes_tables, volatile in connection.execute(_FUNCTIONS).fetchall():
         if (makes_tables and name not in _TABLES) or (volatile and name not in _VOLATILE):
@@ -88,13 +87,13 @@ def effectful_functions(connection: duckdb.DuckDBPyConnection) -> frozenset[str]
 
 
 def called(query: str, functions: Collection[str]) -> str | None:
-    """The first of these functions that a text may call; None where it calls none. Never raises.
+    """The first of these functions that a text may call; None where there is none. Never raises.
 
-    A name with a parenthesis behind it counts wherever it stands, since DuckDB may end a literal
-    elsewhere than a reader does. Only where there is no doubt about that, which is where no
-    backslash and no dollar sign is in the text, it may stand in a literal.
+    A name followed by a parenthesis counts anywhere in the text, since DuckDB may end a literal at another place than
+    this reader. Names within literals are allowed only where the literals are certain: in a text without backslash and
+    dollar sign.
     """
-    # Blanks beyond ASCII are blanks to DuckDB, and no name of a function has any such character.
+    # DuckDB treats non-ASCII blanks as blanks, and no function's name contains such a character.
     text = _NOT_ASCII.sub(" ", query)
     named = [found for found in _WORD.finditer(text) if found[0].lower() in functions]
     if not named:

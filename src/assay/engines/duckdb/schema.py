@@ -1,4 +1,4 @@
-"""What a DuckDB file holds."""
+"""Read the tables and views of a DuckDB file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY') ORDER BY schema_name, tabl
 
 
 def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views by name: in no other order do they stay. Raises DatabaseError where that fails."""
+    """Tables and views, sorted by name: no other order is stable. Raises DatabaseError where reading fails."""
     listed = rows_of(engine, _TABLES)
     columns = _by_table(rows_of(engine, _COLUMNS))
     keys = _by_table(rows_of(engine, _KEYS))
@@ -43,7 +43,7 @@ def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
 
 
 def _stands(engine: Engine, view: TableSchema) -> bool:
-    """Whether the view's own query still finds what it names: no query can read it otherwise."""
+    """Whether the view's own query still works: no query can read the view otherwise."""
     try:
         rows_of(engine, f"SELECT * FROM {view.quoted_name} LIMIT 0")
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""What stands for the content of a MySQL or MariaDB database."""
+"""The fingerprint of a MySQL or MariaDB database's content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of data and indexes. Reading more only for a fingerprint takes too long."""
+"""Bytes of data and indexes. Reading more for a fingerprint alone takes too long."""
 
 _OWN = "('information_schema', 'performance_schema', 'mysql', 'sys')"
 _COLUMNS = f"""
@@ -26,14 +26,13 @@ ORDER BY table_schema, table_name
 def fingerprint_content(connection: Any) -> str:
     """A hash of the server's version, the tables' columns and their content (``CHECKSUM TABLE``).
 
-    For databases above `MOST_BYTES` the times of creation and of the last change stand for the
-    content, as the server tells them, and the hash begins with ``schema-``: InnoDB forgets the
-    time of the last change when the server restarts. Without a database in the URL it is of all
-    that the user sees.
+    For databases above `MOST_BYTES`, the hash covers the server's times of creation and last change in place of the
+    content, and begins with ``schema-``: InnoDB forgets the time of the last change when the server restarts. Without a
+    database in the URL, the hash covers all databases that the user sees.
     """
     digest = blake2b(digest_size=16)
     if not connection.dialect.is_mariadb and connection.dialect.server_version_info >= (8, 0, 3):
-        # Else MySQL tells sizes and times as they were up to a day ago.
+        # Otherwise MySQL gives sizes and times that may be a day old.
         connection.exec_driver_sql("SET SESSION information_schema_stats_expiry = 0")
     digest.update(str(connection.exec_driver_sql("SELECT VERSION()").scalar()).encode())
     for row in connection.exec_driver_sql(_COLUMNS):

@@ -1,9 +1,9 @@
-"""MySQL and MariaDB: read-only transactions on a session that is set anew before each query.
+"""MySQL and MariaDB: read-only transactions on a session that is reset before each query.
 
-Four things hold a query: its text is read before it is sent (`assay.sql.mysql`), the server is told
-that the transaction only reads and how long it may take, a second connection kills what takes
-longer or gives more rows than wanted, and nothing of the session is left for the next query. The
-session's `sql_mode` is set anew each time, so that the server cuts the text as the reader did.
+Four things restrain a query: its text is checked before it is sent (`assay.sql.mysql`); the server enforces a read-only
+transaction and a time limit; a second connection kills a query that takes longer or gives more rows than wanted; and
+nothing of the session remains for the next query. The session's `sql_mode` is set each time, so that the server splits
+the text as the check did.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ _READ_ONLY = 1792
 class MysqlEngine(SqlAlchemyBase):
     """A MySQL database: ``mysql://user:password@host:3306/database``, over PyMySQL unless the URL names a driver.
 
-    Values come as the driver has them: int, Decimal, float, str, bytes, date, datetime, and
-    timedelta for TIME. BIT comes as int; BOOLEAN is TINYINT(1), thus 0 and 1; JSON is text; a date
-    that is none, such as 0000-00-00, is text.
+    Values have the driver's types: int, Decimal, float, str, bytes, date, datetime, and timedelta for TIME. BIT becomes
+    int; BOOLEAN is TINYINT(1), thus 0 and 1; JSON is text; an invalid date, such as 0000-00-00, is text.
     """
 
     name: ClassVar[str] = "mysql"
@@ -116,7 +115,7 @@ class MysqlEngine(SqlAlchemyBase):
             parsed = parsed.set(drivername=f"{parsed.drivername}+pymysql")
         return parsed, {
             "connect_args": cls._connect_args(parsed.get_driver_name(), timeout_s),
-            "isolation_level": "AUTOCOMMIT",  # the transactions are said in SQL: START TRANSACTION READ ONLY
+            "isolation_level": "AUTOCOMMIT",  # transactions are started in SQL: START TRANSACTION READ ONLY
         }
 
     @classmethod
@@ -126,7 +125,8 @@ class MysqlEngine(SqlAlchemyBase):
             from pymysql.constants import FIELD_TYPE
             from pymysql.converters import conversions
 
-            # A server that falls silent must not hold the worker: the read ends just after the watchdog has fired.
+            # A server that stops answering must not hold up the worker: the read ends just after the watchdog has
+            # fired.
             return {
                 "charset": "utf8mb4",
                 "local_infile": False,
@@ -166,15 +166,15 @@ class MysqlEngine(SqlAlchemyBase):
         self._connection.exec_driver_sql("START TRANSACTION READ ONLY")
 
     def _session(self) -> str:
-        """One statement that sets all that the session needs: a reset took it back to the server's defaults."""
+        """One statement that sets all that the session needs, since a reset restores the server's defaults."""
         seconds, dialect = self._limits.timeout_s, self._connection.dialect
-        # The mode is the server's own, as it was when the connection was made: by it a text is read before it is sent.
+        # The mode is the server's, as of the connection's start: the check of a text before sending relies on it.
         settings = [
             "NAMES utf8mb4",
             f"SESSION sql_mode = '{self._mode}'",
             f"SESSION lock_wait_timeout = {max(1, math.ceil(seconds))}",
         ]
-        # Whatever ends the query's own transaction, the next one only reads, too.
+        # Even if the query ends its transaction, the next one is read-only, too.
         if dialect.is_mariadb or dialect.server_version_info < (8, 0, 3):
             settings.append("SESSION tx_read_only = ON")
         else:
@@ -188,12 +188,12 @@ class MysqlEngine(SqlAlchemyBase):
         return f"SET {', '.join(settings)}"
 
     def _finish(self) -> None:
-        """Undo the transaction and whatever the query did to its session; a driver that cannot reset reconnects."""
+        """Undo the transaction and all changes of the query to its session; a driver that cannot reset reconnects."""
         driver = self._driver
         if reset := getattr(driver, "cmd_reset_connection", None):  # mysql-connector
             reset()
         elif hasattr(driver, "_execute_command") and hasattr(driver, "_read_ok_packet"):
-            # PyMySQL has no method for it; where these two go away, it is a new connection each time.
+            # PyMySQL has no method for it; if these two internals disappear, each query gets a new connection.
             driver._execute_command(_RESET_COMMAND, b"")
             driver._read_ok_packet()
         else:
@@ -207,8 +207,8 @@ class MysqlEngine(SqlAlchemyBase):
         self._finish_or_drop()
 
     def _cut(self, cursor: Any) -> None:
-        # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes
-        # of it may be on their way. So the query is killed, PyMySQL told that nothing follows, and hung up on.
+        # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes may be on
+        # their way. So the query is killed, PyMySQL is told that nothing follows, and the connection is dropped.
         self._kill("QUERY")
         self._forget_result()
         try:
@@ -221,7 +221,7 @@ class MysqlEngine(SqlAlchemyBase):
             self._drop()
 
     def _forget_result(self) -> None:
-        """Tell PyMySQL that nothing follows: else it goes on reading whenever the result is thrown away."""
+        """Tell PyMySQL that no rows follow: otherwise it reads the rest when the result is discarded."""
         result: Any = getattr(self._driver, "_result", None)
         if hasattr(result, "unbuffered_active"):
             result.unbuffered_active = False
@@ -244,7 +244,7 @@ class MysqlEngine(SqlAlchemyBase):
         return "error", message
 
     def _cancel(self) -> None:
-        """First the query is killed, then, where that is not enough, the connection. From the watchdog's thread."""
+        """Kill the query, and the connection at the second call. Called from the watchdog's thread."""
         if self._connection is not None and self._thread_id:
             self._kill("QUERY" if self._killer is None else "CONNECTION")
 
@@ -261,19 +261,19 @@ class MysqlEngine(SqlAlchemyBase):
             threading.Thread(target=self._kill_later, args=(thread_id, since), daemon=True).start()
 
     def _kill_later(self, thread_id: int, since: float) -> None:
-        """End a connection that a busy server did not end in time: a query of ours would run on there without end."""
+        """End a connection that a busy server did not end in time: its query could otherwise run on forever."""
         for _ in range(_LATER_TRIES):
-            with contextlib.suppress(Exception):  # nobody is left to tell; a server that is gone runs nothing
+            with contextlib.suppress(Exception):  # no caller is left to tell; a server that is gone runs nothing
                 connection = self._connect_apart(_LATER_TIMEOUT_S)
                 with contextlib.closing(connection), contextlib.closing(connection.cursor()) as cursor:
                     cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
-                    # A server that was started since then gives the number to others.
+                    # A server that was restarted since then gives this id to other connections.
                     if int(cursor.fetchone()[1]) + 1 >= time.monotonic() - since:
                         cursor.execute(f"KILL CONNECTION {thread_id}")
                 return
 
     def _connect_apart(self, timeout_s: float) -> Any:
-        """A second connection, over the bare driver."""
+        """Open a second connection, with the driver alone."""
         dialect, url = self._engine.dialect, self._engine.url
         positional, named = dialect.create_connect_args(url)
         named |= self._connect_args(url.get_driver_name(), timeout_s)
@@ -296,7 +296,7 @@ class MysqlEngine(SqlAlchemyBase):
 
 
 class MariadbEngine(MysqlEngine):
-    """A MariaDB database: ``mariadb://user:password@host:3306/database``. `MysqlEngine` takes one, too."""
+    """A MariaDB database: ``mariadb://user:password@host:3306/database``. `MysqlEngine` accepts MariaDB, too."""
 
     name: ClassVar[str] = "mariadb"
     form: ClassVar[str] = "mariadb://user:password@host:3306/database"

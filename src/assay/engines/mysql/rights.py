@@ -27,9 +27,9 @@ def beyond_reading(grants: Iterable[str]) -> str:
     others: set[str] = set()
     for line in grants:
         found = _GRANT.match(line)
-        if found is None:  # a role that it was given, whose own rights stand in other lines
+        if found is None:  # a role granted to the account, whose own rights are in other lines
             continue
-        # Columns stand in parentheses behind a right.
+        # A right may be followed by columns in parentheses.
         rights = set(_RIGHT.findall(re.sub(r"\(.*?\)", "", found["rights"])))
         if _ALL in rights and found["where"] == "*.*":
             return "do everything, reading and writing files of the server included"
@@ -46,11 +46,11 @@ def beyond_reading(grants: Iterable[str]) -> str:
 def loaded_functions(connection: Any) -> frozenset[str]:
     """The names, in lower case, of functions that the server loaded from libraries.
 
-    Empty where the account may not see them: then those whose names are known are refused all the same.
+    Empty where the account may not see them. Functions whose names are known are refused in any case.
     """
     from sqlalchemy.exc import DBAPIError
 
     try:
         return frozenset(str(name).lower() for (name,) in connection.exec_driver_sql("SELECT name FROM mysql.func"))
-    except DBAPIError:  # whatever the driver raises where a table may not be read
+    except DBAPIError:  # drivers raise various errors where a table may not be read
         return frozenset()

@@ -1,4 +1,4 @@
-"""What a worker keeps from case to case, all of it in one cache that counts its bytes."""
+"""The cache of a worker, which keeps values from case to case and counts their bytes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SAMPLE = 128
 
 
 class ByteCache:
-    """Keeps values up to about so many bytes; what went longest without use is dropped first. Used by one thread."""
+    """Keeps values up to about ``most_bytes`` bytes; the least recently used are dropped first. Used by one thread."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self.held_bytes = 0
-        """About what the values take that are kept now, their keys included."""
+        """About how many bytes the kept values take, including their keys."""
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -42,9 +42,9 @@ class ByteCache:
         return found[0]
 
     def put(self, key: Hashable, value: object, *, size: int | None = None) -> list[Hashable]:
-        """Keep a value, and give the keys of what was dropped for it: its own, where it is too large to be kept.
+        """Keep a value, and return the keys dropped for it: its own key where it is too large to be kept.
 
-        ``size`` is what key and value take, where the caller knows.
+        ``size`` is how many bytes key and value take, where the caller knows.
         """
         size = _ENTRY_BYTES + (size_of(key) + size_of(value) if size is None else size)
         before = self._entries.pop(key, None)
@@ -68,10 +68,10 @@ class ByteCache:
 
 
 def size_of(value: object) -> int:
-    """About how many bytes a value takes, with all that it holds. What stands in it twice counts once.
+    """About how many bytes a value takes, including its content. An object that occurs in it twice counts once.
 
-    Rows are counted whole and quickly, long lists of anything else from a sample. What two values share counts for
-    each of them, so that a sum is rather too large than too small.
+    Rows are counted whole and quickly, long lists of anything else from a sample. An object that two values share
+    counts for each of them, so that a sum is too large rather than too small.
     """
     total = 0
     seen: set[int] = set()
@@ -109,7 +109,7 @@ def _is_table(values: Sequence[object]) -> bool:
 
 
 def _own_size(value: object) -> int:
-    """What it takes by itself; of an array, its content."""
+    """The bytes of the object itself; for an array, its content."""
     held = getattr(value, "nbytes", None)
     return held if isinstance(held, int) else sys.getsizeof(value)
 
@@ -128,7 +128,7 @@ def _members(value: object) -> Iterable[object]:
 
 @cache
 def _field_names(kind: type) -> tuple[str, ...] | None:
-    """Of a dataclass; None of any other type."""
+    """The field names of a dataclass; None for any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
@@ -139,7 +139,7 @@ def rows_size(rows: Sequence[Sequence[object]]) -> int:
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK]
         try:
-            # Several times as fast as asking each cell, and exact for text. What it cannot take, it says.
+            # Several times as fast as asking each cell, and exact for text. It raises for values that it cannot handle.
             size += len(dumps(chunk))  # type: ignore[arg-type]
         except ValueError:  # dates, decimals, lists within cells and the like do not marshal
             size += sum(map(_cell_size, chain.from_iterable(chunk)))

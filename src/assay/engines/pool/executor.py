@@ -1,4 +1,4 @@
-"""Executes queries on databases named by URL, in a worker: connections are kept, repeats are not run."""
+"""Executes queries in a worker, on databases named by URL: connections are kept, and repeats are not run."""
 
 from __future__ import annotations
 
@@ -19,38 +19,37 @@ from assay.model import DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
-"""Among the engines: a function that names the class for a scheme that stands not among them, or None."""
+"""Among the engines: a function that names the class for any other scheme, or None."""
 _CONNECTIONS = 8
 _OPENING_S = 10.0
 _BESIDE_ROWS_BYTES = 2_000
-"""About what an Execution takes beside its query, its rows and the names of its columns."""
+"""About how many bytes an Execution takes besides its query, its rows and its column names."""
 _CACHE_BYTES = 256 * 1024 * 1024
 _MOST_REMEMBERED = 100_000
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
-"""Kinds of failure at which the server may be at fault, and not the query."""
+"""Kinds of failure for which the server may be at fault, and not the query."""
 _PLAIN_QUERY = "SELECT 1"
-"""Whoever answers it, be it with an error (Oracle wants FROM dual), is there."""
+"""A server that answers it is there, even if the answer is an error (Oracle wants FROM dual)."""
 _PLAIN_S = 5.0
-"""What a plain query may take, on a server that others keep busy, too."""
+"""How long a plain query may take, even on a busy server."""
 _CONNECT_S = 2.5
-"""What a driver may take beyond a time limit to see that nobody takes its connection."""
+"""How long beyond a time limit a driver may take to notice that no server accepts its connection."""
 _PATIENCE_S = 10.0
 _PAUSE_S = 0.1
 _REST = 4.0
-"""For how many times as long as the last look took, a server that was waited for in vain is left alone."""
+"""A server that was waited for in vain is left alone for this many times as long as the last check took."""
 
 
 class Executor:
     """Runs queries under limits, each (database, query) only once.
 
-    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and
-    `ANY_SCHEME` to the ``module:function`` that is asked for any other. Results are
-    kept in ``cache``, which others may use, too; what is dropped from there would run
-    again: ``reruns`` counts those. What cost an earlier worker its life is not run
+    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` to the
+    ``module:function`` that is asked for any other. Results are kept in ``cache``, which others may use, too. A query
+    whose result was dropped there runs again, which ``reruns`` counts. A query that ended an earlier worker is not run
     again by an executor of the same ``attempt``. Used by one thread.
 
-    A query that ran out of time, or lost its connection, is not to blame before a plain query on a fresh connection
-    has shown that the server is there. A server that is away is waited for once, for a little.
+    A query that ran out of time, or lost its connection, is blamed only once a plain query on a fresh connection has
+    shown that the server is there. A server that is away is waited for once, for a few seconds.
     """
 
     def __init__(
@@ -65,14 +64,14 @@ class Executor:
         self.runs = 0
         """Queries that an engine executed."""
         self.reruns = 0
-        """Those of them that it had executed before, and whose results were not kept."""
+        """Those among them that an engine had executed before, and whose results were not kept."""
         self._references = dict(engines)
         self._limits = limits
         self.cache = cache if cache is not None else ByteCache(_CACHE_BYTES)
         self._ran: OrderedDict[bytes, None] = OrderedDict()
-        """The labels of the queries that ran last."""
+        """The labels of the most recent queries."""
         self._large: deque[int] = deque(maxlen=2)
-        """Sizes of the last results that were too large to be kept: whoever asked for them may still hold them."""
+        """Sizes of the last results that were too large to be kept: the caller may still hold them."""
         self._classes: dict[str, EngineClass] = {}
         """By scheme."""
         self._class_of: dict[str, EngineClass] = {}
@@ -84,7 +83,7 @@ class Executor:
         self._away: dict[str, _Away] = {}
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
-        """What the database makes of the query. Never raises for what the query or the database does.
+        """Execute the query. Never raises for what the query or the database does.
 
         A database that cannot be opened gives the status ``error`` and the kind
         ``unreadable_database``. Raises UsageError for a scheme without an engine.
@@ -109,11 +108,11 @@ class Executor:
         return self._engine(url).siblings()
 
     def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where True is 1 and False is 0 in results from there."""
+        """False where results from that database have 1 and 0 for true and false."""
         return self._class(url).has_boolean_type
 
     def dialect(self, url: DatabaseUrl) -> str:
-        """sqlglot's name of the SQL dialect spoken there."""
+        """sqlglot's name of that database's SQL dialect."""
         return self._class(url).dialect
 
     def close(self) -> None:
@@ -128,7 +127,7 @@ class Executor:
 
     def _execute(self, url: DatabaseUrl, query: str, label: bytes) -> Execution:
         away = self._away.get(url.text)
-        if away is not None and time.monotonic() < away.until:  # asked a moment ago, and that took its time
+        if away is not None and time.monotonic() < away.until:  # checked a moment ago, and the check took long
             return outcomes.server_lost(query, away.why)
         loss = heartbeat.lost(label)
         execution = self._run(url, query, label) if loss is None else explain_loss(query, loss, self._limits)
@@ -139,18 +138,18 @@ class Executor:
         return execution
 
     def _stands_between(self, url: DatabaseUrl) -> bool:
-        """Whether the errors of that engine may be those of a server behind the one that it speaks to."""
+        """Whether that engine's errors may come from a server behind the one that it connects to."""
         return getattr(self._class(url), "stands_between", False)
 
     def _find_out(
         self, url: DatabaseUrl, query: str, label: bytes, execution: Execution, *, hung: bool = False
     ) -> Execution:
-        """Whether it was the query that failed, or the server. What the server's trouble ended is run once more."""
+        """Find out whether the query failed or the server. A query that the server's trouble ended is run once more."""
         looked = time.monotonic()
         why = self._trouble(url, execution)
-        # A plain query that takes long has waited for a server that stood still, as the query may have.
+        # If a plain query takes long, the server stood still, and the query may have waited for it, too.
         slow = time.monotonic() - looked > self._limits.timeout_s / 2
-        if hung:  # it cost a worker, whose successor may have come when the server moved again
+        if hung:  # it ended a worker, and the server may have resumed before the next worker came
             label = label_of(url, f"again\0{query}", self._attempt)
             slow = _is_remote(url) and heartbeat.lost(label) is None
             if why is not None and heartbeat.lost(label) is not None:
@@ -166,18 +165,18 @@ class Executor:
         why = self._trouble(url, again)
         if why is not None:
             return outcomes.server_lost(query, f"{_said(again)}; {why}")
-        # The engine's blame says that the query ran: it was lost with its connection, or in the engine's own work.
+        # The blame ``engine`` says that the query ran: it was lost with its connection, or in the engine's own work.
         ran = again.failure is not None and again.failure.blame == "engine"
         if _kind(again) != "unreadable_database" or not ran:
             return again
         return outcomes.broke(query, _said(again), again.wall_time_s)
 
     def _trouble(self, url: DatabaseUrl, failed: Execution) -> str | None:
-        """Why a plain query on a fresh connection fails; None where somebody answers it, be it with an error."""
+        """Why a plain query on a fresh connection fails; None where the server answers it, even with an error."""
         label = label_of(url, f"\0{_PLAIN_QUERY}", self._attempt)
         if heartbeat.lost(label) is not None:
             return f"{_PLAIN_QUERY} does not end either"
-        # However short the limit: a server that a query saturates is slow to answer, and that is the query's doing.
+        # Independent of the limit: a server that a query saturates is slow to answer, and the query is to blame.
         limits = replace(self._limits, timeout_s=_PLAIN_S)
         heartbeat.begin(label, _PLAIN_S + (_CONNECT_S if _is_remote(url) else _OPENING_S))
         try:
@@ -199,7 +198,7 @@ class Executor:
         return f"{_PLAIN_QUERY} on a new connection fails, too: {_said(execution)}"
 
     def _comes_back(self, url: DatabaseUrl, failed: Execution, why: str) -> bool:
-        """Wait for a server that is away; one that was waited for in vain is asked only now and then."""
+        """Wait for a server that is away; one that was waited for in vain is checked only now and then."""
         away = self._away.get(url.text)
         end = time.monotonic() + (self._patience_s if away is None else 0.0)
         looked_s = 0.0
@@ -222,7 +221,7 @@ class Executor:
         execution = self._run_once(url, query, label, process, held)
         if not cramped or execution.failure is None or execution.failure.kind != "out_of_memory":
             return execution
-        # Perhaps for want of what other databases' connections, or queries before it, hold: not its own doing.
+        # Perhaps other databases' connections, or earlier queries, hold the memory: the query is not to blame.
         self._close_engines()
         process.settle(held)
         return self._run_once(url, query, label, process, held)
@@ -235,8 +234,8 @@ class Executor:
         process: memory.ProcessMemory | None = None,
         held: int = 0,
     ) -> Execution:
-        # Opening may hang or crash as well, so it stands under the same label. Importing a driver takes seconds on a
-        # busy machine, and is not the query's doing.
+        # Opening may hang or crash as well, so it runs under the same label. Importing a driver takes seconds on a busy
+        # machine, which the query is not charged for.
         is_open = url.text in self._open
         heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
         try:
@@ -252,7 +251,7 @@ class Executor:
                 self._ran.popitem(last=False)
             execution = engine.execute(query)
             if execution.failure is not None and execution.failure.kind == "crashed":
-                # what broke once serves nobody else
+                # a connection that broke once is not used again
                 self._close(url)
             return execution
         except DatabaseError as error:
@@ -270,7 +269,7 @@ class Executor:
             engine.close()
 
     def _make_room(self) -> int:
-        """About how many bytes of results are kept. Connections that keep more than a query may take are closed."""
+        """About how many bytes of results are kept. Closes the connections where they keep too much memory."""
         held = self.cache.held_bytes + sum(self._large)
         process = memory.current()
         if process is not None and process.grown() > held + self._limits.max_memory_bytes // 2:
@@ -281,7 +280,7 @@ class Executor:
     def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
         if execution.failure is not None and execution.failure.kind == "unreadable_database":
             return  # a server that was away may be back for the next case
-        # What is not rows is nearly the same for every query: to look through it takes longer than most queries.
+        # All but the rows has nearly the same size for every query, and measuring it takes longer than most queries.
         rows = execution.result.rows if execution.result is not None else ()
         size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + (rows_size(rows) if rows else 0)
         size += sum(map(sys.getsizeof, execution.columns))
@@ -307,7 +306,7 @@ class Executor:
         return engine
 
     def _class(self, url: DatabaseUrl) -> EngineClass:
-        if found := self._class_of.get(url.text):  # asked several times a case
+        if found := self._class_of.get(url.text):  # called several times per case
             return found
         found = self._class_of[url.text] = self._find_class(url)
         return found
@@ -331,7 +330,7 @@ class _Away:
     """A server that was waited for in vain."""
 
     until: float
-    """The reading of the monotonic clock before which it is not asked again."""
+    """The reading of the monotonic clock before which the server is not checked again."""
     why: str
 
 
@@ -359,7 +358,7 @@ def label_of(url: DatabaseUrl, query: str, attempt: int = 0) -> bytes:
 
 
 def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
-    """What to say of a query that cost an earlier worker its life."""
+    """The Execution of a query that ended an earlier worker."""
     if loss.kind == "timeout":
         message = (
             f"no answer within the limit of {limits.timeout_s:g} s, "

@@ -1,11 +1,11 @@
-"""What a worker is doing right now, told to its parent without a system call.
+"""Tell the parent what a worker is doing right now, without a system call.
 
-Each worker shares one small memory map with its parent. Round whatever may hang or crash, the code
-in the worker calls `begin` with a label and a number of seconds, and `end` afterwards. The parent
-ends a worker whose time is up, reads the label of what killed it, and tells the workers that come
-after: they find it under `lost` and do not run it again.
+Each worker shares one small memory map with its parent. Before a step that may hang or crash, the code in the worker
+calls `begin` with a label and a number of seconds, and `end` afterwards. The parent ends a worker whose time is up,
+reads the label of the step that ended it, and tells all later workers: they find the label under `lost` and do not run
+that step again.
 
-Outside a worker the same calls work and reach nobody, so code in a task needs no special case.
+Outside a worker the same calls have no effect, so code in a task needs no special case.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NO_DEADLINE = 0.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """What the map says: the label of what runs, and the `time.monotonic` second at which it must be over."""
+    """The content of the map: the label of the running step, and the `time.monotonic` second at which it must end."""
 
     label: bytes
     deadline: float
 
 
 class Heartbeat:
-    """One worker's side of the map, and the losses that its parent told it of."""
+    """One worker's side of the map, and the losses reported by its parent."""
 
     __slots__ = ("_memory", "losses")
 
@@ -45,26 +45,26 @@ class Heartbeat:
         self.losses: dict[bytes, Loss] = {}
 
     def begin(self, label: bytes, seconds: float) -> None:
-        """Say that ``label`` (16 bytes) runs now and must be over in so many seconds."""
+        """Say that ``label`` (16 bytes) runs now and must end within ``seconds``."""
         _LAYOUT.pack_into(self._memory, 0, time.monotonic() + seconds, label)
 
     def end(self) -> None:
-        """Say that nothing runs that could be to blame."""
+        """Say that no labelled step runs."""
         _DEADLINE.pack_into(self._memory, 0, _NO_DEADLINE)
 
     def take_up(self, task_id: int) -> None:
-        """Say which task is being done from now on."""
+        """Say which task the worker does from now on."""
         _TASK.pack_into(self._memory, _TASK_AT, task_id + 1)
 
 
 def read(memory: mmap.mmap | bytearray) -> Beat | None:
-    """What the worker behind this map does right now; None where it said that nothing runs."""
+    """What the worker with this map is doing right now; None where it said that nothing runs."""
     deadline, label = _LAYOUT.unpack_from(memory, 0)
     return None if deadline == _NO_DEADLINE else Beat(label=label, deadline=deadline)
 
 
 def read_task(memory: mmap.mmap | bytearray) -> int | None:
-    """The id of the task that the worker behind this map took up last; None where it took up none."""
+    """The id of the last task that the worker with this map took up; None where it took up none."""
     (number,) = _TASK.unpack_from(memory, _TASK_AT)
     return None if number == _NO_TASK else number - 1
 
@@ -89,5 +89,5 @@ def end() -> None:
 
 
 def lost(label: bytes) -> Loss | None:
-    """How an earlier worker was lost while this label ran; None where it never was."""
+    """How an earlier worker was lost while this label ran; None where none was lost."""
     return _current.losses.get(label)

@@ -1,12 +1,12 @@
-"""What a worker process may hold while one query runs, so that a bomb hits that query and nothing else.
+"""Cap a worker process's memory while one query runs, so that a memory bomb fails that query alone.
 
-An engine's own limit counts what goes through its buffers. A function that makes one text of two
-gigabytes asks the allocator, and a driver makes a copy of it. So the process itself is capped while a
-query runs: what asks for more is told that there is no memory, which engines and Python turn
-into an error of that query. Linux only; elsewhere, and outside of workers, the calls do nothing.
+An engine's own limit counts only its buffers. A function that makes one text of two gigabytes calls the allocator
+directly, and a driver makes a copy of it. So the process itself is capped while a query runs: a larger allocation
+fails, which engines and Python turn into an error of that query. Linux only; elsewhere, and outside of workers, the
+calls do nothing.
 
-What a query leaves behind takes from the next one's room. So allocators are told to give it back
-(`environment`), and a process that keeps much all the same is replaced after its task (`ProcessMemory.rest`).
+Memory that a query leaves allocated reduces what the next one may use. So allocators are told to return it
+(`environment`), and a process that still keeps much is replaced after its task (`ProcessMemory.rest`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 SLACK_BYTES = 300 * 1024 * 1024
-"""What a worker may hold beside the engine's memory and one result: interpreter, libraries, the driver's copies."""
+"""What a worker may hold besides the engine's memory and one result: interpreter, libraries, driver's copies."""
 _LEAST_SLACK_BYTES = 64 * 1024 * 1024
 _LATER_BYTES = 96 * 1024 * 1024
-"""Of libraries, what is read into memory only while queries run; the limit on data does not count it."""
+"""The part of libraries that is loaded only while queries run; the limit on data does not count it."""
 _MOST_LEFT_BYTES = 64 * 1024 * 1024
-"""What a process may keep of finished tasks, beside results, without being replaced."""
+"""How much a process may keep from finished tasks, besides results, without being replaced."""
 _C_ARENAS = "MALLOC_ARENA_MAX"
 _DUCKDB_ALLOCATOR = "DUCKDB_JE_MALLOC_CONF"
 _GIVE_BACK = "retain:false"
@@ -38,11 +38,11 @@ _RESIDENT, _DATA = 1, 5
 
 
 def environment() -> dict[str, str]:
-    """This process's environment as workers get it: what their allocators hold free they give back to the system.
+    """The environment for workers: this process's, with settings that make allocators return free memory.
 
-    DuckDB's (jemalloc) else keeps the addresses of all that it ever held, and the C library's makes one arena after
-    another where memory is short. A limit on memory has to count both, as they can be filled again, so that each
-    bomb would take from what the queries after it may have.
+    Otherwise DuckDB's allocator (jemalloc) keeps all addresses that it ever held, and the C library's makes one arena
+    after another where memory is short. A limit on memory must count both, as they can be filled again, so each bomb
+    would reduce what later queries may use.
     """
     found = dict(os.environ)
     found[_C_ARENAS] = "1"
@@ -52,13 +52,13 @@ def environment() -> dict[str, str]:
 
 
 class ProcessMemory:
-    """The cap of this process. Made once the process has imported what it needs."""
+    """The cap of this process. Created once the process has finished its imports."""
 
     __slots__ = ("_descriptor", "_first", "_page", "_seen", "_seen_at", "_slack", "_start", "_usual", "at_rest")
 
     def __init__(self) -> None:
         self.at_rest: Callable[[], object] | None = None
-        """Called by `rest`, for whoever knows what is still needed: it calls `settle` where much is held."""
+        """Called by `rest`: a function that knows what is still needed, and calls `settle` where much is held."""
         self._descriptor = os.open("/proc/self/statm", os.O_RDONLY)
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
@@ -69,7 +69,7 @@ class ProcessMemory:
     def grown(self) -> int:
         """Bytes that were allocated since the start, or since `settle`, as of a moment ago.
 
-        To ask the system takes as long as many a query, and what takes no longer cannot fill much.
+        Asking the system takes as long as a short query, and little memory can fill up within that moment.
         """
         now = monotonic()
         if now - self._seen_at > _MOMENT_S:
@@ -77,33 +77,33 @@ class ProcessMemory:
         return self._seen - self._start
 
     def is_cramped(self, held: int) -> bool:
-        """Whether so much is left, beside ``held`` bytes of results, that a query has less room than it may have."""
+        """Whether leftovers besides ``held`` bytes of results leave a query less memory than it may use."""
         return self.grown() > held + self._slack // 2
 
     def settle(self, held: int) -> None:
-        """Give freed memory back, and take what is left beside ``held`` bytes of results for the new start.
+        """Return freed memory, and count what remains besides ``held`` bytes of results as the new start.
 
-        No query fails for want of what an earlier one of its task left behind; after the task, see `rest`.
+        So no query fails because of memory that an earlier query of its task left; after the task, see `rest`.
         """
         import ctypes
 
-        with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
+        with contextlib.suppress(OSError, AttributeError):  # a C library other than GNU's
             ctypes.CDLL(None).malloc_trim(0)
         self._seen, self._seen_at = self._read(_DATA), monotonic()
         self._start = max(self._start, self._seen - held)
 
     def rest(self) -> bool:
-        """A task is over: whether the process keeps so much of it that a fresh one should do the next."""
+        """A task is over: whether the process keeps so much memory that a fresh process should do the next task."""
         if self.at_rest is not None:
             self.at_rest()
         return self._start - self._first > _MOST_LEFT_BYTES
 
     def begin(self, budget: int) -> None:
-        """From now on the process may hold so many bytes more than at the start, and the slack."""
+        """From now on the process may hold ``budget`` bytes more than at the start, plus the slack."""
         self._limit(self._start + budget + self._slack)
 
     def end(self) -> None:
-        """The cap of the whole process counts again."""
+        """Restore the cap of the whole process."""
         resource.setrlimit(resource.RLIMIT_DATA, self._usual)
 
     def _limit(self, wanted: int) -> None:

@@ -1,11 +1,10 @@
-"""A pool of worker processes that outlives whatever its tasks do.
+"""A pool of worker processes that survives its tasks' crashes, hangs and memory bombs.
 
-Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a
-notebook may start them. A task that crashes, hangs or eats its memory costs its worker. The pool
-starts another one, puts the unfinished tasks back, and tells every worker from then on what it was
-that failed (`assay.engines.pool.heartbeat`), so that it is not run again. Where somebody else killed the
-worker, what ran is tried once more first. A worker that keeps too much memory after a task says so and
-ends: another one goes on with the next task, and nothing is to blame.
+Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a notebook may start them.
+A task that crashes, hangs or uses up its memory ends its worker. The pool starts another worker, puts the unfinished
+tasks back, and tells every later worker which step failed (`assay.engines.pool.heartbeat`), so that it is not run
+again. Where another process killed the worker, its step is first tried once more. A worker that keeps too much memory
+after a task says so and ends: another one takes the next task, and no task is to blame.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from assay.ports import Loss
 _MOST_WORKERS = 8
 _WATCH_S = 0.05
 _WAIT_S = 0.5
-"""How long a wait for events may take before it looks up, so that Ctrl-C is noticed on every system."""
+"""How long one wait for events may take, so that Ctrl-C is noticed on every system."""
 _START_S = 120.0
 _MAX_STARTS_LOST = 3
 _MAX_LOSSES = 4
@@ -58,8 +57,8 @@ class TaskDone:
 class TaskLost:
     """A task without an outcome.
 
-    Its function raised (``error``, ``out_of_memory``), or its worker was lost outside of anything
-    that had a label, or again and again.
+    Its function raised (``error``, ``out_of_memory``), or its worker was lost repeatedly, or outside of a labelled
+    step.
     """
 
     task_id: int
@@ -70,10 +69,10 @@ class TaskLost:
 class WorkerPool:
     """Runs batches of tasks in worker processes. A context manager; used by one thread.
 
-    ``setup`` names a function as ``module:function``. Each worker calls it once with ``argument``,
-    and what it returns is called with each task's payload. A worker that runs past its heartbeat's
-    deadline by more than ``grace_s`` seconds is ended. ``memory_limit_bytes`` caps what each worker
-    may allocate beyond what it holds after its setup (Linux only; None: no cap).
+    ``setup`` names a function as ``module:function``. Each worker calls it once with ``argument``; the function that it
+    returns is called with each task's payload. A worker that exceeds its heartbeat's deadline by more than ``grace_s``
+    seconds is ended. ``memory_limit_bytes`` caps what each worker may allocate beyond its memory after setup
+    (Linux only; None: no cap).
     """
 
     def __init__(
@@ -115,12 +114,12 @@ class WorkerPool:
 
     @property
     def renewals(self) -> int:
-        """How many workers were replaced so far because they kept too much memory of what they had done."""
+        """How many workers were replaced so far because they kept too much memory after their tasks."""
         return self._renewals
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more work."""
+        """Whether the pool takes no more work."""
         return self._closed
 
     @property
@@ -141,11 +140,11 @@ class WorkerPool:
         self._watch.start()
 
     def run(self, batches: Iterable[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
-        """Run every task and give each one's outcome as soon as it arrives, in no particular order.
+        """Run every task and yield each outcome as soon as it arrives, in no particular order.
 
-        A batch goes whole to one worker; free workers take the next batch. Raises what ``setup``
-        raised in a worker, and AssayError where workers do not start. Leaving it early, by a break
-        or an exception, closes the pool.
+        Each batch goes whole to one worker; free workers take the next batch. Raises the error that ``setup`` raised in
+        a worker, and AssayError where workers do not start. Leaving the iteration early, by a break or an exception,
+        closes the pool.
         """
         self.start()
         self._times_lost.clear()
@@ -158,7 +157,7 @@ class WorkerPool:
                 self.close()
 
     def wait_until_ready(self) -> None:
-        """Return when every worker has set up. For whoever must not pay for that later, such as a benchmark.
+        """Return when every worker has set up, for callers that must not spend that time later, such as a benchmark.
 
         Raises as `run` does. Not to be called while `run` is going on.
         """
@@ -180,7 +179,7 @@ class WorkerPool:
         self._closed = True
         self._stop.set()
         atexit.unregister(self.close)
-        if self._process_id != os.getpid():  # a forked child: the workers are its parent's
+        if self._process_id != os.getpid():  # a forked child: the workers belong to its parent
             return
         for worker in self._workers:
             worker.terminate()
@@ -220,11 +219,11 @@ class WorkerPool:
                 yield from self._replace(worker)
 
     def _feed(self, source: Iterator[Sequence[Task]]) -> bool:
-        """Give each free worker a batch. False: everything is done."""
+        """Give each free worker a batch. Return False when everything is done."""
         busy = False
         for index, worker in enumerate(self._workers):
             if not worker.pending and (batch := self._next(source)):
-                if not worker.alive:  # it ended while it had nothing to do: no task is to blame
+                if not worker.alive:  # the worker ended while idle: no task is to blame
                     worker.reap()
                     worker = self._workers[index] = self._spawn()  # noqa: PLW2901
                 worker.pending = batch
@@ -265,7 +264,7 @@ class WorkerPool:
                 raise AssayError(f"a worker process could not set up {self._setup}:\n{message[2].rstrip()}")
 
     def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
-        """Start a worker in place of one that is gone, and put back what it left unfinished."""
+        """Start a worker in place of one that is gone, and put its unfinished tasks back."""
         worker.reap()
         lost = None
         if not worker.worn:
@@ -278,7 +277,7 @@ class WorkerPool:
             yield lost
 
     def _settle(self, worker: WorkerProcess[Task]) -> TaskLost | None:
-        """Find out what ended a worker. A task that is given up leaves its pending ones and is returned."""
+        """Find out what ended a worker. A task that is given up is taken from its pending tasks and returned."""
         loss = worker.loss()
         if not worker.ready:
             self._starts_lost += 1
@@ -290,11 +289,11 @@ class WorkerPool:
             return None
         if not worker.pending:
             return None
-        # What it did before and did not come to say is done again.
+        # Tasks whose outcome did not arrive are done again.
         task = next((task for task in worker.pending if task.id == worker.last_task), worker.pending[0])
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
         if times == 1 and worker.was_killed_by_another:
-            return None  # it may have had no part in that; where it took all the memory, it will again
+            return None  # the task may not be the cause; if it took all the memory, it will do so again
         beat = worker.last_beat
         if beat is not None:
             self._losses[beat.label] = loss
@@ -305,7 +304,7 @@ class WorkerPool:
         return TaskLost(task.id, loss.kind, message)
 
     def _watch_deadlines(self) -> None:
-        """End workers that run past their deadline. Runs in a thread: the caller of `run` may be slow to ask."""
+        """End workers that run past their deadline. Runs in a thread, since the caller of `run` may iterate slowly."""
         while not self._stop.wait(_WATCH_S):
             now = time.monotonic()
             for worker in list(self._workers):
@@ -319,6 +318,6 @@ class WorkerPool:
 
 
 def default_workers() -> int:
-    """One a core that this process may use, at most 8."""
+    """One worker per core that this process may use, at most 8."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, _MOST_WORKERS))

@@ -1,4 +1,4 @@
-"""One worker process as its parent sees it."""
+"""The parent's handle on one worker process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 _TERMINATE_S = 0.5
 
-# Ctrl-C is the parent's business from the first moment on, while the worker still imports, which leaves no garbage.
+# The parent alone handles Ctrl-C from the start, also while the worker imports, which makes no garbage.
 _BOOTSTRAP = (
     "import gc, signal, sys; gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "sys.path[:] = {path}; from assay.engines.pool.worker import main; main()"
@@ -35,23 +35,23 @@ _BOOTSTRAP = (
 class WorkerProcess(Generic[T]):
     """A child process that runs `assay.engines.pool.worker.main`, and the thread that reads from it.
 
-    Each list of frames that arrives is put on ``events`` with this object; an empty list comes last
-    and says that the process is gone.
+    Each arriving list of frames is put on ``events`` with this object; an empty list comes last and means that the
+    process is gone.
     """
 
     def __init__(
         self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Event[T]]
     ) -> None:
         self.pending: deque[T] = deque()
-        """The tasks it was given and whose outcome has not come, in order: the first ones may be done."""
+        """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
         self.ready = False
         self.worn = False
-        """It said that it keeps too much memory, and ends: nothing that it was given is to blame."""
+        """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
         self.started = time.monotonic()
         self.last_beat: Beat | None = None
         """What ran when it ended; set by `reap`."""
         self.last_task: int | None = None
-        """The id of the task that it was at when it ended; set by `reap`."""
+        """The id of the task that it was doing when it ended; set by `reap`."""
         self._killed_at: Beat | None = None
         self._killed = False
         self._reaped = False
@@ -61,7 +61,7 @@ class WorkerProcess(Generic[T]):
             self._memory = mmap.mmap(descriptor, heartbeat.MAP_BYTES)
             inherits = os.name == "posix"
             if inherits:
-                os.unlink(self._path)  # the descriptor is enough, and nothing can leave a file behind
+                os.unlink(self._path)  # the descriptor is enough, and no file can remain
             self._process = _popen(descriptor if inherits else None)
         finally:
             os.close(descriptor)
@@ -86,7 +86,7 @@ class WorkerProcess(Generic[T]):
         return self._process.pid
 
     def beat(self) -> Beat | None:
-        """What it does right now, or did last. Safe to call from another thread, also while it is reaped."""
+        """What the worker is doing right now, or did last. Safe to call from another thread, also during `reap`."""
         with contextlib.suppress(ValueError):  # its map is closed
             return heartbeat.read(self._memory)
         return None
@@ -97,7 +97,7 @@ class WorkerProcess(Generic[T]):
         return self._process.poll() is None
 
     def send(self, frame: bytes) -> None:
-        """Send one frame. A worker that is gone takes none: its end comes through ``events``."""
+        """Send one frame. For a worker that is gone this does nothing: its end arrives through ``events``."""
         with contextlib.suppress(OSError, ValueError):
             wire.send(self._stdin.fileno(), frame)
 
@@ -109,12 +109,12 @@ class WorkerProcess(Generic[T]):
             self._process.kill()
 
     def terminate(self) -> None:
-        """Ask it to end by closing its standard input: it cancels what its server is at, and goes."""
+        """Ask it to end by closing its standard input: it cancels its server's running query, and exits."""
         with contextlib.suppress(OSError):
             self._stdin.close()
 
     def reap(self) -> None:
-        """Wait for its end, by force if need be, and release everything. Harmless when repeated."""
+        """Wait for its end, killing it if necessary, and release everything. Harmless when repeated."""
         if self._reaped:
             return
         self._reaped = True
@@ -136,11 +136,11 @@ class WorkerProcess(Generic[T]):
 
     @property
     def was_killed_by_another(self) -> bool:
-        """Whether somebody else ended it, a person or a system short of memory. For one that was reaped."""
+        """Whether someone else ended it: a person, or a system short of memory. Call it after `reap`."""
         return os.name == "posix" and not self._killed and self._process.returncode == -signal.SIGKILL
 
     def loss(self) -> Loss:
-        """How it ended, for one that was reaped."""
+        """How the worker ended. Call it after `reap`."""
         if self._killed and (not self.ready or self._killed_at == self.last_beat):
             return Loss(kind="timeout", message="did not stop at its time limit and was ended")
         code = self._process.returncode
@@ -164,7 +164,7 @@ Event: TypeAlias = tuple[WorkerProcess[T], list[bytes]]
 def _popen(descriptor: int | None) -> subprocess.Popen[bytes]:
     if not sys.executable:
         raise AssayError("worker processes need a Python interpreter to start, and sys.executable names none")
-    # The path goes along because the parent may have changed it: what it can import, the worker can.
+    # Pass sys.path on, since the parent may have changed it: the worker can import what the parent can.
     code = _BOOTSTRAP.format(path=ascii(list(sys.path)))
     return subprocess.Popen(
         [sys.executable, "-c", code],

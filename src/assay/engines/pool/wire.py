@@ -22,7 +22,7 @@ UNUSABLE = 3
 UNREADABLE = 4
 """``(UNREADABLE, message)``: the batch could not be unpickled in the worker."""
 WORN = 5
-"""``(WORN,)``: the worker keeps too much memory of the tasks so far. It does no other, and ends."""
+"""``(WORN,)``: the worker keeps too much memory after its tasks. It takes no other, and ends."""
 
 HEADER = struct.Struct("=Q")
 _READ_BYTES = 256 * 1024
@@ -30,12 +30,12 @@ _READ_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What a worker is told first."""
+    """The first message to a worker."""
 
     setup: str
     """``module:function``."""
     argument: bytes
-    """The setup function's argument, pickled by itself so that its own trouble has a place to be told."""
+    """The setup function's argument, pickled separately so that an error in unpickling it can be reported."""
     heartbeat_fd: int | None
     heartbeat_path: str | None
     memory_limit_bytes: int | None
@@ -51,7 +51,7 @@ def send(descriptor: int, *frames: bytes) -> None:
 
 
 class FrameReader:
-    """Takes frames off a pipe, as many at a time as are there."""
+    """Reads frames from a pipe, as many at a time as are available."""
 
     __slots__ = ("_buffer", "_descriptor")
 

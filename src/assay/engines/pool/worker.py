@@ -27,7 +27,7 @@ _SOON_S = 0.02
 
 
 def main() -> None:
-    """Serve until standard input closes, which it does when the parent ends, however it ends."""
+    """Serve until standard input closes, which happens when the parent ends for any reason."""
     inbox, outbox = _take_pipes()
     _say_that_nobody_is_there()
     reader = wire.FrameReader(inbox)
@@ -40,7 +40,7 @@ def main() -> None:
     batches: SimpleQueue[bytes] = SimpleQueue()
     for frame in frames[1:]:
         batches.put(frame)
-    # It reads from now on, so that the parent never waits for a pipe that is full.
+    # Read from now on, so that the parent never waits for a full pipe.
     threading.Thread(target=_listen, args=(reader, batches), daemon=True).start()
     function = _prepare(hello, outbox)
     gc.enable()
@@ -67,13 +67,13 @@ def main() -> None:
             if process is not None and process.rest():
                 answers.put(pickle.dumps((wire.WORN,)))
                 answers.send()
-                os._exit(0)  # not a return: at exit everything would be taken apart, which is the system's to do
+                os._exit(0)  # not a return: Python would take everything apart at exit, which the system does faster
 
 
 class _Answers:
-    """What the worker has to say, several frames in one go: to send each outcome takes as long as many a task.
+    """Sends the worker's frames, several at once: sending each outcome alone takes as long as a short task.
 
-    None waits for long: a thread sends what is there while the next task goes on.
+    No frame waits for long: a thread sends the queued ones while the next task runs.
     """
 
     def __init__(self, outbox: int) -> None:
@@ -84,7 +84,7 @@ class _Answers:
         threading.Thread(target=self._send_soon, daemon=True).start()
 
     def put(self, frame: bytes) -> None:
-        """Have a frame sent, soon."""
+        """Queue a frame, which is sent soon."""
         with self._lock:
             self._frames.append(frame)
         if len(frame) > _LARGE_BYTES or len(self._frames) >= _MOST_FRAMES:
@@ -93,7 +93,7 @@ class _Answers:
             self._some.set()
 
     def send(self) -> None:
-        """Send what there is."""
+        """Send the queued frames."""
         self._some.clear()
         with self._lock:
             frames, self._frames = self._frames, []
@@ -102,9 +102,9 @@ class _Answers:
             try:
                 wire.send(self._outbox, *frames)
             except BrokenPipeError:
-                os._exit(0)  # the parent is gone, and with it whoever would read a traceback
+                os._exit(0)  # the parent is gone, and nobody would read a traceback
             except MemoryError:
-                os._exit(1)  # another worker does again what was not sent: nobody may wait for it
+                os._exit(1)  # another worker repeats the tasks whose outcome was not sent
 
     def _send_soon(self) -> None:
         while self._some.wait():
@@ -123,7 +123,7 @@ def _run(function: Callable[[object], object], task_id: int, payload: object) ->
 
 
 def _say_that_nobody_is_there() -> None:
-    """A program without a file is one that somebody types, to DuckDB: it draws long queries' progress for them."""
+    """DuckDB takes a program without a file for an interactive one, and draws progress bars; so give it a file."""
     program = sys.modules["__main__"]
     if not hasattr(program, "__file__"):
         program.__file__ = __file__
@@ -157,8 +157,8 @@ def _listen(reader: wire.FrameReader, batches: SimpleQueue[bytes]) -> None:
         for frame in frames:
             batches.put(frame)
     with contextlib.suppress(Exception):
-        watchdog.interrupt_all()  # a server such as MariaDB goes on with a query whose client is gone
-    os._exit(0)  # not sys.exit: the main thread may be deep in a query that nothing else ends
+        watchdog.interrupt_all()  # a server such as MariaDB goes on with a query after its client is gone
+    os._exit(0)  # not sys.exit: the main thread may be in a query that nothing else ends
 
 
 def _prepare(hello: wire.Hello, outbox: int) -> Callable[[object], object] | None:
@@ -185,7 +185,7 @@ def _unusable(error: Exception) -> bytes:
 
 
 def _limit(memory_limit_bytes: int | None) -> None:
-    """Cap what this process may still allocate, so that a memory bomb hits it alone. POSIX only."""
+    """Cap what this process may still allocate, so that a memory bomb affects this process alone. POSIX only."""
     try:
         import resource
     except ImportError:  # Windows
@@ -195,7 +195,7 @@ def _limit(memory_limit_bytes: int | None) -> None:
         return
     with open("/proc/self/statm", "rb") as file:
         data_bytes = int(file.read().split()[5]) * resource.getpagesize()
-    # Not RLIMIT_AS: that also counts address space which is only reserved, and mapped files.
+    # Not RLIMIT_AS, which also counts mapped files and address space that is only reserved.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = data_bytes + memory_limit_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))

@@ -1,4 +1,4 @@
-"""What a PostgreSQL database holds, as one hash, and what a role may do to it."""
+"""Hash a PostgreSQL database's content, and find what a role may do to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.engines.postgres.session import Session, unusable
 from assay.model import DatabaseUrl, Limits
 
 CONTENT_BYTES = 64 * 1024 * 1024
-"""Up to this size of all tables together their rows are read; beyond it what the server counts stands for them."""
+"""Up to this size of all tables together, their rows are read; beyond it, the server's counters replace them."""
 
 _LIMITS = Limits(timeout_s=60.0)
 _NOT_SYSTEM = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
@@ -52,11 +52,10 @@ FROM pg_roles r WHERE r.rolname = session_user
 def fingerprint(url: DatabaseUrl) -> str:
     """A hash of the server's version, the tables' and views' definitions, and their content.
 
-    Where all tables that the role may read take `CONTENT_BYTES` at most, every row is hashed, whatever
-    their order, and the fingerprint begins with ``content``. Beyond that it begins with ``counters``:
-    then a table is known by its size, its file and how many rows the server counted as changed,
-    which a restored copy shares with no other, and which can change where the content does not.
-    Raises DatabaseError where the database cannot be read.
+    Where all tables that the role may read take `CONTENT_BYTES` at most, every row is hashed, whatever their order, and
+    the fingerprint begins with ``content``. Beyond that it begins with ``counters``, and covers each table's size, file
+    and number of rows that the server counted as changed. These differ between restored copies, and can change where
+    the content does not. Raises DatabaseError where the database cannot be read.
     """
     with _Reading(url) as reading:
         digest = blake2b(digest_size=12)
@@ -94,7 +93,7 @@ def warnings(url: DatabaseUrl) -> tuple[str, ...]:
 
 
 class _Reading:
-    """A session of our own queries, read-only as any."""
+    """A read-only session for Assay's own queries."""
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._url = url
@@ -114,7 +113,7 @@ class _Reading:
         self._session.close()
 
     def rows(self, query: str | sql.Composed, *, as_session_user: bool = False) -> list[tuple[Any, ...]]:
-        """All rows. ``as_session_user`` gives up the lesser role that a superuser's queries run as."""
+        """All rows. ``as_session_user`` leaves the lesser role that a superuser's queries run as."""
         try:
             if as_session_user:
                 self._session.connection.execute("RESET ROLE")
@@ -125,7 +124,7 @@ class _Reading:
 
 
 def _checksum(schema: str, table: str) -> sql.Composed:
-    """Rows and the sum of their hashes: whatever order the rows are in, the same."""
+    """The number of rows and the sum of their hashes, both independent of the rows' order."""
     return sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)), 0)::text FROM ONLY {} t").format(
         sql.Identifier(schema, table)
     )

@@ -1,9 +1,9 @@
 """PostgreSQL: each query in a read-only transaction of its own that it cannot leave.
 
-Three walls stand behind each other. What is not one query, and names of functions with effects, never
-leave this process (`assay.engines.postgres.guard`). The extended protocol takes one
-statement only, in a transaction that is read-only, has its snapshot, and is always rolled back. And
-the role that Assay connects as may do no more than its owner granted: see docs/postgres.md.
+There are three layers of protection. A text that is not exactly one query, or that names a function with effects, is
+never sent (`assay.engines.postgres.guard`). The extended protocol takes one statement only, in a transaction that is
+read-only, has its snapshot, and is always rolled back. And the role that Assay connects as has only the rights that its
+owner granted: see docs/postgres.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.engines.postgres.session import Session
 
 _AFTER_SERVER_S = 0.05
-"""How long after the limit the client's own clock strikes: the server's comes first."""
+"""How long after the limit the client's own timeout fires: the server's comes first."""
 _NEARLY = 0.9
 _PATIENCE_S = 1.0
 """How long a server that went away is waited for."""
@@ -52,9 +52,9 @@ _PROTOCOL = "08P01"
 class PostgresEngine:
     """One database of a PostgreSQL server: ``postgresql://user:password@host:port/database``.
 
-    The URL is libpq's, its parameters, PGPASSWORD, services and .pgpass included. The connection is
-    made with the first query, and made anew where it was lost; a query that ran when it was lost
-    is run once more. Values: see `assay.engines.postgres.values`.
+    The URL is libpq's, its parameters, PGPASSWORD, services and .pgpass included. The connection is made with the first
+    query, and again after it was lost; a query that was running at that time is run once more. Values: see
+    `assay.engines.postgres.values`.
     """
 
     name = "postgresql"
@@ -78,7 +78,7 @@ class PostgresEngine:
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where nobody answers, lets us in and reads.
+        """Raise DatabaseError where no server answers, or the role may not connect or read.
 
         Raises MissingDependency where psycopg is not installed. Waits at most 10 s for a server.
         """
@@ -102,7 +102,7 @@ class PostgresEngine:
 
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
-        """What stands for the content, and the server's version: see `assay.engines.postgres.content`.
+        """A hash of the content and the server's version: see `assay.engines.postgres.content`.
 
         Raises DatabaseError where the database cannot be read.
         """
@@ -144,7 +144,7 @@ class PostgresEngine:
         self._drop()
 
     def _attempt(self, query: str, started: float) -> Execution | None:
-        """Run it once. None: it was not the query that ended it, so it deserves another attempt."""
+        """Run the query once. None: something else ended it, so it deserves another attempt."""
         import psycopg
 
         try:
@@ -163,12 +163,12 @@ class PostgresEngine:
         except psycopg.Error as error:
             return self._failed(session, query, error, started)
         finally:
-            # A request to cancel that comes late would hit the next query.
+            # A late request to cancel would hit the next query.
             if self._watchdog.fired or session.broken or not session.end():
                 self._drop()
 
     def _fetch(self, session: Session, query: str, started: float) -> Execution:
-        """Take rows as they come until the end or a cap."""
+        """Fetch rows until the end or a cap."""
         limits = self._limits
         rows: list[Row] = []
         size = 0
@@ -195,7 +195,7 @@ class PostgresEngine:
         )
 
     def _failed(self, session: Session, query: str, error: psycopg.Error, started: float) -> Execution | None:
-        """What an error means; None where it is not the query's."""
+        """What an error means; None where the query is not its cause."""
         from assay.engines.postgres import session as sessions
 
         wall_time_s = time.perf_counter() - started
@@ -219,7 +219,7 @@ class PostgresEngine:
         return outcomes.failed(query, status, kind, message, wall_time_s=wall_time_s)  # type: ignore[arg-type]
 
     def _connected(self, started: float) -> Session:
-        """The session, made where there is none. A server that was there before is waited for a little."""
+        """The session; connects where there is none. A server that answered before is waited for briefly."""
         from assay.engines.postgres.session import Session
 
         if self._session is not None:

@@ -1,9 +1,9 @@
-"""What of a text may be sent to PostgreSQL at all.
+"""Refuse texts that must not be sent to PostgreSQL at all.
 
-The server's read-only transaction does the main work. What it lets through is refused here by
-looking at the text: everything that is not one query (the server's grammar knows no other
-statement that begins with SELECT, WITH, VALUES, TABLE or a parenthesis), and calls of functions that reach
-out of the database or act on the server, which no transaction takes back.
+The server's read-only transaction does the main work. This module refuses, by the text alone, what that transaction
+lets through: everything that is not exactly one query (in the server's grammar, only queries begin with SELECT, WITH,
+VALUES, TABLE or a parenthesis), and calls of functions that reach out of the database or act on the server, which no
+rollback undoes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.model import Execution
 from assay.sql.lexing import Piece, pieces
 
 LONGEST_QUERY = 200_000
-"""Characters: looking at them takes half a second at most. The server would take a gigabyte, and its memory for it."""
+"""Characters: checking them takes half a second at most. The server would accept a gigabyte, and need its memory."""
 
 _BEGIN_QUERY = frozenset({"select", "with", "values", "table"})
 _WRITES = re.compile(
@@ -32,8 +32,8 @@ _EXPLAINED_WRITES = frozenset({"insert", "update", "delete", "merge", "create", 
 _SECRETS = re.compile(
     r"pg_authid|pg_shadow|_?pg_user_mappings?|user_mapping_options|pg_subscription|pg_statistic|pg_stats|pg_toast_\d+"
 )
-"""Tables of the server with passwords in them, and what repeats values of theirs: once somebody has analyzed
-``pg_authid``, the statistics hold its hashes. Views that leave them out, such as ``pg_roles``, are open."""
+"""Tables of the server with passwords, and those that repeat their values: after ``pg_authid`` was analyzed, the
+statistics hold its hashes. Views that leave them out, such as ``pg_roles``, are open."""
 _REACHES_OUT = re.compile(
     r"pg_read_\w*file\w*|pg_ls_\w+|pg_stat_file|pg_file_\w+|pg_current_logfile|pg_hba_file_\w+|pg_ident_file_\w+|"
     r"pg_show_all_file_settings|lo_(?:import|export|open|creat|create|unlink|put|get|from_bytea|truncate|truncate64)|"
@@ -46,7 +46,7 @@ _REACHES_OUT_CALLED = re.compile(
     r"lo_\w+|dblink|crosstab\w*|connectby|https?(?:_\w+)?|url_get|s3_\w+|lambda_\w+|file_copy|"
     r"table_import_from_s3|query_export_to_s3"
 )
-"""As above, by names that a column or an alias may have as well: refused where they are called."""
+"""The same, for names that a column or an alias may have as well: refused only where they are called."""
 _ACTS_ON_SERVER = re.compile(
     r"pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile\w*|pg_logfile_rotate|pg_switch_wal|"
     r"pg_promote|pg_create_\w+|pg_drop_\w+|pg_copy_\w+_slot|pg_backup_(?:start|stop)|pg_start_backup|pg_stop_backup|"
@@ -85,7 +85,7 @@ HARMLESS = (
     "current_query",
     "currval",
     "lastval",
-    "nextval",  # these two meet the read-only transaction, which says that they write
+    "nextval",  # these two fail in the read-only transaction, with the message that they write
     "setval",
 )
 """Functions that the server counts as volatile, and that change nothing."""
@@ -104,10 +104,10 @@ WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table', 'isn_wea
       AND 'internal'::regtype::oid <> ALL (p.proargtypes::oid[])
 GROUP BY 1
 """
-"""The functions of the server, of extensions and of untrusted languages that are not known to be free of effects,
-and where the name of each is refused: PostgreSQL takes ``(x).f`` for ``f(x)``, but a bare word that no parenthesis
-follows is a column. Three kinds of them run a text as a query and one sets a switch that stays for the session, and
-are said to be stable or immutable all the same."""
+"""The functions of the server, of extensions and of untrusted languages that are not known to be free of effects, and
+where the name of each is refused: PostgreSQL takes ``(x).f`` for ``f(x)``, but a bare word that no parenthesis follows
+is a column. Three kinds of them run a text as a query and one sets a switch for the whole session, though all of these
+are declared stable or immutable."""
 
 
 def refusal(query: str) -> Execution | None:
@@ -132,7 +132,7 @@ def refusal(query: str) -> Execution | None:
 
 
 def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
-    """Why this is not one query."""
+    """Why this text is not one query."""
     opening = next((piece for piece in found if not _is(piece, "(")), found[0])
     word = opening.name if opening.kind == "word" else ""
     is_query, writes, commands = word in _BEGIN_QUERY, _WRITES.fullmatch(word), _COMMANDS.fullmatch(word)
@@ -152,7 +152,7 @@ def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
 
 
 def volatile_refusal(query: str, functions: Mapping[str, str]) -> Execution | None:
-    """Why a function is not to be called that the server itself says has effects; None where there is none.
+    """Refuse a query that calls a function with effects, by the server's own account; else None.
 
     ``functions`` are the rows of `VOLATILE_FUNCTIONS`. Never raises.
     """
@@ -166,7 +166,7 @@ def volatile_refusal(query: str, functions: Mapping[str, str]) -> Execution | No
 
 
 def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
-    """Why a function that it calls is not to be called, or a table not to be read."""
+    """Refuse a query that calls a forbidden function, or reads a forbidden table; else None."""
     for _, piece, called in _named(found):
         name = piece.name
         if piece.kind == "name" and piece.is_unicode_escaped:

@@ -25,7 +25,7 @@ from assay.model.secret import masked
 
 CONNECT_TIMEOUT_S = 10.0
 CHUNK_ROWS = 32
-"""Rows that libpq gathers before the caps are looked at: with a megabyte in each, 256 of them held 0.8 GB."""
+"""Rows that libpq gathers before the caps are checked: with a megabyte in each, 256 of them held 0.8 GB."""
 _OBEY_S = 0.12
 """How long the server may take to obey a request to cancel before its connection is cut."""
 _SMALLEST_WORK_MEM_KIB = 64
@@ -34,13 +34,13 @@ _IDLE_BEYOND_S = 10.0
 _ROWS = (ExecStatus.TUPLES_OK, ExecStatus.TUPLES_CHUNK, ExecStatus.SINGLE_TUPLE)
 _END = b"""ROLLBACK; RESET SESSION AUTHORIZATION; RESET ALL; SELECT pg_advisory_unlock_all();
 CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES"""
-"""What DISCARD ALL does, which may not stand beside other statements, and would cost a round trip more."""
+"""The effect of DISCARD ALL, which cannot be combined with other statements, and would cost another round trip."""
 
 
 class Session:
-    """A connection. Each query runs between `begin` and `end`; afterwards nothing of it is left.
+    """A connection. Each query runs between `begin` and `end`, and leaves nothing behind.
 
-    ``interrupt`` may be called from another thread; all else by the one that made it.
+    ``interrupt`` may be called from another thread; everything else only from the thread that made the session.
     """
 
     __slots__ = ("_begin", "_interrupted_at", "columns", "connection", "functions", "nested")
@@ -48,13 +48,13 @@ class Session:
     def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
         self.connection = connection
         self.columns: tuple[str, ...] = ()
-        """The names of the columns of the last query, once its first chunk is there."""
+        """The column names of the last query, once its first chunk has arrived."""
         self.nested: tuple[int, ...] = ()
-        """Those of them, zero-based, whose values may hold other values."""
+        """Zero-based indices of the columns whose values may hold other values."""
         self._interrupted_at: float | None = None
         values.register(connection)
         self.functions: dict[str, str] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
-        """Of this database, with effects: see `assay.engines.postgres.guard.VOLATILE_FUNCTIONS`."""
+        """This database's functions with effects: see `assay.engines.postgres.guard.VOLATILE_FUNCTIONS`."""
         self._begin = _begin_statements(connection, limits)
 
     @classmethod
@@ -79,24 +79,24 @@ class Session:
 
     @property
     def broken(self) -> bool:
-        """Whether nothing can run on it any more."""
+        """Whether the connection can no longer be used."""
         return self.connection.closed or self.connection.pgconn.status == ConnStatus.BAD
 
     def begin(self) -> None:
         """Begin a read-only transaction under the limits.
 
-        Its first snapshot is taken at once: from then on the server refuses to make it one that writes.
+        Its first snapshot is taken at once: from then on the server refuses to let it write.
         """
         self._interrupted_at = None
         values.forget_undecodable_text()
-        # A seed that a function of the database set before is none for this query.
+        # A random seed that an earlier query's function set must not affect this query.
         self._exec(self._begin % random.random())
 
     def chunks(self, query: str) -> Iterator[list[Row]]:
-        """Run a query and give its rows in chunks as they come; the server waits while nothing is taken.
+        """Run a query and yield its rows in chunks as they come; the server waits while no chunk is taken.
 
-        The extended protocol carries it, which takes one statement only. Raises psycopg.Error.
-        Whoever stops early calls `stop`.
+        It uses the extended protocol, which takes one statement only. Raises psycopg.Error. A caller that stops early
+        must call `stop`.
         """
         connection, pgconn = self.connection, self.connection.pgconn
         self.columns, self.nested = (), ()
@@ -128,7 +128,7 @@ class Session:
             pass
 
     def end(self) -> bool:
-        """Roll back, and forget all settings, locks and cursors. False: it could not, and must not be used again."""
+        """Roll back, and reset settings, locks and cursors. False: that failed, and the session is unusable."""
         try:
             self._exec(_END)
         except psycopg.Error:
@@ -136,7 +136,7 @@ class Session:
         return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     def interrupt(self) -> None:
-        """Ask the server to cancel what runs; where it was asked before and has not obeyed, cut the connection."""
+        """Ask the server to cancel the running query; cut the connection where an earlier request had no effect."""
         now = time.monotonic()
         if self._interrupted_at is None:
             self._interrupted_at = now
@@ -158,13 +158,13 @@ class Session:
             self.connection.close()
 
     def _error(self, result: PGresult) -> psycopg.Error:
-        """The error that a result is, after which the connection is ready for the next."""
+        """The error of a failed result, after which the connection is ready for the next query."""
         while self.connection.wait(fetch(self.connection.pgconn)) is not None:
             pass
         return psycopg.errors.error_from_result(result)
 
     def _exec(self, statements: bytes) -> None:
-        # Statements of our own go as one text, without parameters: a single round trip.
+        # Assay's own statements are sent as one text, without parameters: a single round trip.
         result = self.connection.pgconn.exec_(statements)
         if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
             raise psycopg.errors.error_from_result(result)
@@ -179,7 +179,7 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
         f"SET LOCAL statement_timeout = {milliseconds}",
         f"SET LOCAL lock_timeout = {milliseconds}",
         f"SET LOCAL idle_in_transaction_session_timeout = {idle}",
-        # The look at a text before it is sent, and the reading of values, count on these.
+        # The check of a text before sending, and the reading of values, rely on these settings.
         "SET LOCAL standard_conforming_strings = on",
         "SET LOCAL datestyle = 'ISO'",
         "SET LOCAL intervalstyle = 'postgres'",
@@ -187,7 +187,7 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
     ]
     if values.has_no_encoding(connection):
         statements.append("SET LOCAL client_encoding = 'SQL_ASCII'")  # else the server refuses to send its text
-    if version >= 140000:  # a server whose client is gone stops
+    if version >= 140000:  # the server stops the query once its client is gone
         statements.append("SET LOCAL client_connection_check_interval = 500")
     row = connection.execute(
         "SELECT (SELECT setting::bigint FROM pg_settings WHERE name = 'work_mem'), "
@@ -199,9 +199,9 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
         statements.append(f"SET LOCAL work_mem = {most_kib}")
     if is_superuser:
         statements.append(f"SET LOCAL temp_file_limit = {max(1024, limits.max_memory_bytes // 1024)}")
-        if version >= 140000:  # it reads everything, and reaches no file and no program
+        if version >= 140000:  # this role reads everything, and reaches no file and no program
             statements.append("SET LOCAL ROLE pg_read_all_data")
-    if version >= 110000:  # no request to cancel ends the compiling of a query of sixty tables: half a minute
+    if version >= 110000:  # compiling a query of sixty tables takes half a minute, and cannot be cancelled
         statements.append("SET LOCAL jit = off")
     statements.append("SET LOCAL seed = %f")
     statements.append("SELECT 1")
@@ -210,18 +210,18 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
 
 def is_out_of_memory(error: psycopg.Error) -> bool:
     """Whether the client's library or the server found no memory for a result."""
-    # The library has no code for it, and its words are fixed: these are not translated by it.
+    # The library has no code for it, but its message is fixed and never translated.
     return error.sqlstate is None and "out of memory" in str(error)
 
 
 def is_several(error: psycopg.Error) -> bool:
     """Whether the server refuses the text because it holds several statements."""
-    # Its code is that of any syntax error.
+    # The server uses the same code for any syntax error.
     return error.sqlstate == "42601" and "multiple commands" in str(error)
 
 
 def unusable(url: DatabaseUrl, error: Exception) -> DatabaseError:
-    """What to say of a server that cannot be used. What libpq says is shown without the password."""
+    """The error for a server that cannot be used. libpq's message is shown without the password."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return DatabaseError(f"{url} is no PostgreSQL URL: write postgresql://user:password@host:port/database")
     return DatabaseError(f"the PostgreSQL database {url} cannot be used: {_scrubbed(url, outcomes.first_line(error))}")

@@ -29,10 +29,10 @@ _INTERVAL = re.compile(
 def register(connection: psycopg.Connection[Any]) -> None:
     """Make this connection read values as Assay compares them.
 
-    numeric is Decimal, NaN and infinities among them; dates and times beyond what Python has
-    (infinity, BC, after 9999, 24:00) are their text; an interval is a timedelta whose months have
-    30 days, as in PostgreSQL's own comparison; json and jsonb are the values that they hold, with fractions
-    as Decimal; arrays are lists; ranges, network addresses, enums and composites are text.
+    numeric is Decimal, including NaN and infinities; dates and times beyond Python's range (infinity, BC, after 9999,
+    24:00) are text; an interval is a timedelta whose months have 30 days, as in PostgreSQL's own comparison; json and
+    jsonb are decoded, with fractions as Decimal; arrays are lists; ranges, network addresses, enums and composites are
+    text.
     """
     adapters = connection.adapters
     for oid, loader in _loaders():
@@ -75,7 +75,7 @@ def _nested_oids() -> frozenset[int]:
 
 
 def _or_text(base: Callable[..., Any]) -> type[Loader]:
-    """A loader that gives the text where this one's type cannot hold the value."""
+    """A loader that returns the text where the Python type cannot hold the value."""
 
     class OrTextLoader(Loader):
         def __init__(self, oid: int, context: Any = None) -> None:
@@ -92,7 +92,7 @@ def _or_text(base: Callable[..., Any]) -> type[Loader]:
 
 
 class _AnyTextLoader(Loader):
-    """Text as it is; of a database without an encoding, what is not valid UTF-8 comes as surrogate escapes."""
+    """Text as it is; in a database without an encoding, invalid UTF-8 becomes surrogate escapes."""
 
     seen = False
 
@@ -110,7 +110,7 @@ def undecodable_text_seen() -> bool:
 
 
 def forget_undecodable_text() -> None:
-    """A query begins."""
+    """Reset the flag at the start of a query."""
     _AnyTextLoader.seen = False
 
 
@@ -119,7 +119,7 @@ class _JsonLoader(Loader):
         text = bytes(data).decode()
         try:
             return json.loads(text, parse_float=Decimal)
-        except (ValueError, RecursionError):  # an integer of thousands of digits, or nested without end
+        except (ValueError, RecursionError):  # an integer of thousands of digits, or values nested too deeply
             return text
 
 

@@ -27,9 +27,9 @@ _Self = TypeVar("_Self", bound="SqlAlchemyBase")
 
 
 class SqlAlchemyBase:
-    """One database that SQLAlchemy connects to. Subclasses say how its sessions are held.
+    """One database that SQLAlchemy connects to. Subclasses define how its sessions are set up and restrained.
 
-    The connection is made with the first query, and made anew after it was lost.
+    The connection is made with the first query, and again after it was lost.
     """
 
     name: ClassVar[str] = ""
@@ -38,7 +38,7 @@ class SqlAlchemyBase:
     streams: ClassVar[bool] = True
     """Whether a server-side cursor is asked for, where the driver has one."""
     form: ClassVar[str] = "dialect+driver://user:password@host:port/database"
-    """How a URL of it is written, for messages."""
+    """The form of its URLs, for messages."""
 
     __slots__ = ("_connection", "_engine", "_limits", "_watchdog")
 
@@ -72,7 +72,7 @@ class SqlAlchemyBase:
 
     @classmethod
     def version(cls) -> str:
-        """SQLAlchemy's version; the server's is a part of the fingerprint where that can be seen."""
+        """SQLAlchemy's version; the server's is part of the fingerprint where it is known."""
         require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
         import sqlalchemy
 
@@ -105,16 +105,16 @@ class SqlAlchemyBase:
             return outcomes.not_text(query, error)
         return None
 
-    # What subclasses say.
+    # Hooks for subclasses.
 
     @classmethod
     def _require(cls, url: DatabaseUrl) -> None:  # noqa: ARG003
-        """Raise MissingDependency where a package is not installed that this URL needs."""
+        """Raise MissingDependency where a package that this URL needs is not installed."""
         require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
 
     @classmethod
     def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:  # noqa: ARG003
-        """The URL for SQLAlchemy, and more arguments for its ``create_engine``."""
+        """The URL for SQLAlchemy, and further arguments for its ``create_engine``."""
         return parsed, {}
 
     @classmethod
@@ -122,22 +122,22 @@ class SqlAlchemyBase:
         return _CHECK_QUERY
 
     def _refusal(self, query: str) -> Execution | None:
-        """Why this text is not sent to the server; None where it is one query. The connection stands."""
+        """Why this text is not sent to the server; None where it is one query. There is a connection at this point."""
         raise NotImplementedError
 
     def _begin(self) -> None:
-        """Set the session up for one query. Nothing of the query was sent yet: it may raise."""
+        """Set up the session for one query. May raise, since nothing of the query was sent yet."""
 
     def _finish(self) -> None:
-        """Undo whatever the query did. May raise: the connection is then given up."""
+        """Undo all changes of the query. May raise: the connection is then given up."""
         self._connection.rollback()
 
     def _recover(self) -> None:
-        """After a query's error, whose connection may be broken."""
+        """Called after a query's error, when the connection may be broken."""
         self._drop()
 
     def _cut(self, cursor: Any) -> None:
-        """Stop a result of which no more rows are wanted."""
+        """Stop a result when no more rows are wanted."""
         cursor.close()
         self._finish()
 
@@ -147,7 +147,7 @@ class SqlAlchemyBase:
         return tuple(row)
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:  # noqa: ARG002
-        """What kind of failure the driver's error is, where the subclass knows better than the base."""
+        """The kind and message of the driver's error, where the subclass knows better than the base."""
         return None
 
     # How a query runs.
@@ -160,7 +160,7 @@ class SqlAlchemyBase:
         import sqlalchemy
         from sqlalchemy.exc import SQLAlchemyError
 
-        # Where nobody listens to its log, it prints the traceback of a lost connection; the evidence says it better.
+        # Without a log handler, SQLAlchemy prints the traceback of a lost connection; the evidence says it better.
         if not (log := logging.getLogger("sqlalchemy")).handlers:
             log.addHandler(logging.NullHandler())
         try:
@@ -172,7 +172,7 @@ class SqlAlchemyBase:
                 f"{url}: SQLAlchemy cannot use this URL ({type(error).__name__}): write {cls.form}"
             ) from None
         except ImportError as error:
-            # SQLAlchemy imports the driver when it makes the engine; what is missing is said by the error.
+            # SQLAlchemy imports the driver when it makes the engine; the error names the missing module.
             missing = error.name or str(error)
             raise MissingDependency(driver_package(missing), None) from None
 
@@ -198,12 +198,12 @@ class SqlAlchemyBase:
             self._watchdog.stop()
 
     def _connect(self) -> None:
-        """Connect, or see that the connection still stands; a lost one is made anew, once."""
+        """Connect, or check that the connection still works; a lost one is replaced once."""
         if self._connection is not None:
             try:
                 self._begin()
                 return
-            except Exception:  # a server that restarted, say; a new connection shows what is true
+            except Exception:  # the server may have restarted; a new connection shows whether it is there
                 self._drop()
                 if self._watchdog.fired:
                     raise
@@ -211,7 +211,7 @@ class SqlAlchemyBase:
         self._begin()
 
     def _fetch(self, query: str, started: float) -> Execution:
-        # Without parameters the text goes to the driver as it is: a % in it stays one.
+        # Without parameters the text goes to the driver unchanged: a % in it stays a %.
         options: dict[str, Any] = {"no_parameters": True}
         if self.streams:
             options |= {"stream_results": True, "max_row_buffer": _BUFFERED_ROWS}
@@ -237,14 +237,14 @@ class SqlAlchemyBase:
         return outcomes.fetched(query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=self._limits)
 
     def _finish_or_drop(self) -> None:
-        """A connection whose transaction cannot be undone is closed, which undoes it; the rows are good either way."""
+        """Undo the transaction, or close the connection, which undoes it too; the rows are valid either way."""
         try:
             self._finish()
         except Exception:  # noqa: BLE001 - drivers raise what they like; the next query shows what is true
             self._drop()
 
     def _check_clock(self) -> None:
-        if self._watchdog.fired:  # between two chunks there is nothing that its interrupt could end
+        if self._watchdog.fired:  # between two chunks, no query runs that an interrupt could end
             raise TimeoutError("interrupted")
 
     def _failed(
@@ -271,13 +271,13 @@ class SqlAlchemyBase:
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s, blame=blame)
 
     def _scrubbed(self, text: str) -> str:
-        """The text without the password, should a driver or server repeat it: plain or URL-encoded."""
+        """The text without the password, in case a driver or server repeats it: plain or URL-encoded."""
         if password := self._engine.url.password:
             text = masked(text, (str(password), quote(str(password), safe="")))
         return text
 
     def _cancel(self) -> None:
-        """Ask the server to give up what runs. Called from the watchdog's thread."""
+        """Ask the server to give up the running query. Called from the watchdog's thread."""
         connection = self._connection
         if connection is None:
             return
@@ -322,7 +322,7 @@ _DRIVER_PACKAGES: Mapping[str, str] = {
 
 
 def driver_package(module: str) -> str:
-    """The name under which pip knows a driver's module."""
+    """The name under which pip installs a driver's module."""
     return _DRIVER_PACKAGES.get(module, module)
 
 
@@ -332,7 +332,7 @@ def require(packages: Sequence[str], extra: str) -> None:
         module, _, distribution = one.partition("=")
         try:
             found = find_spec(module) is not None
-        except ModuleNotFoundError:  # the package that it is a part of
+        except ModuleNotFoundError:  # the package that contains it
             found = False
         if not found:
             raise MissingDependency(distribution, extra)

@@ -1,8 +1,8 @@
 """Databases that only SQLAlchemy reaches: Oracle, SQL Server, Snowflake and whatever else has a dialect for it.
 
-What holds a query differs from one to the next: `Family` says it per dialect. Everywhere what is
-not one query is refused by reading its text before it is sent, the transaction is rolled back, and
-the worker's own deadline ends what the server does not.
+How a query is restrained differs per dialect, and `Family` defines it. For every dialect, a text that is not exactly
+one query is refused before it is sent, the transaction is rolled back, and the worker's own deadline ends a query that
+the server does not end.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from assay.model import DatabaseUrl, Execution, FailureKind, Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """How one dialect's sessions are held. ``begin`` are statements in the query's own transaction, before it."""
+    """How one dialect's sessions are restrained. ``begin`` gives the statements that open the query's transaction."""
 
     dialect: str
     """sqlglot's name."""
     begin: Callable[[float], tuple[str, ...]] = lambda _seconds: ()
-    """Given the time limit in seconds."""
+    """Called with the time limit in seconds."""
     driver_timeout: Callable[[Any, float], None] | None = None
-    """Sets the limit on the driver's connection, where that is the way."""
+    """Sets the limit on the driver's connection, for dialects that need it."""
     has_boolean_type: bool = True
     check_query: str = "SELECT 1"
 
@@ -51,7 +51,7 @@ def _oracle_timeout(connection: Any, seconds: float) -> None:
 
 
 def _odbc_timeout(connection: Any, seconds: float) -> None:
-    if hasattr(connection, "timeout"):  # pyodbc; pymssql takes its own only when it connects
+    if hasattr(connection, "timeout"):  # pyodbc; pymssql takes its timeout only when it connects
         connection.timeout = _whole(seconds)
 
 
@@ -90,7 +90,7 @@ FAMILIES: dict[str, Family] = {
     "druid": Family(dialect="druid"),
     "exa": Family(dialect="exasol"),
 }
-"""By what stands before the ``+`` of a scheme. Any other is read as standard SQL and has no timeout of its own."""
+"""By the part of a scheme before ``+``. Any other dialect is read as standard SQL and has no timeout of its own."""
 
 _DIALECT_PACKAGES = {
     "awsathena": "PyAthena[SQLAlchemy]",
@@ -108,7 +108,7 @@ _DIALECT_PACKAGES = {
     "teradatasql": "teradatasqlalchemy",
     "trino": "trino[sqlalchemy]",
 }
-"""What brings the dialects that are not SQLAlchemy's own."""
+"""The packages with the dialects that SQLAlchemy does not include."""
 
 
 class SqlAlchemyEngine(SqlAlchemyBase):
@@ -138,7 +138,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """As the base; a SQLite file that is not there is not made either."""
+        """As the base; a SQLite file that does not exist is not created."""
         if url.scheme.startswith("sqlite+"):
             from assay.engines.sqlite.engine import SqliteEngine
 
@@ -147,7 +147,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
-        """As the base: of the URL, not of the content, except for SQLite's files."""
+        """As the base: a hash of the URL, not of the content, except for SQLite files."""
         if url.scheme.startswith("sqlite+"):
             from assay.engines.sqlite.engine import SqliteEngine
 
@@ -166,7 +166,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         return cls.family.check_query
 
     def _refusal(self, query: str) -> Execution | None:
-        from assay.sql import read_statement  # loads sqlglot: not for whoever only checks
+        from assay.sql import read_statement  # loads sqlglot, which `check` does not need
 
         reading = read_statement(query, self.dialect)
         return outcomes.unless_query(query, reading.does, reading.detail)
@@ -179,7 +179,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
             self._connection.exec_driver_sql(statement)
 
     def _cut(self, cursor: Any) -> None:
-        # Some drivers read the rest of a result before they let go of it: the connection goes with it.
+        # Some drivers read the rest of a result before they close it: so the connection is closed, too.
         self._cancel()
         try:
             cursor.close()
@@ -193,7 +193,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = outcomes.first_line(error)
         lowered = message.lower()
-        # Each server words it in its own way, and the codes are the drivers' own.
+        # Each server has its own words for it, and each driver its own codes.
         if any(words in lowered for words in ("read-only transaction", "readonly database", "read only transaction")):
             return "writes", f"refused: it writes ({message})"
         if getattr(error, "sqlstate", getattr(error, "pgcode", None)) == "57014" or "DPY-4024" in message:
@@ -205,7 +205,7 @@ _PLAIN = frozenset({int, str, float, bool, bytes, type(None), Decimal, date, dat
 
 
 def _plain(cell: object) -> object:
-    """Bytes for what drivers wrap them in, and the content of Oracle's large objects."""
+    """Convert drivers' wrappers of bytes to bytes, and Oracle's large objects to their content."""
     if isinstance(cell, memoryview | bytearray):
         return bytes(cell)
     read = getattr(cell, "read", None)
@@ -216,7 +216,7 @@ _CLASSES: dict[str, type[SqlAlchemyEngine]] = {}
 
 
 def __getattr__(name: str) -> type[SqlAlchemyEngine]:
-    """``Engine_oracle`` and the like: the engine of one family, made when it is asked for."""
+    """``Engine_oracle`` and the like: the engine class of one family, made on first access."""
     prefix, _, backend = name.partition("_")
     if prefix != "Engine" or not backend:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -235,9 +235,9 @@ def __getattr__(name: str) -> type[SqlAlchemyEngine]:
 
 
 def engine_for_scheme(scheme: str) -> str | None:
-    """``module:Class`` of the engine for a URL scheme that has none of its own; None where SQLAlchemy knows it not.
+    """``module:Class`` of the engine for a URL scheme without its own engine; None where SQLAlchemy has no dialect.
 
-    A scheme whose package is not installed is known, too: opening it says what to install.
+    A scheme whose package is not installed has an engine, too: opening it says what to install.
     """
     backend = scheme.partition("+")[0]
     if backend in ("mysql", "mariadb"):

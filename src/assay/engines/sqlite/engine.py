@@ -1,4 +1,4 @@
-"""SQLite, through Python's own sqlite3: results are those that the benchmarks' scripts see."""
+"""SQLite, through Python's own sqlite3: the results are the same as in the benchmarks' scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
 
 _CELL_BYTES = 40
-"""What a cell takes beside its content: a pointer and the head of an object."""
+"""Bytes of a cell besides its content: a pointer and an object's header."""
 _LARGEST_CELL = 1_000_000_000
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -27,9 +27,8 @@ _QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, Overfl
 class SqliteEngine(DatabaseFile):
     """One SQLite database file, read-only.
 
-    Values come as SQLite has them: None, int, float, str or bytes, which may mix in one column.
-    Text that is not valid UTF-8 comes with its bad bytes as surrogate escapes, and the Execution
-    says so.
+    Values have SQLite's types: None, int, float, str or bytes, which may mix in one column. Invalid UTF-8 bytes in text
+    become surrogate escapes, and the Execution says so.
     """
 
     name = "sqlite"
@@ -85,7 +84,7 @@ class SqliteEngine(DatabaseFile):
                 or _size(rows) > limits.max_result_bytes
             ):
                 return self._finish(query, query, cursor, rows, started)
-            # Most queries take this way, some in 20 us: what follows is `outcomes.fetched` for a whole result.
+            # Most queries take this path, some in 20 us: the code below is `outcomes.fetched` for a complete result.
             columns = tuple([column[0] for column in description])
             return Execution(
                 query=query,
@@ -101,8 +100,8 @@ class SqliteEngine(DatabaseFile):
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.
 
-        So Spider's test suite lies: ``concert_singer/concert_singer.sqlite`` with its siblings beside it. In any
-        other folder files that lie beside each other are databases of their own.
+        Spider's test suite is laid out so: ``concert_singer/concert_singer.sqlite`` with its siblings in the same
+        folder. In any other folder, neighbouring files are databases of their own.
         """
         if self._url.path == MEMORY:
             return ()
@@ -133,7 +132,7 @@ class SqliteEngine(DatabaseFile):
         *,
         undecodable_text: bool = False,
     ) -> Execution:
-        """The Execution of a query whose first rows are there."""
+        """The Execution of a query whose first rows have arrived."""
         description = cursor.description
         if description is None:
             return outcomes.no_query(query) if _is_blank(text) else _no_rows(query)
@@ -150,7 +149,7 @@ class SqliteEngine(DatabaseFile):
         )
 
     def _recover(self, query: str, error: Exception, started: float) -> Execution:
-        """Three kinds of trouble deserve a second attempt; all others are put into words."""
+        """Retry after three kinds of trouble; turn any other into an Execution with a failure."""
         if self._guard.wants_declaration:
             self._guard.declare_tables(self._connection)
             return self._again(query, query, started)
@@ -200,7 +199,7 @@ class SqliteEngine(DatabaseFile):
 
 
 def _size(rows: list[Row]) -> int:
-    """About how many bytes these rows take. Marshalling them is five times as fast as asking each cell."""
+    """About how many bytes these rows take. Marshalling them is five times as fast as measuring each cell."""
     return len(dumps(rows)) + len(rows) * len(rows[0]) * _CELL_BYTES if rows else 0
 
 
@@ -209,7 +208,7 @@ def _configure(connection: sqlite3.Connection, limits: Limits) -> None:
         "query_only=ON",
         "temp_store=MEMORY",
         "trusted_schema=OFF",
-        f"hard_heap_limit={limits.max_memory_bytes}",  # the process's: once lowered, it cannot be raised again
+        f"hard_heap_limit={limits.max_memory_bytes}",  # process-wide: it cannot be raised again
     ):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()

@@ -32,7 +32,7 @@ def open_read_only(path: str) -> sqlite3.Connection:
     if not log.exists() or log.stat().st_size == 0:
         return _connect(f"{_uri(path)}?mode=ro&immutable=1")
     if Path(f"{path}-shm").exists():
-        return _connect(f"{_uri(path)}?mode=ro")  # in use: what other processes see is to be seen
+        return _connect(f"{_uri(path)}?mode=ro")  # in use: read the same content as other processes
     return _open_copy(path)
 
 
@@ -54,7 +54,7 @@ def _open_copy(path: str) -> sqlite3.Connection:
             f"the SQLite database {path!r} has a write-ahead log that cannot be read: {error}"
         ) from None
     finally:
-        # Where a file may go while it is open, nothing stays behind even if this process is killed.
+        # Where an open file may be deleted, no copy remains even if this process is killed.
         shutil.rmtree(folder, ignore_errors=True)
     return connection
 

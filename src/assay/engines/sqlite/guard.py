@@ -1,4 +1,4 @@
-"""What a query may do in SQLite: the authorizer and the progress handler of one connection."""
+"""Restrict what a query may do in SQLite: the authorizer and the progress handler of one connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import monotonic
 from assay.model import FailureKind
 
 _TICK_OPERATIONS = 10_000
-"""Steps of SQLite's machine between two looks at the clock: well under a millisecond."""
+"""Steps of SQLite's virtual machine between two checks of the clock: well under a millisecond."""
 
 _HARMLESS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 
@@ -49,9 +49,9 @@ _PRAGMAS_WITHOUT_ARGUMENT = _PRAGMAS_WITH_ARGUMENT | {
     "user_version",
 }
 
-# Table-valued functions and virtual tables declare their columns when they are first named, by an
-# UPDATE of the schema's table that the authorizer refuses. (An UPDATE in a query's own text never
-# comes so far: SQLite forbids it first.) So they are named once without the authorizer.
+# Table-valued functions and virtual tables declare their columns when they are first named, by an UPDATE of the
+# schema's table that the authorizer refuses. (An UPDATE in a query's own text never gets that far: SQLite forbids it
+# first.) So each is named once without the authorizer.
 _TABLE_FUNCTIONS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_PRAGMAS_WITHOUT_ARGUMENT)))
 
 _SCHEMA_TABLES = frozenset({"sqlite_master", "sqlite_temp_master", "sqlite_schema", "sqlite_temp_schema"})
@@ -85,7 +85,7 @@ _WRITES = {
 
 
 class Guard:
-    """Watches one connection: allows what reads, remembers what it denied, and stops what takes too long."""
+    """Watches one connection: allows reading, remembers what it denied, and stops queries that take too long."""
 
     __slots__ = ("_deadline", "denied", "timed_out")
 
@@ -106,7 +106,7 @@ class Guard:
         try:
             virtual = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage = 0")
             for name in (*_TABLE_FUNCTIONS, *(row[0] for row in virtual.fetchall())):
-                # Another SQLite may lack a function; a broken virtual table is the trouble of who names it.
+                # Another SQLite version may lack a function; a broken virtual table fails the queries that name it.
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute('SELECT 1 FROM "{}" LIMIT 0'.format(name.replace('"', '""')))
         finally:
@@ -115,17 +115,17 @@ class Guard:
 
     @property
     def wants_declaration(self) -> bool:
-        """Whether what was denied may be no more than the first naming of a virtual table."""
+        """Whether the denied action may be merely the first naming of a virtual table."""
         return self.denied is not None and self.denied[:2] == (sqlite3.SQLITE_UPDATE, "sqlite_master")
 
     def start(self, seconds: float) -> None:
-        """A query begins and may take so many seconds."""
+        """A query begins and may take ``seconds``."""
         self.denied = None
         self.timed_out = False
         self._deadline = monotonic() + seconds
 
     def check_clock(self) -> None:
-        """Between portions of rows, which may be large and take few steps of SQLite's machine: end what is too late.
+        """Called between chunks of rows, which may be large and take few of SQLite's steps: end a query that is late.
 
         Raises sqlite3.OperationalError, as an interrupted step does.
         """
@@ -133,7 +133,7 @@ class Guard:
             raise sqlite3.OperationalError("interrupted")
 
     def explain(self, query: str) -> tuple[FailureKind, str]:
-        """Why the query was refused, for one that was."""
+        """Why the query was refused. Call it after a refusal."""
         assert self.denied is not None
         action, first, second = self.denied
         if self.wants_declaration:

@@ -1,4 +1,4 @@
-"""What a SQLite file holds."""
+"""Read the tables and views of a SQLite file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND s
 ORDER BY rowid
 """
 _SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
-_HIDDEN = 1  # of a virtual table: no column that one would ask for
+_HIDDEN = 1  # a virtual table's hidden column, which queries do not ask for
 
 
 def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views in the order in which they were made. Raises DatabaseError where they cannot be listed."""
+    """Tables and views in order of creation. Raises DatabaseError where they cannot be listed."""
     listed = rows_of(engine, _TABLES)
     shadows = _shadows(engine)
     tables = []
@@ -35,11 +35,11 @@ def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
 
 
 def _shadows(engine: Engine) -> frozenset[object]:
-    """The tables in which virtual tables keep their content."""
+    """The internal tables that hold virtual tables' content."""
     try:
         return frozenset(row[0] for row in rows_of(engine, _SHADOWS))
     except DatabaseError:
-        return frozenset()  # SQLite before 3.37 cannot tell them
+        return frozenset()  # SQLite before 3.37 cannot list them
 
 
 def _table(engine: Engine, name: str, ddl: str, *, is_view: bool) -> TableSchema:

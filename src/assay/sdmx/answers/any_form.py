@@ -1,4 +1,4 @@
-"""Read what a system answered, in whichever form it came, into a selection."""
+"""Read a system's answer, in any known form, as a selection."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _URL_IN_TEXT = re.compile(r"https?://[^\s<>\"'`|]+", re.IGNORECASE)
 _LINK = re.compile(r"(?:https?:/)?/\S+", re.IGNORECASE)
 _KEY_IN_URL = re.compile(r"/data/[^/?]+[/?].")
-"""In prose, a link to ``…/data/page`` need not be a query."""
+"""A data URL with a key: in prose, a link to ``…/data/page`` may not be a query."""
 _JSON_START = re.compile(r"[{\[]")
 _KNOWN_KEYS = tuple(dict.fromkeys((*TOP_KEYS, *DATASET_KEYS, *SERIES_KEYS, *DATASET_NAMES, "filters")))
 _QUERY_START = re.compile(rf'[{{\[\s]+"(?:{"|".join(_KNOWN_KEYS)})"\s*:')
 _METHOD = re.compile(r"GET\s+", re.IGNORECASE)
 _MOST_STARTS = 64
-"""How many brackets of a text are tried as the beginning of JSON: each may cost a look at all of the rest."""
+"""How many brackets of a text are tried as the start of JSON: each try may scan the whole rest."""
 
 
 def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
-    """The selection that an answer says, in any of the known forms; a Failure where it cannot be read.
+    """The selection in an answer, in any of the known forms; a Failure where it cannot be read.
 
-    The forms: the targets' own JSON (`assay.sdmx.answers.plain`), StatGPT's query (`statgpt`), SDMX REST data URLs,
-    one a line or a JSON list of them (`rest`), and lists of series keys (`series`). JSON can stand in a code
-    fence or within prose; several queries, also of several forms, are joined. ``structures`` give the order
-    of dimensions that positional keys are read by. Never raises.
+    The forms: the targets' own JSON (`assay.sdmx.answers.plain`), StatGPT's query (`statgpt`), SDMX REST data URLs, one
+    per line or a JSON list of them (`rest`), and lists of series keys (`series`). JSON can be in a code fence or within
+    prose; several queries, even of different forms, are joined. ``structures`` give the order of dimensions for
+    positional keys. Never raises.
     """
     fast = read_fast(raw)
     if fast is not None:
         return fast
     try:
-        # Half a surrogate pair is no text: no file, database or report takes it.
+        # Half a surrogate pair is not valid text: no file, database or report can store it.
         selection = _read(raw.encode("utf-8", "replace").decode(), structures)
         msgspec.json.encode(selection)
     except SelectionError as error:
@@ -72,9 +72,9 @@ def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
 
 
 def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str, ...]:
-    """The datasets that an answer names, also where it can only be read with their structures: the first such one then.
+    """The datasets that an answer names. Where reading it needs a missing structure, only that first dataset.
 
-    What ``structures`` know already is read by them.
+    Datasets that ``structures`` already has are read with it.
     """
     lookup = _Lookup(structures)
     read = read_answer(raw, lookup)
@@ -83,7 +83,7 @@ def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str,
 
 
 def answer_notes(raw: str) -> tuple[str, ...]:
-    """What of an answer that was read had no effect though it may be meant: words, unknown parameters of URLs."""
+    """Parts of a readable answer that had no effect, though they may matter: words, unknown parameters of URLs."""
     if not any(mark in raw for mark in ("{", "[", "/data/")) and raw.strip():
         return (f"the answer is in words alone, which select nothing: {excerpt(raw)}",)
     if "/data/" not in raw and not raw.startswith("data/"):
@@ -93,7 +93,7 @@ def answer_notes(raw: str) -> tuple[str, ...]:
 
 
 def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
-    """What an answer that selects nothing is, where it is a chat's message: its words."""
+    """The words of an answer that selects nothing, where it is a chat message."""
     if raw is None:
         return (f"the answer is in words alone, which select nothing: {excerpt(text)}",) if text else ()
     try:
@@ -108,7 +108,7 @@ def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
 
 
 class _Lookup(Structures):
-    """Structures that note what they are asked for and do not have."""
+    """Structures that record which datasets were asked for and are missing."""
 
     def __init__(self, structures: Structures | None) -> None:
         super().__init__(())
@@ -133,7 +133,7 @@ def _read(raw: str, structures: Structures | None) -> Selection:
         value = _parse(text)
         if isinstance(value, dict | list):
             return _read_value(value, structures)
-        # A number or a truth value is a word; a text in quotes is what is between them.
+        # A number or a truth value is read as a word, and a quoted text without its quotes.
         return _read(value, structures) if isinstance(value, str) and text[0] == '"' and value.strip() else Selection()
     except _NotJson as error:
         found = _embedded(text, structures)
@@ -147,18 +147,18 @@ def _read(raw: str, structures: Structures | None) -> Selection:
 
 
 def _urls(text: str) -> list[str]:
-    """The URLs of a text that is nothing else, one a line; none where a line is something else."""
+    """The URLs of a text with one URL per line; empty where any line is something else."""
     lines = [_METHOD.sub("", line.strip().strip("`<>"), count=1) for line in text.splitlines()]
     lines = [line for line in lines if line]
     return lines if lines and all(is_data_url(line) for line in lines) else []
 
 
 class _NotJson(Exception):
-    """A text is no JSON. Stays in this module; the message says where."""
+    """A text is not JSON; the message says where. Not raised outside this module."""
 
 
 def _parse(text: str) -> object:
-    """Numbers stay the text that they were written as: a code 1.10 is not 1.1."""
+    """Parse JSON; numbers stay text, as written: a code 1.10 is not 1.1."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -193,7 +193,7 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
         raise SelectionError(f"the answer holds {described(value)}: {_EXPECTED}")
     said = [one for one in value if isinstance(one, dict) and "role" in one and is_message(one)]
     answers = answers_among(said)
-    if answers:  # a whole conversation: its last answer is the one to the question
+    if answers:  # a whole conversation: its last answer is the answer to the question
         return _read_object(said[answers[-1]], structures)
     draft = SelectionDraft()
     for place, one in enumerate(value):
@@ -210,7 +210,7 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
 
 
 def _read_text(text: str, structures: Structures | None) -> Selection:
-    """A string within JSON: URLs, or one query more as JSON, of which attachments consist."""
+    """Read a string within JSON: URLs, or another query as JSON, as in attachments."""
     urls = _urls(text)
     if urls:
         return _joined(read_url(url, structures) for url in urls)
@@ -224,7 +224,7 @@ def _read_text(text: str, structures: Structures | None) -> Selection:
 
 
 def _read_message(value: dict[str, object], structures: Structures | None) -> Selection:
-    """A message of a chat as it was logged. Its files are where they were: none is fetched."""
+    """Read a logged chat message. Its files are not fetched."""
     content, custom = message_of(value)
     found = find_query(content, custom, lambda _: None)
     if isinstance(found, Failure):
@@ -233,7 +233,7 @@ def _read_message(value: dict[str, object], structures: Structures | None) -> Se
 
 
 def _read_result(value: dict[str, object], structures: Structures | None) -> Selection:
-    """The result of a tool's call. A query that was never executed is still what was selected."""
+    """Read the result of a tool's call. A query that was never executed still counts as the selection."""
     queries = queries_of(value)
     if isinstance(queries, str):
         return _read(queries, structures) if queries.strip() else Selection()
@@ -278,9 +278,9 @@ def _joined(selections: Iterator[Selection]) -> Selection:
 
 
 def _embedded(text: str, structures: Structures | None) -> Selection | None:
-    """What the queries say that stand in code fences or within prose; None where there are none.
+    """The selection of the queries in code fences or within prose; None where there are none.
 
-    Raises the trouble of the first one that is a query's and cannot be read.
+    Raises the error of the first unreadable query.
     """
     pieces = [match[1].strip() for match in _FENCE.finditer(text)]
     found: list[Selection] = []
@@ -289,14 +289,14 @@ def _embedded(text: str, structures: Structures | None) -> Selection | None:
     found = found or _within(text, structures)
     if not found:
         links = (match[0] for match in _URL_IN_TEXT.finditer(text))
-        # A sentence may end, or a bracket close, behind a link.
+        # A link may be followed by the end of a sentence or a closing bracket.
         ends = (link.rstrip(".,;:!)") if "?" in link else link.rstrip(",;:!)") for link in links)
         found = [_read_link(link, structures) for link in ends if _KEY_IN_URL.search(link) and is_data_url(link)]
     return _joined(iter(found)) if found else None
 
 
 def _read_link(link: str, structures: Structures | None) -> Selection:
-    """A URL within prose: a full stop behind it ends the sentence where it is no part of the key."""
+    """Read a URL within prose: a full stop after it ends the sentence, unless it is part of the key."""
     try:
         return read_url(link, structures)
     except SelectionError:
@@ -316,7 +316,7 @@ def _within(text: str, structures: Structures | None) -> list[Selection]:
             value, position = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
             if _QUERY_START.match(text, start.start()):
-                # Reading what is whole within a query that is cut off would judge a part for all of it.
+                # Reading the complete parts of a truncated query would judge a part in place of the whole.
                 raise _broken(text, _place(error)) from error
             position = start.end()
             continue
@@ -329,7 +329,7 @@ def _within(text: str, structures: Structures | None) -> list[Selection]:
 
 
 def _is_query(value: object) -> bool:
-    """Whether a piece of JSON in prose means to be a query: a footnote ``[1]`` does not."""
+    """Whether a piece of JSON in prose is meant as a query: a footnote ``[1]`` is not."""
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, str):
         return is_data_url(first)

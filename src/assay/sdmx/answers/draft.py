@@ -1,4 +1,4 @@
-"""Gather a selection piece by piece: within a query, what comes twice is joined."""
+"""Collect a selection piece by piece: within a query, repeated parts are joined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WILDCARD = "*"
 
 
 class DatasetDraft:
-    """One dataset's selection in the making."""
+    """One dataset's selection under construction."""
 
     def __init__(self, dataset: str) -> None:
         self.dataset = dataset
@@ -21,9 +21,9 @@ class DatasetDraft:
         self._time: tuple[TimeRange, ...] | None = None
 
     def add(self, dimension: str, terms: Iterable[Term] = (), *, everything: bool = False) -> None:
-        """Add terms to a dimension, joined with what it has. A term ``*`` is a wildcard, which takes in all others.
+        """Add terms to those of a dimension. A term ``*`` is a wildcard, which covers all others.
 
-        A term's id can be a code's URN; of two with the same code the first name given stays.
+        A term's id can be a code's URN; of two terms with the same code, the first name given is kept.
         """
         known = self._terms.setdefault(dimension, {})
         if everything:
@@ -45,7 +45,7 @@ class DatasetDraft:
             self.add(dimension, (Term(id=code) for code in codes))
 
     def add_time(self, ranges: tuple[TimeRange, ...] | None) -> None:
-        """Join periods with those it has. None says nothing of time; ``()`` is all of it, and takes in all others."""
+        """Add periods to the dataset's. None says nothing about time; ``()`` is all of time, and covers all others."""
         if ranges is None:
             return
         if not ranges or self._time == () or _ALL_TIME in ranges:
@@ -54,7 +54,7 @@ class DatasetDraft:
             self._time = tuple(dict.fromkeys((*(self._time or ()), *ranges)))
 
     def finish(self) -> DatasetSelection:
-        """What was gathered, dimensions and terms in the order in which they first came."""
+        """The collected selection, with dimensions and terms in order of first appearance."""
         dimensions = tuple(
             DimensionSelection(dimension=dimension, everything=True)
             if dimension in self._everything
@@ -65,13 +65,13 @@ class DatasetDraft:
 
 
 class SelectionDraft:
-    """A whole selection in the making: the union of its queries, also of several on one dataset."""
+    """A whole selection under construction: the union of its queries, even of several on one dataset."""
 
     def __init__(self) -> None:
         self._queries: list[DatasetDraft | DatasetSelection] = []
 
     def dataset(self, dataset: str) -> DatasetDraft:
-        """The draft of one more query on that dataset."""
+        """The draft of another query on that dataset."""
         draft = DatasetDraft(dataset)
         self._queries.append(draft)
         return draft
@@ -81,6 +81,6 @@ class SelectionDraft:
         self._queries += selection.datasets
 
     def finish(self) -> Selection:
-        """The queries in the order in which they came, none twice."""
+        """The queries in the order of appearance, without repeats."""
         finished = [one.finish() if isinstance(one, DatasetDraft) else one for one in self._queries]
         return Selection(datasets=tuple(dict.fromkeys(finished) if finished[1:] else finished))

@@ -1,6 +1,6 @@
 """The data URLs of Eurostat's other interface: ``…/statistics/1.0/data/nama_10_gdp?geo=DE&geo=FR&time=2015``.
 
-Each parameter is the name of a dimension and one of its codes, given as often as there are codes. ``time`` lists
+Each parameter is the name of a dimension with one of its codes, repeated for each further code. ``time`` lists
 periods, ``sinceTimePeriod`` and ``untilTimePeriod`` bound them.
 """
 
@@ -15,12 +15,12 @@ _WITHOUT_EFFECT = frozenset(
     {"format", "lang", "compress", "compressed", "precision", "unitLabel", "shortLabel", "groupedIndicators"}
 )
 NOT_TOLD = frozenset({"geoLevel", "lastTimePeriod", "filterNonGeo"})
-"""What selects codes or periods that no structure tells."""
+"""Parameters that select codes or periods in a way that no structure describes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What the query string says. ``conditions`` are pairs of a dimension and its codes, commas between them."""
+    """The content of the query string. ``conditions`` are pairs of a dimension and its comma-separated codes."""
 
     conditions: tuple[tuple[str, str], ...]
     periods: tuple[str, ...]
@@ -30,7 +30,7 @@ class Parameters:
 
 
 def is_statistics(url: str) -> bool:
-    """Whether a URL is of that interface."""
+    """Whether a URL belongs to that interface."""
     return _PATH.search(url) is not None
 
 

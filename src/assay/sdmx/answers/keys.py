@@ -1,4 +1,4 @@
-"""Series keys: values by the position of their dimension, ``MEX.LP+NGDPD.A``.
+"""Series keys: values in the order of the dimensions, ``MEX.LP+NGDPD.A``.
 
 A dot ends a position and ``+`` joins values; an empty position and ``*`` are wildcards.
 """
@@ -14,7 +14,7 @@ from assay.sdmx.structures.known import DatasetStructure, Structures
 from assay.sdmx.trouble import SelectionError, excerpt, unknown_structure
 
 Codes = tuple[str, ...] | None
-"""The values of one dimension, none twice; None: every code."""
+"""The values of one dimension, without repeats; None: every code."""
 
 
 def selects_everything(key: str) -> bool:
@@ -23,7 +23,7 @@ def selects_everything(key: str) -> bool:
 
 
 def structure_for(dataset: str, structures: Structures | None, *, why: str) -> DatasetStructure:
-    """The structure of a dataset. Raises SelectionError with blame ``setup`` where it is not at hand."""
+    """The structure of a dataset. Raises SelectionError with blame ``setup`` where it is not available."""
     if structures is None:
         raise unknown_structure(
             f"{why}: the data structure definition of {dataset!r} is needed: give --structures with a file, "
@@ -47,7 +47,7 @@ def structure_for(dataset: str, structures: Structures | None, *, why: str) -> D
 def read_key(key: str, structure: DatasetStructure, *, dataset: str, whole: bool = False) -> dict[str, Codes]:
     """The codes of each dimension of one key, in the key's order.
 
-    Positions missing at the end are wildcards, unless ``whole`` says that all must be there.
+    Positions missing at the end are wildcards, unless ``whole`` requires all positions.
     Raises SelectionError where the key has more positions than the dataset has dimensions.
     """
     names = [dimension.id for dimension in structure.dimensions]
@@ -62,8 +62,8 @@ def read_key(key: str, structure: DatasetStructure, *, dataset: str, whole: bool
 
 
 def position_codes(text: str) -> Codes:
-    """The values that one position of a key joins."""
-    # Only what is short is remembered: hostile answers must not fill the memory.
+    """The values joined in one position of a key."""
+    # Only short texts are cached: hostile answers must not fill the memory.
     return _remembered_codes(text) if len(text) <= 64 else _split_codes(text)
 
 
@@ -78,7 +78,7 @@ _remembered_codes = lru_cache(maxsize=65536)(_split_codes)
 
 
 def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
-    """The codes that any of the keys has, dimension by dimension, each in the order in which it first came."""
+    """The codes in any of the keys, dimension by dimension, in order of first appearance."""
     gathered: dict[str, dict[str, None]] = {}
     everything: set[str] = set()
     for key in keys:
@@ -93,9 +93,9 @@ def union(keys: Iterable[Mapping[str, Codes]]) -> dict[str, Codes]:
 
 
 def cubes_of(keys: Iterable[Mapping[str, Codes]]) -> list[dict[str, Codes]]:
-    """As few cubes as are found quickly that have the same series as the keys, no more and no less.
+    """Cubes with exactly the series of the keys: as few as can be found quickly.
 
-    Cubes that are the same but for one dimension are one: all keys of a cross product become one cube.
+    Cubes that differ in only one dimension are merged: all keys of a cross product become one cube.
     """
     cubes = [dict(key) for key in keys]
     if len(cubes) < 2:
@@ -110,12 +110,12 @@ def cubes_of(keys: Iterable[Mapping[str, Codes]]) -> list[dict[str, Codes]]:
 
 
 def join(several: Iterable[Codes]) -> Codes:
-    """The codes that any of them has, each in the order in which it first came."""
+    """The codes in any of them, in order of first appearance."""
     return union({"": codes} for codes in several).get("", ())
 
 
 def meet(one: Codes, other: Codes) -> Codes:
-    """The codes that both have, in the order of the first."""
+    """The codes in both, in the order of the first."""
     if one is None or other is None:
         return other if one is None else one
     kept = frozenset(other)

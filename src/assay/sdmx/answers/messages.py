@@ -1,6 +1,6 @@
-"""Find the data query in what an assistant sent: a chat message with attachments, or a tool's result.
+"""Find the data query in an assistant's output: a chat message with attachments, or a tool's result.
 
-The same for a live chat and for a logged one. A message of DIAL carries its query in an attachment; a tool's result
+Live and logged chats are read in the same way. A message of DIAL carries its query in an attachment; a tool's result
 (Model Context Protocol) in ``structuredContent``, which is written for the model that calls, or under ``_meta``.
 """
 
@@ -28,22 +28,22 @@ _DECODER = json.JSONDecoder()
 _APP = "/mcp-app"
 _RESULT_KEYS = ("structuredContent", "structured_content", "queries")
 _ASKING_BACK = ("missingDimensions", "candidateDatasets")
-"""What a result without queries holds: the assistant asks which of these are meant."""
+"""Keys of a result without queries, where the assistant asks which items are meant."""
 _MESSAGE_KEYS = ("custom_content", "customContent", "choices")
 
 
 def means_a_query(text: str) -> bool:
-    """Whether a text has a piece that is written as queries are, be it JSON or not."""
+    """Whether a text has a piece that looks like a query, even if it is not valid JSON."""
     return _MEANT.search(text) is not None
 
 
 def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fetch) -> str | Failure | None:
     """The query as JSON text or an SDMX data URL, a JSON list where there are several; None where nothing was selected.
 
-    Looked for, in this order, in attachments of type ``application/json``, in code fences of
-    markdown attachments, and in the message's own words. A text that means to be a query and is no
-    JSON is given as it stands: whoever reads it says what is wrong. A Failure says that an attachment cannot be
-    read, or is a file that another server has. What ``fetch`` raises is passed on.
+    Looked for, in this order, in attachments of type ``application/json``, in code fences of markdown attachments, and
+    in the message's own words. A text that looks like a query but is not JSON is returned unchanged: reading it later
+    reports the error. A Failure means that an attachment cannot be read, or is a file on another server. Exceptions of
+    ``fetch`` are passed on.
     """
     attachments = _attachments(custom_content)
     left: list[str] = []
@@ -70,7 +70,7 @@ def _attachments(custom_content: Mapping[str, Any] | None) -> list[dict[str, Any
 
 
 def _is(attachment: Mapping[str, Any], kind: str) -> bool:
-    """Whether the attachment is JSON or markdown, which is what one without a type is."""
+    """Whether the attachment is JSON or markdown; one without a type is markdown."""
     said = attachment.get("type") or "text/markdown"
     mime = str(said).partition(";")[0].strip().lower()
     return mime == "application/json" if kind == "json" else mime in ("text/markdown", "text/x-markdown")
@@ -91,7 +91,7 @@ def _json_queries(attachment: Mapping[str, Any], fetch: Fetch, left: list[str], 
         return [json.dumps(item, ensure_ascii=False) for item in _looking_like_queries(data)]
     try:
         value = json.loads(data)
-        if isinstance(value, str):  # written as JSON twice
+        if isinstance(value, str):  # encoded as JSON twice
             json.loads(data := value)
     except (ValueError, RecursionError) as error:
         if '"filters"' not in data:
@@ -106,7 +106,7 @@ def _called(attachment: Mapping[str, Any]) -> str:
 
 
 def _queries_in(text: str) -> list[str]:
-    """The queries of a text that is JSON as a whole; the text itself where it only means to be one."""
+    """The queries of a text that is JSON as a whole; the text itself where it is an invalid query."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -116,7 +116,7 @@ def _queries_in(text: str) -> list[str]:
 
 
 def _looking_like_queries(value: Any) -> list[Any]:
-    """The queries that a value is: one, a tool's result that holds some, or a list of them."""
+    """The queries in a value: a single query, a tool's result with some, or a list of them."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, dict) and (_is_query(item) or _holds_queries(item))]
 
@@ -130,7 +130,7 @@ def _fenced_queries(text: str) -> list[str]:
 
 
 def _bare_queries(text: str) -> Iterator[str]:
-    """The queries that stand in the words themselves."""
+    """The queries within the words themselves."""
     if '"filters"' not in text:
         return
     place = 0
@@ -149,12 +149,12 @@ def _bare_queries(text: str) -> Iterator[str]:
 
 
 def _urls(text: str) -> list[str]:
-    """The SDMX data URLs in a text, each once, without the punctuation of the sentence around them."""
+    """The SDMX data URLs in a text, each once, without the sentence's punctuation."""
     found: dict[str, None] = {}
     for line in text.splitlines():
         for match in _DATA_URL.finditer(line):
             url = match[0].rstrip(",;:!?")
-            # A key may end in a dot, an empty position; one that ends a sentence is none.
+            # A key may end in a dot, for an empty position; the dot at the end of a sentence does not count.
             if url.endswith(".") and ("?" in url or line[: match.start()].strip()):
                 url = url[:-1]
             found[url] = None
@@ -169,20 +169,20 @@ def _unreadable(message: str) -> Failure:
     return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
 
 
-# Messages and results as they are logged
+# Messages and results in logs
 
 
 def is_message(value: Mapping[str, Any]) -> bool:
-    """Whether a value is a message of a chat, or the whole answer of its service."""
+    """Whether a value is a chat message, or the whole response of a chat service."""
     return any(key in value for key in _MESSAGE_KEYS) or ("role" in value and "content" in value)
 
 
 def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     """The places of a conversation's answers, one for each question of the user that was answered.
 
-    Behind a question an assistant may write several messages: it calls tools, or says what it is about to do. The
-    last one with attachments is the answer, else the last one. Where no user speaks, each message is an answer, and
-    where one does, a greeting is none.
+    After a question an assistant may write several messages: it calls tools, or announces its next step. The last one
+    with attachments is the answer, else the last one. Without messages of a user, each message is an answer; with them,
+    a greeting is not an answer.
     """
     found: dict[int, int] = {}
     asked = 0
@@ -200,7 +200,7 @@ def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def answer_by_question(messages: Sequence[Mapping[str, Any]]) -> list[int | None]:
-    """The place of each question's answer; None: it has none. Where no user speaks, of each answer."""
+    """The place of each question's answer; None: it has none. Without messages of a user, the place of each answer."""
     answers = answers_among(messages)
     asked = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     if not asked or not any(message.get("role") == "assistant" for message in messages):
@@ -212,7 +212,7 @@ def answer_by_question(messages: Sequence[Mapping[str, Any]]) -> list[int | None
 
 
 def _either(value: Mapping[str, Any], name: str, other: str) -> Any:
-    """What stands under either way to write a name: libraries write them their own way."""
+    """The value under either spelling of a name, since libraries differ."""
     held = value.get(name)
     return value.get(other) if held is None else held
 
@@ -223,7 +223,7 @@ def _has_attachments(message: Mapping[str, Any]) -> bool:
 
 
 def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
-    """The words of a message and what DIAL adds to it. Raises SelectionError where there is no message."""
+    """The words of a message and DIAL's additions. Raises SelectionError where there is no message."""
     choices = value.get("choices")
     if choices is not None:
         first = choices[0] if isinstance(choices, list) and choices else None
@@ -260,7 +260,7 @@ def _holds_queries(value: Mapping[str, Any]) -> bool:
 
 
 def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
-    """The queries of a tool's result, none where it selected nothing; its words where it has nothing else.
+    """The queries of a tool's result, empty where it selected nothing; its words where it has nothing else.
 
     Raises SelectionError where the call failed.
     """
@@ -281,7 +281,7 @@ def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
     if "queries" in value:
         return _listed(value)
     if isinstance(structured, dict) or any(key in value for key in _ASKING_BACK):
-        return []  # a status without queries: the assistant asks back, or found nothing
+        return []  # a status without queries: the assistant asks back or found nothing
     return "\n".join(_texts(content))
 
 

@@ -1,4 +1,4 @@
-"""Selections in the shape that targets are written in: ``indicator_selection``, datasets, dimensions, values."""
+"""Selections in the shape of targets: ``indicator_selection``, datasets, dimensions, values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def selection_of(value: object) -> Selection:
 
     ``values`` holds objects with ``id`` and ``name``, or bare codes; ``"*"`` is a wildcard, ``[]`` and null are
     explicitly empty. ``time_range`` is one range or a list of them; null, ``{}`` and ``[]`` are explicitly all time, an
-    absent one says nothing. What comes twice is joined. Outer spaces do not count, and a blank name is none. Raises
-    SelectionError with the path of keys. Cases are read by `assay.cases.sdmx.target`, which takes less: a target that
-    says a thing twice is a mistake of its author, an answer is not.
+    absent one says nothing. Repeated parts are joined. Outer spaces are ignored, and a blank name counts as absent.
+    Raises SelectionError with the path of keys. Cases are read by `assay.cases.sdmx.target`, which is stricter: a
+    repetition is an author's mistake in a target, but not in an answer.
     """
     draft = SelectionDraft()
     if isinstance(value, Mapping) and any(key in value for key in DATASET_KEYS):
@@ -96,7 +96,7 @@ def _range(value: object, path: Path) -> TimeRange:
 def _bound(value: object, path: Path) -> str | None:
     if value is None:
         return None
-    if isinstance(value, date):  # YAML reads 2015-03-01 as a date, and a datetime is one, too
+    if isinstance(value, date):  # YAML reads 2015-03-01 as a date; a datetime is a date, too
         return value.isoformat()
     return _text(value, path, "a period such as 2015, 2015-Q1 or 2015-03")
 
@@ -143,7 +143,7 @@ def _only(value: Mapping[Any, object], keys: tuple[str, ...], path: Path) -> Non
             )
 
 
-# The short way: most answers are well-formed and long, so that they are decoded into their final form at once.
+# The fast path: most answers are well-formed and long, so they are decoded directly into their final form.
 
 
 class _FastRange(msgspec.Struct, forbid_unknown_fields=True):
@@ -176,9 +176,9 @@ _SPACED_COLON = re.compile(r'"\s+:')
 
 
 def read_fast(raw: str) -> Selection | None:
-    """The selection of a text that is this shape's JSON and in no way special; None: read it with care.
+    """The selection of a text that is ordinary JSON of this shape; None: use the careful path.
 
-    It gives what `selection_of` would give, or None.
+    Returns the same as `selection_of`, or None.
     """
     try:
         decoded = _decoder().decode(raw)
@@ -222,7 +222,7 @@ def _fast_time(given: _FastRange) -> tuple[TimeRange, ...]:
 def _fast_dimension(given: _FastDimension) -> DimensionSelection | None:
     terms = tuple(one if isinstance(one, Term) else Term(id=one) for one in given.values)
     ids = [term.id for term in terms]
-    # One look at all ids together where there would be five at each.
+    # One check of all ids together in place of five checks for each.
     if ":" in "".join(ids) or WILDCARD in ids or "" in ids or len(set(ids)) < len(ids):
         return None
     names = [term.name for term in terms if term.name is not None]
@@ -234,11 +234,11 @@ def _fast_dimension(given: _FastDimension) -> DimensionSelection | None:
 
 
 def _is_all_there(raw: str, datasets: list[_FastDataset]) -> bool:
-    """Whether the decoded values account for every key of the text.
+    """Whether the text has no keys beyond the decoded ones.
 
-    A dataclass lets keys pass that it does not know, and the decoder keys that come twice: the text then
-    has more keys than were decoded, and never fewer. Counting is much quicker than another look at each.
-    A text in which ``":`` occurs within a string has more of them, too, and is read with care, which is as right.
+    Dataclasses accept unknown keys, and the decoder accepts repeated keys: the text then has more keys than were
+    decoded, never fewer. Counting keys is much faster than checking each. A text with ``":`` within a string also has
+    more, and takes the careful path, with the same result.
     """
     if _SPACED_COLON.search(raw):
         return False
@@ -248,6 +248,6 @@ def _is_all_there(raw: str, datasets: list[_FastDataset]) -> bool:
     bounds = sum((one.start is not msgspec.UNSET) + (one.end is not msgspec.UNSET) for one in times)
     nameless = [term.name for term in terms].count(None)
     keys = 2 * len(datasets) + 2 * len(dimensions) + 2 * len(terms) - nameless + len(times) + bounds
-    # Written without any key around it, the list starts with its own bracket.
+    # Without an enclosing key, the list starts with its own bracket.
     extra = raw.count('":') - keys - (not raw.lstrip().startswith("["))
     return extra == 0 or (0 < extra <= nameless and extra == len(_NULL_NAME.findall(raw)))

@@ -66,7 +66,7 @@ _WITHOUT_EFFECT = frozenset(
         "labels",
     }
 )
-"""What shapes the answer of a service, and names neither a code nor a period."""
+"""Parameters that shape a service's answer, and name neither a code nor a period."""
 _PARAMETERS = ("startPeriod", "endPeriod", *sorted(_WITHOUT_EFFECT))
 
 
@@ -81,9 +81,9 @@ class DataUrl:
     filters: tuple[tuple[str, str], ...] = field(default=())
     """Component and condition of each ``c[…]``, in the URL's order."""
     loose: bool = False
-    """Whether the names of dataset and dimensions may be in either case, as Eurostat's other interface has them."""
+    """Whether names of datasets and dimensions may be in either case, as in Eurostat's other interface."""
     unread: tuple[str, ...] = ()
-    """Parameters that are none of SDMX's, and were not read."""
+    """Parameters that SDMX does not define, and that were not read."""
 
 
 def is_data_url(text: str) -> bool:
@@ -99,8 +99,8 @@ def read_url(url: str, structures: Structures | None) -> Selection:
     """The selection of a data URL. Raises SelectionError.
 
     Several keys are the union of their series: one query where they are a cross product, else several. Positions
-    missing at a key's end are wildcards. Conditions on a dimension that also has values in the key leave what both
-    have; a query of which they leave nothing is none.
+    missing at a key's end are wildcards. Where a dimension has both a condition and values in the key, only their
+    common codes count; a query without any common code is dropped.
     """
     parts = _with_known_names(split_url(url), structures)
     structure = structures.dataset(parts.dataset) if structures else None
@@ -157,7 +157,7 @@ def split_url(url: str) -> DataUrl:
     filters: list[tuple[str, str]] = []
     unread: list[str] = []
     pairs = [pair.partition("=") for pair in query.split("&") if pair.strip()]
-    # A "+" joins here: it must not become a space, as forms have it.
+    # A "+" joins codes here: it must not become a space, as in forms.
     given = [(unquote(name).strip(), unquote(text).strip()) for name, _, text in pairs]
     if eurostat.is_statistics(path):
         return _statistics(dataset, given)
@@ -191,7 +191,7 @@ def _statistics(dataset: str, given: list[tuple[str, str]]) -> DataUrl:
 
 
 def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
-    """The same with the names that the structures have: Eurostat writes datasets and dimensions in either case."""
+    """The same URL with the structures' names: Eurostat writes datasets and dimensions in either case."""
     if not parts.loose:
         return parts
     known = None if structures is None else structures.dataset(parts.dataset)
@@ -203,7 +203,7 @@ def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
 
 
 def url_notes(url: str) -> tuple[str, ...]:
-    """What of a data URL was not read, a sentence each. Nothing where it cannot be read at all."""
+    """The parts of a data URL that were not read, a sentence for each. Empty where the whole is unreadable."""
     try:
         unread = split_url(url).unread
     except SelectionError:
@@ -216,7 +216,7 @@ def url_notes(url: str) -> tuple[str, ...]:
 
 
 def _version_3(segments: list[str], path: str) -> tuple[str, str]:
-    """Dataset and key of the segments context, agency, id, version, key; what is missing is a wildcard."""
+    """Dataset and key from the segments context, agency, id, version, key; missing segments are wildcards."""
     _, agency, id, version, key, *_ = (*segments, "", "", "", "", "")
     if id in ("", WILDCARD) or "," in id:
         raise SelectionError(
@@ -229,7 +229,7 @@ def _version_3(segments: list[str], path: str) -> tuple[str, str]:
 
 
 def _below_data(url: str) -> list[str] | None:
-    """The decoded segments after the last segment ``data`` that has any; None without."""
+    """The decoded segments after the last ``data`` segment that is followed by any; None without one."""
     path = url.partition("#")[0].partition("?")[0]
     if _SCHEME.match(path):
         path = path.partition("://")[2].partition("/")[2]
@@ -241,7 +241,7 @@ def _below_data(url: str) -> list[str] | None:
 
 
 def _periods(condition: str) -> tuple[TimeRange, ...]:
-    """The ranges of a condition on time: alternatives between commas, bounds that hold together between ``+``."""
+    """The ranges of a condition on time: commas separate alternatives, and ``+`` joins bounds that hold together."""
     listed: list[str] = []
     found: list[TimeRange] = []
     for alternative in condition.split(","):
@@ -276,9 +276,9 @@ class _Condition:
         self._structures = structures
 
     def read(self, condition: str) -> Codes:
-        """The codes: of alternatives between commas all, of what ``+`` joins those that fulfil each part.
+        """The codes: all of the comma-separated alternatives; within ``+``, those that fulfil every part.
 
-        Plain values between ``+``, as 2.1 writes them, are alternatives. Raises SelectionError.
+        Plain values joined by ``+``, as in 2.1, are alternatives. Raises SelectionError.
         """
         return join(self._alternative(one) for one in condition.split(","))
 

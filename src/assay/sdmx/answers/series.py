@@ -1,6 +1,6 @@
 """Lists of series keys: ``{"dataset_id": "IMF.RES:WEO", "series_keys": ["MEX.LP.A", …]}``.
 
-A key is text, whose positions are read by the data structure definition, or an object with a value per dimension.
+A key is a text, read by the data structure definition's positions, or an object with a value per dimension.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read_series(value: Mapping[Any, object], structures: Structures | None) -> S
             )
     if DATASET_KEYS[0] not in value:
         raise SelectionError(f'the key "{DATASET_KEYS[0]}" is missing: series keys are those of a dataset')
-    # Dataset and time are written as in the targets' own shape, and are read there.
+    # Dataset and time have the same form as in targets, and are read by the same code.
     framed = selection_of({key: value[key] for key in DATASET_KEYS if key in value})
     keys = value["series_keys"]
     if not isinstance(keys, list):

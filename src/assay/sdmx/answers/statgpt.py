@@ -1,8 +1,8 @@
 """StatGPT's data query: ``{"urn": …, "filters": [{"component_code": …, "operator": …, "values": […]}]}``.
 
-Names come in snake or camel case; in the older form ``values`` is one comma-joined string. As a tool answers it, the
+Names come in snake or camel case; in the older form ``values`` is one comma-joined string. In a tool's result, the
 query names its dataset ``datasetUrn`` and its dimensions ``dimensionId``, each value is an object with ``id`` and
-``name``, and the period is no filter but ``requestedPeriod``.
+``name``, and the period is in ``requestedPeriod`` and not in a filter.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _TIME = "TIME_PERIOD"
 def read_query(value: Mapping[Any, object], structures: Structures | None) -> Selection:
     """The selection of one query. Raises SelectionError.
 
-    Filters with the same dimension: the codes of all of them are selected. On time, ranges and lists of
-    periods are joined, and then bounded by all of ``ge``, ``gt``, ``le`` and ``lt``. A filter without
-    values selects nothing in its dimension, and all of time.
+    For several filters on one dimension, the codes of all are selected. On time, ranges and lists of periods are
+    joined, and then bounded by all of ``ge``, ``gt``, ``le`` and ``lt``. A filter without values selects nothing in a
+    dimension, but all of time.
     """
     dataset = _first(value, DATASET_NAMES, 'the name of its dataset, "urn",')
     draft = SelectionDraft()
@@ -57,7 +57,7 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
 
 
 def _period(value: Mapping[Any, object]) -> TimeRange | None:
-    """The period that was asked for, where it stands apart from the filters; None: none was, or all of time."""
+    """The requested period, where it is separate from the filters; None: there is none, or it is all of time."""
     for name in _PERIOD_NAMES:
         held = value.get(name)
         if held is None:
@@ -132,7 +132,7 @@ def _coded(component: str, operator: str, terms: list[Term]) -> list[Term]:
 
 
 class _TimeFilters:
-    """What all filters on time say together."""
+    """The combination of all filters on time."""
 
     def __init__(self) -> None:
         self._ranges: list[TimeRange] = []
@@ -142,7 +142,7 @@ class _TimeFilters:
         self._said = False
 
     def add(self, operator: str, values: list[str]) -> None:
-        """One more filter. Raises SelectionError where its values do not fit its operator."""
+        """Add a filter. Raises SelectionError where its values do not fit its operator."""
         self._said = True
         if operator in ("in", "eq"):
             self._everything = self._everything or not values or WILDCARD in values
@@ -158,13 +158,13 @@ class _TimeFilters:
             self._bounds.append(bounded(operator, values[0]))
 
     def add_period(self, period: TimeRange | None) -> None:
-        """The period that was asked for beside the filters."""
+        """Add the period that was requested besides the filters."""
         if period is not None:
             self._said = True
             self._bounds.append(period)
 
     def finish(self) -> tuple[TimeRange, ...] | None:
-        """The ranges; None where no filter was on time, ``()`` where they leave all of it."""
+        """The ranges; None where no filter was on time, ``()`` where the filters leave all of time."""
         if not self._said:
             return None
         listed = () if self._everything else (*self._ranges, *ranges_of(self._periods))
@@ -175,9 +175,9 @@ class _TimeFilters:
 
 
 def bounded(operator: str, period: str) -> TimeRange:
-    """The range that ``ge``, ``le``, ``gt`` or ``lt`` leaves open at one end; the last two leave their period out.
+    """The range, open at one end, for ``ge``, ``le``, ``gt`` or ``lt``; the last two exclude their period.
 
-    Raises SelectionError where a neighbour is needed of what is no period.
+    Raises SelectionError where ``gt`` or ``lt`` has a value that is no period.
     """
     if operator == "ge":
         return TimeRange(start=period)

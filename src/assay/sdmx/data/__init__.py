@@ -1,1 +1,1 @@
-"""The data that selections select: read from files or asked of a service, and what a selection makes of them."""
+"""The data behind selections: read from files or a service, and filtered by a selection."""

@@ -1,4 +1,4 @@
-"""Which codes of a dataset have data, by the constraint that a service answers with."""
+"""Which codes of a dataset have data, by the constraint that a service returns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.errors import MissingDependency
 
 
 def read_available(content: bytes) -> Mapping[str, frozenset[str]] | None:
-    """The codes by dimension; None where the answer is no constraint, or none that says codes."""
+    """The codes by dimension; None where the answer is no constraint, or one without codes."""
     try:
         from lxml import etree
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Data from SDMX-CSV, 1.0 and 2.0: codes alone, or codes with labels behind a colon.
+"""Data from SDMX-CSV, 1.0 and 2.0: codes alone, or codes with labels after a colon.
 
 1.0 opens with the column ``DATAFLOW``, 2.0 with ``STRUCTURE``, ``STRUCTURE_ID`` and ``ACTION``. Fields are separated by
 commas, semicolons or tabs. Without a structure the columns up to the observation's value are its dimensions.
@@ -23,13 +23,13 @@ _LONGEST_FIELD = 1 << 20
 
 
 def is_sdmx_csv(beginning: str) -> bool:
-    """Whether a text opens as SDMX-CSV does."""
+    """Whether a text begins as SDMX-CSV does."""
     header = beginning.lstrip("\ufeff").partition("\n")[0].upper()
     return header.lstrip('"').startswith(("DATAFLOW", "STRUCTURE")) and _delimiter(header) is not None
 
 
 def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures: Structures | None) -> None:
-    """Take in the observations of SDMX-CSV. Raises InputError with ``where`` and the line."""
+    """Add the observations of SDMX-CSV. Raises InputError with ``where`` and the line."""
     csv.field_size_limit(_LONGEST_FIELD)
     header = next(lines, "").lstrip("\ufeff")
     delimiter = _delimiter(header)
@@ -53,7 +53,7 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
 
 def _delimiter(header: str) -> str | None:
     counts = {mark: header.count(mark) for mark in ",;\t"}
-    # A sub-field's separator may stand within the first column's name: STRUCTURE[;]
+    # The first column's name may contain a sub-field separator: STRUCTURE[;]
     counts[";"] -= header.count("[;]")
     most = max(counts, key=lambda mark: counts[mark])
     return most if counts[most] else None
@@ -93,7 +93,7 @@ class _Reader:
 
     def add(self, row: Sequence[str], *, line: int) -> None:
         if self._value is None:
-            return  # attributes alone: there are no observations in it
+            return  # attributes alone, without observations
         if len(row) < len(self._columns):
             raise InputError(
                 f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: "

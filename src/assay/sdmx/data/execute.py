@@ -1,4 +1,4 @@
-"""Execute target and answer on the same data, and compare the observations that come of both."""
+"""Execute target and answer on the same data, and compare the resulting observations."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def compare_on_data(
     settings: SelectionSettings,
     first: int = 0,
 ) -> DataScore:
-    """How what a selection gives on the data relates to what the targets give.
+    """Compare the observations that a selection gives on the data with those of the targets.
 
-    A target that is met counts; else that of index ``first``. Never raises for what a source or a selection lacks.
+    Returns the score of the first matching target, else of the target with index ``first``. Never raises for anything
+    missing in a source or a selection.
     """
     ignored = frozenset(settings.ignored_dimensions)
     order = sorted(range(len(targets)), key=lambda place: place != first)
@@ -42,13 +43,13 @@ def compare_on_data(
 
 @dataclass(slots=True, kw_only=True)
 class _Extract:
-    """What one side gives."""
+    """The observations of one side."""
 
     observations: dict[tuple[object, ...], float | str | None] = field(default_factory=dict)
     trouble: DataTrouble | None = None
-    """Why some of its queries gave nothing."""
+    """Why some of the side's queries gave nothing."""
     unknown: list[str] = field(default_factory=list)
-    """The datasets of which there are no data."""
+    """The datasets without data."""
     is_cut: bool = False
 
     def take(self, observations: Iterable[Observation]) -> None:

@@ -19,8 +19,8 @@ _EXPECTED = "expected SDMX-CSV (1.0 or 2.0) or an SDMX-ML data message (2.1 or 3
 def load_data(source: str, *, structures: Structures | None) -> DataTables:
     """The observations of a file, or of each CSV and XML file in a folder and below it.
 
-    Structure messages and other CSV files may lie among them. Raises InputError for a source that is absent, unreadable
-    or without any observation, MissingDependency for XML without lxml.
+    The folder may also hold structure messages and other CSV files. Raises InputError for a source that is absent,
+    unreadable or without any observation, and MissingDependency for XML without lxml.
     """
     path = Path(source)
     tables = DataTables(name=f'"{path}"')

@@ -14,7 +14,7 @@ from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 
 MOST_OBSERVATIONS = 5_000_000
-"""How many are kept of all files, or of one answer of a service: a few hundred bytes each."""
+"""The most observations kept from all files, or from one answer of a service: a few hundred bytes each."""
 
 SeriesKey = tuple[tuple[str, str], ...]
 """Dimension and code, sorted by dimension."""
@@ -24,7 +24,7 @@ Observation = tuple[str, SeriesKey, str | None, float | str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataQuery:
-    """One query on one dataset. A dimension that is absent is all of it."""
+    """One query on one dataset. An absent dimension means all its codes."""
 
     dataset: str
     codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -33,29 +33,29 @@ class DataQuery:
 
 
 class DataSource(Protocol):
-    """Where observations come from."""
+    """A source of observations."""
 
     name: str
-    """As messages and runs may show it."""
+    """The name, safe to show in messages and runs."""
 
     def select(self, query: DataQuery) -> Iterable[Observation]:
         """The observations of a query. Raises DataTrouble."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 class DataTrouble(Exception):
-    """A query cannot be executed: the dataset is not among the data, a service fails or refuses. Stays in this room."""
+    """A query cannot be executed: the dataset is missing, or a service fails or refuses. Stays in this package."""
 
     def __init__(self, message: str, *, blame: Blame = "setup", kind: FailureKind = "error", refused: bool = False):
         self.message = message
         self.blame: Blame = blame
         self.kind: FailureKind = kind
         self.refused = refused
-        """Whether what was asked is to blame, by the word of who was asked: a code that it does not know, say."""
+        """Whether the request is to blame, as the service says: for an unknown code, for example."""
         super().__init__(message)
 
     def failure(self) -> Failure:
@@ -64,11 +64,11 @@ class DataTrouble(Exception):
 
 
 class UnknownDataset(DataTrouble):
-    """The data hold no such dataset."""
+    """The data do not include that dataset."""
 
 
 class DataTable:
-    """The observations of one dataset. Of two with the same series and period the first one stays."""
+    """The observations of one dataset. Of two with the same series and period, the first is kept."""
 
     def __init__(self, dataset: ArtefactId) -> None:
         self.dataset = dataset
@@ -78,11 +78,11 @@ class DataTable:
 
     @property
     def series(self) -> int:
-        """How many series it has."""
+        """The number of series."""
         return len(self._series)
 
     def add(self, key: Mapping[str, str], period: str | None, value: float | str | None) -> bool:
-        """Take in an observation. False: it is there already."""
+        """Add an observation. False: it is already there."""
         series = self._series.setdefault(tuple(sorted(key.items())), {})
         self._index = None
         if period in series:
@@ -91,7 +91,7 @@ class DataTable:
         return True
 
     def select(self, query: DataQuery) -> Iterator[Observation]:
-        """The observations that a query takes, whatever dataset it names."""
+        """The observations that a query selects, regardless of the dataset it names."""
         is_in = _Within(query.time)
         for key in self._keys(query.codes):
             for period, value in self._series[key].items():
@@ -115,7 +115,7 @@ class DataTable:
 
 
 class _Within:
-    """Whether a period lies within ranges, as a whole; what is no period is only where it is named."""
+    """Whether a period lies completely within ranges; a text that is no period only matches itself."""
 
     def __init__(self, ranges: Sequence[TimeRange]) -> None:
         self._ranges = ranges
@@ -150,10 +150,10 @@ class DataTables:
         self._count = 0
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
     def add(self, dataset: ArtefactId, key: Mapping[str, str], period: str | None, value: float | str | None) -> None:
-        """Take in an observation. Raises InputError where there are too many."""
+        """Add an observation. Raises InputError where there are too many."""
         table = self.tables.get(dataset)
         if table is None:
             table = self.tables[dataset] = DataTable(dataset)
@@ -168,7 +168,7 @@ class DataTables:
         return self.table(query.dataset).select(query)
 
     def table(self, dataset: str) -> DataTable:
-        """The table of a dataset: of that very version, else the one that its name can mean. Raises UnknownDataset."""
+        """The table of a dataset: of exactly that version, else one that its name can mean. Raises UnknownDataset."""
         try:
             wanted = parse_artefact(dataset)
         except InputError:

@@ -1,7 +1,7 @@
 """Data from an SDMX REST service, 2.1 or 3.0: each query of a selection is a request.
 
-The first answers tell which of the two a service speaks. Where it offers the constraint of what is available, codes
-without data are not asked for: many services refuse a whole request for one code that they do not know.
+The first answers show which of the two a service supports. Where it offers a constraint of available data, codes
+without data are not requested: many services refuse a whole request because of one unknown code.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _STRUCTURE = (
     "application/xml;q=0.5"
 )
 _NOT_THERE = frozenset({400, 404, 405, 406, 501})
-"""What a service answers to a request of the version that it does not speak; 404 also where there are no data."""
+"""Statuses for a request in an unsupported version; 404 also where there are no data."""
 _LONGEST_URL = 3500
-"""Services and what stands before them refuse longer ones: codes are asked for in portions then."""
+"""Services and their gateways refuse longer URLs: then codes are requested in portions."""
 _MOST_KEPT = 64
-"""How many answers are remembered: many cases of a set ask for the same."""
+"""How many answers are cached: many cases of a set need the same ones."""
 
 StructureOf = Callable[[str], DatasetStructure | None]
 
 
 class ServiceRefused(Exception):
-    """The service answered with a status that no retry would change. Stays in this room."""
+    """The service answered with a status that no retry would change. Not raised outside this package."""
 
     def __init__(self, message: str, *, status: int) -> None:
         self.status = status
@@ -52,7 +52,7 @@ class ServiceRefused(Exception):
 
 
 class Fetch(Protocol):
-    """How a service is asked."""
+    """Fetches URLs from a service."""
 
     def __call__(self, url: str, accept: str) -> bytes:
         """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
@@ -64,7 +64,7 @@ class Fetch(Protocol):
 
 
 class RestSource:
-    """The data of one service. ``structure_of`` gives the structure of a dataset, whose order keys are written in."""
+    """The data of one service. ``structure_of`` gives a dataset's structure, which has the order of keys."""
 
     def __init__(self, url: str, fetch: Fetch, *, name: str, structure_of: StructureOf) -> None:
         self.name = name
@@ -103,7 +103,7 @@ class RestSource:
                 yield from self._ask(dataset, portion, span, structure, query.dataset)
 
     def _with_data(self, dataset: ArtefactId, query: DataQuery) -> Mapping[str, tuple[str, ...]] | None:
-        """The codes of a query that have data, as far as that can be told; None: some dimension has none."""
+        """The codes of a query that have data, as far as is known; None: some dimension has none."""
         structure = self._structure_of(query.dataset)
         available = self._availability(dataset)
         names = [one.id for one in structure.dimensions] if structure is not None else list(available or ())
@@ -120,7 +120,7 @@ class RestSource:
         return codes
 
     def _availability(self, dataset: ArtefactId) -> Mapping[str, frozenset[str]] | None:
-        """The codes with data by dimension; None: the service does not offer to tell."""
+        """The codes with data by dimension; None: the service does not offer this."""
         if dataset not in self._available:
             self._available[dataset] = None
             for version in list(self._versions):
@@ -142,7 +142,7 @@ class RestSource:
         span: TimeRange,
         structure: DatasetStructure | None,
     ) -> Iterator[Mapping[str, tuple[str, ...]]]:
-        """The codes in one portion, or in several whose requests are not too long."""
+        """The codes in one portion, or in several, so that no request is too long."""
         longest = max(codes, key=lambda name: len(",".join(codes[name])), default=None)
         urls = [version.data(dataset, codes, span, structure) or "" for version in self._versions]
         if longest is None or len(codes[longest]) < 2 or max(map(len, urls)) <= _LONGEST_URL:
@@ -207,7 +207,7 @@ class RestSource:
                 "/data follows?",
             )
         for table in tables.tables.values():
-            # Each service fills in versions, and names data structures for dataflows, in its own way.
+            # Services differ in how they fill in versions, and name data structures in place of dataflows.
             for _, key, period, value in table.select(query):
                 yield query.dataset, key, period, value
 
@@ -241,7 +241,7 @@ class _Version2:
         span: TimeRange,
         structure: DatasetStructure | None,
     ) -> str | None:
-        """None: the key cannot be written, as the order of dimensions is not known."""
+        """None: the key cannot be written, since the order of dimensions is unknown."""
         if codes and (structure is None or not structure.dimensions):
             return None
         key = "all"

@@ -1,8 +1,8 @@
 """Data from SDMX-ML: generic (2.1) and structure-specific (2.1, 3.0, 3.1) messages, by series or flat.
 
-Read a piece at a time: no entity is followed, no other resource opened, and a document type is refused. What a
-structure-specific message says of a series are its dimensions and its attributes alike; a structure tells them apart.
-Without it all of them make the series, those of observations apart.
+Messages are read piece by piece: no entity is followed, no other resource is opened, and a document type is refused. A
+structure-specific message gives a series' dimensions and attributes in the same way; a structure tells them apart.
+Without a structure, all of them identify the series, except attributes of observations.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from assay.sdmx.structures.known import Structures
 
 _TIME, _VALUE, _FLAT = "TIME_PERIOD", "OBS_VALUE", "AllDimensions"
 _ATTRIBUTES = ("OBS_", "CONF_")
-"""How names of what is said of single observations begin."""
+"""Prefixes of attributes of single observations."""
 _NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
 
 
 def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Structures | None) -> bool:
-    """Take in the observations of a message. False: it is SDMX-ML, and no data. Raises InputError with ``where``."""
+    """Add the observations of a message. False: it is SDMX-ML without data. Raises InputError with ``where``."""
     try:
         from lxml import etree
     except ImportError as error:
@@ -73,7 +73,7 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
 
 
 def _forget(element: Any) -> None:
-    """Let go of what was read, and of what stands before it."""
+    """Free the element that was read, and those before it."""
     element.clear()
     while element.getprevious() is not None:
         del element.getparent()[0]
@@ -85,7 +85,7 @@ def _local(element: Any) -> str:
 
 
 class _Message:
-    """One message: its header says which dataset each of its parts is of."""
+    """One message: its header gives the dataset of each part."""
 
     def __init__(self, tables: DataTables, *, where: str, structures: Structures | None) -> None:
         self._tables = tables
@@ -95,7 +95,7 @@ class _Message:
         self._layouts: dict[ArtefactId, tuple[str, frozenset[str] | None]] = {}
 
     def read_header(self, header: Any) -> None:
-        """Which structures the message names, and what stands at its observations."""
+        """Read which structures the message names, and which dimension its observations have."""
         for one in (child for child in header if _local(child) == "Structure"):
             found = {_local(child): named for child in one if (named := _reference(child)) is not None}
             dataset = found.get("StructureUsage") or found.get("ProvisionAgreement") or found.get("Structure")
@@ -103,7 +103,7 @@ class _Message:
                 self._datasets[one.get("structureID", "")] = (dataset, one.get("dimensionAtObservation", _TIME))
 
     def add_series(self, series: Any) -> None:
-        """The observations of a series."""
+        """Add the observations of a series."""
         dataset, at_observation = self._dataset_of(series.getparent())
         key = next((child for child in series if _local(child) == "SeriesKey"), None)
         own = _components(series) if key is None else _values(key)
@@ -113,7 +113,7 @@ class _Message:
             self._add(dataset, {**own, **{name: code for name, code in said.items() if name in beside}}, value)
 
     def add_flat(self, observation: Any) -> None:
-        """An observation that says its whole key."""
+        """Add an observation that has its whole key."""
         dataset, _ = self._dataset_of(observation.getparent())
         key = next((child for child in observation if _local(child) == "ObsKey"), None)
         said, value = self._observation(observation, _FLAT, is_generic=key is not None)
@@ -144,7 +144,7 @@ class _Message:
         self._tables.add(dataset, said, period, value_of(value))
 
     def _layout(self, dataset: ArtefactId) -> tuple[str, frozenset[str] | None]:
-        """The name of a dataset's time, and its dimensions; None: no structure tells them."""
+        """The name of a dataset's time dimension, and its dimensions; None: no structure has them."""
         if dataset not in self._layouts:
             structure = self._structures.dataset(str(dataset)) if self._structures is not None else None
             known = frozenset(one.id for one in structure.dimensions) if structure is not None else frozenset()
@@ -166,7 +166,7 @@ class _Message:
 
 
 def _components(element: Any) -> dict[str, str]:
-    """What an element of a structure-specific message says as attributes."""
+    """The components in the attributes of a structure-specific message's element."""
     return {
         name: value for name, value in element.attrib.items() if not name.startswith("{") and name not in _NO_COMPONENTS
     }

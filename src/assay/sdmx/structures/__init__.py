@@ -1,1 +1,1 @@
-"""What is known of datasets, and where it is read from: SDMX files, folders of them, a REST service."""
+"""The structures of datasets, and their sources: SDMX files, folders of them, a REST service."""

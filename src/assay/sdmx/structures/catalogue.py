@@ -1,4 +1,4 @@
-"""What SDMX documents say, taken out of them and merged: references are names still, not yet followed."""
+"""The content of SDMX documents, extracted and merged: references are still names, not yet followed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """A dimension as its data structure writes it; ``code_list`` is that of its local representation."""
+    """A dimension as in its data structure; ``code_list`` is that of its local representation."""
 
     id: str
     concept: ItemReference | None
@@ -30,7 +30,7 @@ class Component:
     measures: ArtefactId | None = None
     """The concept scheme whose concepts are its codes: that of a measure dimension (2.1)."""
     uncoded: bool = False
-    """Whether its local representation is of free values, whatever codes its concept has."""
+    """Whether its local representation has free values, even if its concept has codes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Dataflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValues:
-    """The values of one dimension in a region and all codes below the ``cascading`` ones, which need not be values."""
+    """One dimension's values in a region, with all codes below the ``cascading`` ones, which need not be values."""
 
     values: frozenset[str]
     cascading: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """Which data there is of the dataflows and data structures that it is attached to."""
+    """Which data exist for the dataflows and data structures that the constraint is attached to."""
 
     id: ArtefactId
     dataflows: tuple[ArtefactId, ...]
@@ -79,7 +79,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchy:
-    """One hierarchy over code lists: children by parent, in order. A parent that recurs has them all."""
+    """One hierarchy over code lists: children by parent, in order. The children of a repeated parent are merged."""
 
     children: Mapping[ItemReference, tuple[ItemReference, ...]]
 
@@ -88,14 +88,14 @@ class Hierarchy:
 class Extension:
     """The codes that a list (SDMX 3.0) takes from another, in front of its own, each with a prefix.
 
-    ``values`` are those taken or, with ``excluded``, those left out, ``%`` standing for any text; None: all are taken.
+    ``values`` are the codes taken or, with ``excluded``, left out; ``%`` stands for any text. None: all are taken.
     """
 
     code_list: ArtefactId
     prefix: str = ""
     values: tuple[str, ...] | None = None
     cascading: frozenset[str] = frozenset()
-    """Those of which the codes below are taken, or left out, too."""
+    """The values whose child codes, at any depth, are taken or left out, too."""
     excluded: bool = False
 
 
@@ -107,10 +107,10 @@ class Codes:
     children: dict[str, list[str]] = field(default_factory=dict)
     extensions: list[Extension] = field(default_factory=list)
     whole: bool = False
-    """Whether a part said of itself that it is the whole list."""
+    """Whether a part says that it is the whole list."""
 
     def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]], *, whole: bool) -> None:
-        """Merge one part: codes keep the place, and the name, that they had first."""
+        """Merge one part: codes keep their first place and first name."""
         self.whole = self.whole or whole
         if not self.names:
             self.names.update(names)
@@ -127,7 +127,7 @@ class Codes:
 
 @dataclass(slots=True, kw_only=True)
 class Catalogue:
-    """All that the documents say. What two of them say of one artefact is merged."""
+    """The content of all documents. If two of them describe one artefact, the descriptions are merged."""
 
     code_lists: dict[ArtefactId, Codes] = field(default_factory=dict)
     concepts: dict[ArtefactId, dict[str, Concept]] = field(default_factory=dict)
@@ -136,9 +136,9 @@ class Catalogue:
     constraints: list[Constraint] = field(default_factory=list)
     hierarchies: dict[ArtefactId, list[Hierarchy]] = field(default_factory=dict)
     stubs: dict[ArtefactId, None] = field(default_factory=dict)
-    """What a document only refers to (``isExternalReference``): it must not stand for the artefact itself."""
+    """Artefacts that a document only refers to (``isExternalReference``): these must not replace the artefacts."""
     notes: list[str] = field(default_factory=list)
-    """What could not be read, a sentence each: where it is, and why not."""
+    """The unreadable parts, a sentence for each: where it is, and why it cannot be read."""
 
 
 class Index:
@@ -152,7 +152,7 @@ class Index:
             same.sort(key=lambda one: version_key(one.version), reverse=True)
 
     def find(self, wanted: ArtefactId | None) -> ArtefactId | None:
-        """The artefact that is named exactly so, else the newest of those that match; None: there is none."""
+        """The artefact with exactly that name, else the newest match; None: there is none."""
         if wanted is None:
             return None
         same = self._by_id.get(wanted.id, ())

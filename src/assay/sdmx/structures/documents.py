@@ -1,4 +1,4 @@
-"""Read a document of structures in whichever form it comes: SDMX-ML or SDMX-JSON, plain, gzipped or zipped."""
+"""Read a document of structures in any form: SDMX-ML or SDMX-JSON, plain, gzipped or zipped."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from assay.sdmx.structures.refusals import NoStructures
 from assay.sdmx.structures.xml import add_xml
 
 MOST_BYTES = 1 << 29
-"""The largest document that is read, and the most that a packed one is unpacked to."""
+"""The largest document that is read, and the largest unpacked size."""
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _UTF8, _UTF16, _UTF32 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff"), (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 _NAMES = (".xml", ".json")
 
 
 def add_document(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
-    """Add what one document says. What cannot be read within it is left out and noted in the catalogue.
+    """Add the content of one document. Its unreadable parts are left out and noted in the catalogue.
 
-    Raises NoStructures, with ``where``, where it is none, or cannot be read at all.
+    Raises NoStructures, with ``where``, where the document has no structures or cannot be read at all.
     """
     if content.startswith(_ZIP):
         _add_archive(catalogue, content, where=where, language=language)
@@ -38,7 +38,7 @@ def _add_plain(catalogue: Catalogue, content: bytes, *, where: str, language: st
     if text is not None:
         add_json(catalogue, text, where=where, language=language)
     else:
-        # Blanks before the declaration are no XML, and harmless
+        # Blanks before the declaration are invalid XML, but harmless
         add_xml(catalogue, content if content.startswith(_UTF16) else content.lstrip(), where=where, language=language)
 
 
@@ -100,7 +100,7 @@ def _members(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:
                     raise _too_large(where)
                 yield name, plain
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
-        # An archive with a password is a RuntimeError, one packed in an unknown way a NotImplementedError
+        # An archive with a password raises RuntimeError; an unknown compression, NotImplementedError
         raise NoStructures(f"{where} is a ZIP archive that cannot be unpacked: {error}") from None
 
 

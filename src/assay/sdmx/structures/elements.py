@@ -14,7 +14,7 @@ FALSE = frozenset({"false", "0"})
 
 
 class Unreadable(Exception):
-    """One artefact cannot be read. Stays in this folder: the message, which says why, becomes a note."""
+    """One artefact cannot be read. Not raised outside this package: the message, which says why, becomes a note."""
 
 
 def local(element: Any) -> str:
@@ -23,7 +23,7 @@ def local(element: Any) -> str:
 
 
 def children(element: Any, name: str) -> Iterator[Any]:
-    """The elements of that name right below."""
+    """The direct children with that name."""
     return (child for child in element if local(child) == name)
 
 
@@ -50,7 +50,7 @@ def named(element: Any) -> ArtefactId:
 
 
 def name_of(element: Any, language: str) -> str | None:
-    """The name of an artefact or item in that language, or the nearest to it."""
+    """The name of an artefact or item in that language, or the closest one to it."""
     names = [
         (child.get(_LANGUAGE) or "en", child.text or "")
         for child in element
@@ -60,7 +60,7 @@ def name_of(element: Any, language: str) -> str | None:
 
 
 def reference(element: Any) -> tuple[ArtefactId, str | None] | None:
-    """What an element refers to, and the item of it: by a Ref or URN in it (2.1), or the URN that is its text (3.x)."""
+    """The artefact that an element refers to, and its item: by an inner Ref or URN (2.1), or its text, a URN (3.x)."""
     for child in element:
         kind = local(child)
         if kind == "Ref":

@@ -1,4 +1,4 @@
-"""Put a code list together that takes codes from others (SDMX 3.0)."""
+"""Assemble a code list that takes codes from others (SDMX 3.0)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _DEEPEST = 32
 _List = tuple[Mapping[str, str | None], Mapping[str, Sequence[str]]]
 """Name by code, and the codes below each code."""
 _MOST_TAKEN = 2_000_000
-"""Codes that one list takes from others in all. A few lists that take from one another twice each have no end."""
+"""The most codes that one list takes from others. A few lists that take twice from one another never end."""
 
 
 class Extended:
-    """One code list with all that it takes from others, those codes first."""
+    """One code list with all codes that it takes from others, which come first."""
 
     def __init__(self, id: ArtefactId, catalogue: Catalogue, lists: Index) -> None:
         self._lists = lists
@@ -24,13 +24,13 @@ class Extended:
         self._absent: dict[str, None] = {}
         self._id = id
         self.whole = True
-        """Whether it is complete: what it lacks does not exist."""
+        """Whether the list is complete: any other code does not exist."""
         self.names, self.children = self._taken(id, (id,))
-        """Name by code; codes by parent, which those that are taken from another list keep among themselves."""
+        """Name by code; codes by parent. Codes taken from another list keep their hierarchy."""
 
     @property
     def lacking(self) -> str | None:
-        """The lists that are not at hand of those that it takes codes from; None: they all are."""
+        """The missing lists among those that it takes codes from; None: none is missing."""
         if self._left < 0:
             return f"a part of the code list {self._id}, which takes more than {_MOST_TAKEN:,} codes from others"
         absent = ", ".join(self._absent)
@@ -50,7 +50,7 @@ class Extended:
                 self.whole = False
             elif len(within) >= _DEEPEST or self._left < 0:
                 self.whole = False
-            elif other not in within:  # never its own through one of them
+            elif other not in within:  # a list never takes its own codes through another
                 self._take(names, below, extension, self._taken(other, (*within, other)))
         for parent, codes in said.children.items():
             below.setdefault(parent, []).extend(codes)
@@ -74,7 +74,7 @@ class Extended:
 
 
 def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]) -> frozenset[str] | None:
-    """The codes that an extension names, ``%`` standing for any text; None: it names none, and means all."""
+    """The codes that an extension names, where ``%`` stands for any text; None: it names none, and means all."""
     if extension.values is None:
         return None
     chosen = like(extension.values, codes)
@@ -82,7 +82,7 @@ def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, S
 
 
 def like(values: Iterable[str], codes: Iterable[str]) -> set[str]:
-    """The codes that are one of the values, in which ``%`` stands for any text."""
+    """The codes that match one of the values, in which ``%`` stands for any text."""
     plain, patterns = set(), []
     for value in values:
         if "%" in value:
@@ -93,7 +93,7 @@ def like(values: Iterable[str], codes: Iterable[str]) -> set[str]:
 
 
 def _fits(code: str, parts: Sequence[str]) -> bool:
-    """Whether a code has these parts in their order, the first at its start and the last at its end."""
+    """Whether a code contains these parts in order, the first at its start and the last at its end."""
     first, *between, last = parts
     if len(code) < len(first) + len(last) or not code.startswith(first) or not code.endswith(last):
         return False

@@ -1,4 +1,4 @@
-"""Names of SDMX artefacts: with or without agency and version, as URNs, as SDMX 2.1 REST writes them."""
+"""Names of SDMX artefacts: with or without agency and version, as URNs, and in the form of SDMX 2.1 REST."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANY_VERSION = frozenset({"latest", "all", "*", "+", "~"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtefactId:
-    """The name of a dataflow, data structure or code list. ``agency`` and ``version`` None: not said."""
+    """The name of a dataflow, data structure or code list. ``agency`` and ``version`` None: not given."""
 
     id: str
     agency: str | None = None
@@ -34,7 +34,7 @@ class ArtefactId:
         return f"{agency}{self.id}{version}"
 
     def matches(self, other: ArtefactId) -> bool:
-        """Whether both can name the same artefact: what only one of them says is free.
+        """Whether both can name the same artefact: a part that only one of them gives matches any.
 
         Versions are equal up to trailing zeros (``1.0`` is ``1.0.0``); ``latest``, ``*``, ``+`` and ``~``
         stand for any, ``2+`` or ``2.1+`` for that version and later ones (for ``2.1+.0`` and
@@ -49,7 +49,7 @@ class ArtefactId:
 def parse_artefact(text: str) -> ArtefactId:
     """Read ``IMF.RES:WEO``, ``IMF.RES:WEO(1.0.0)``, ``IMF.RES,WEO,1.0.0``, ``WEO`` or a URN of any of these.
 
-    Raises InputError where it is none of them.
+    Raises InputError for any other text.
     """
     stripped = text.strip()
     urn = _URN.fullmatch(stripped)
@@ -71,7 +71,7 @@ def parse_artefact(text: str) -> ArtefactId:
 
 
 def artefact_of(id: object, agency: object = None, version: object = None) -> ArtefactId:
-    """The name of an artefact from its parts; a version that stands for any is not said."""
+    """The name of an artefact from its parts; a version that stands for any becomes None."""
     said = str(version).strip() if version else ""
     return ArtefactId(
         id=str(id or "").strip(),
@@ -81,7 +81,7 @@ def artefact_of(id: object, agency: object = None, version: object = None) -> Ar
 
 
 def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
-    """What a URN names: an artefact, and the item of it, if one is meant. None where the text is no such URN."""
+    """The artefact that a URN names, and its item, if any. None where the text is no such URN."""
     found = _REFERENCE.fullmatch(urn.strip())
     if found is None:
         return None
@@ -92,7 +92,7 @@ def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
 
 
 def nameless(text: str) -> ArtefactId:
-    """What stands for an artefact whose name cannot be read: none is called so, and messages can."""
+    """A placeholder for an artefact with an unreadable name: no artefact has it, but messages can show it."""
     return ArtefactId(id=" ".join(text.split())[:100] or "that is not named")
 
 
@@ -110,14 +110,14 @@ def versions_match(one: str | None, other: str | None) -> bool:
     if one is None or other is None or one == other:
         return True
     if "+" in one and "+" in other:
-        return True  # two ranges without an end: a later version may lie in both
+        return True  # two open ranges: a later version may lie in both
     if "+" in one or "+" in other:
         return _within(other, one) if "+" in one else _within(one, other)
     return _numbers(one) == _numbers(other) is not None
 
 
 def _within(version: str, span: str) -> bool:
-    """Whether a version lies in a span such as ``2.1+.0``: at least that, and equal before the part that is free."""
+    """Whether a version lies in a span such as ``2.1+.0``: at least that, and equal before the free part."""
     own, least = _numbers(version), _numbers(span.replace("+", ""))
     if own is None or least is None:
         return False
@@ -129,7 +129,7 @@ def _within(version: str, span: str) -> bool:
 
 
 def version_part(part: str) -> int | None:
-    """A part of a version as a number; None where it is none."""
+    """A part of a version as a number; None where it is not a number."""
     return int(part) if part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS else None
 
 

@@ -35,9 +35,9 @@ _Object = Mapping[str, Any]
 
 
 def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
-    """Add what one SDMX-JSON structure message says.
+    """Add the content of one SDMX-JSON structure message.
 
-    What cannot be read of it is noted. Raises NoStructures where it is no message with structures.
+    Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
     """
     try:
         value = msgspec.json.decode(content)
@@ -63,7 +63,7 @@ def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str)
 
 
 def _is_structure(message: _Object, data: _Object) -> bool:
-    """Whether a message says that it is of structures, or holds a list of some kind of them."""
+    """Whether a message is declared as one of structures, or holds a list of them."""
     meta = message.get("meta")
     schema = meta.get("schema") if isinstance(meta, dict) else None
     if isinstance(schema, str) and "structure" in schema and not message.get("errors"):
@@ -169,7 +169,7 @@ def _reference(holder: _Object, key: str) -> ArtefactId | None:
 
 
 def _list(holder: _Object, key: str) -> ArtefactId | None:
-    """The list that is named there, also where its name cannot be read: then nothing is known by that name."""
+    """The list that is named there; for an unreadable name, a name that nothing has."""
     urn = _text(holder, key)
     return None if urn is None else _reference(holder, key) or nameless(urn)
 
@@ -229,7 +229,7 @@ def _extensions(artefact: _Object) -> Iterator[Extension]:
 
 
 def _values(holder: _Object, key: str) -> tuple[list[str], frozenset[str]]:
-    """The values of a list, and those of which the codes below are meant: texts, or objects that say it."""
+    """The values of a list, and those that include the codes below them: texts, or objects with a flag."""
     held = holder.get(key) or ()
     if not isinstance(held, list | tuple):
         raise Unreadable(f'"{key}" is {_kind(held)}, expected a list')
@@ -264,7 +264,7 @@ def _add_structure(catalogue: Catalogue, artefact: _Object, language: str) -> No
     coded += [(one, True) for one in _objects(listed, "measureDimensions")]
     positions = [one.get("position") for one, _ in coded]
     if all(type(place) is int for place in positions) and len(set(positions)) == len(positions):
-        # Two lists, one key: only the positions say where a measure dimension stands
+        # Two lists form one key: only the positions give the place of a measure dimension
         coded.sort(key=lambda one: one[0]["position"])
     times = [*_objects(listed, "timeDimensions")]
     if listed.get("timeDimension") is not None:
@@ -323,9 +323,9 @@ def _region(region: _Object) -> Region:
     members = {}
     for member in _objects(region, "keyValues"):
         values, cascading = _values(member, "values")
-        # 1.0 lists the values that mean the codes below them, too, apart
+        # 1.0 has a separate list of the values that include the codes below them
         more = _values(member, "cascadeValues")[0] if isinstance(member.get("cascadeValues"), list) else []
-        if values or cascading or more:  # without any it is a range of time
+        if values or cascading or more:  # without values it is a range of time
             members[_text(member, "id") or ""] = KeyValues(
                 values=frozenset((*values, *more)),
                 cascading=cascading | frozenset(more),
@@ -361,7 +361,7 @@ def _add_hierarchy(catalogue: Catalogue, artefact: _Object, language: str) -> No
 
 
 def _aliases(artefact: _Object) -> dict[str, ArtefactId]:
-    """The code lists that a hierarchical code list names, by alias: an object of URNs by alias, or a list of pairs."""
+    """The code lists of a hierarchical code list, by alias: from an object of URNs by alias, or a list of pairs."""
     included = artefact.get("includedCodelists")
     if isinstance(included, dict):
         pairs = [(alias, urn) for alias, urn in included.items()]

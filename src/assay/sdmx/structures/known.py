@@ -1,4 +1,4 @@
-"""What is known of datasets: their dimensions in order, their code lists, which codes have data.
+"""The structures of datasets: their dimensions in order, their code lists, and which codes have data.
 
 A `Structures` is built once (`assay.sdmx.structures.load`), and every look-up in it takes constant time.
 """
@@ -22,28 +22,28 @@ class CodeList:
     names: Mapping[str, str | None]
     """Name by code, in the list's order; None where a code has none."""
     children: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    """Per parent code its children, once for each hierarchy that has it: the list's own, and those over it."""
+    """The children of each parent code, once for each hierarchy that has it: the list's own, and those over it."""
     whole: bool = True
-    """Whether it is all of the list: False where only parts of it are at hand, so that other codes may exist."""
+    """Whether the list is complete: False where only parts are available, so that other codes may exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimensionStructure:
-    """One dimension of a dataset. ``codes`` is None where its values are not coded, or the list is not at hand."""
+    """One dimension of a dataset. ``codes`` is None where its values are not coded, or the list is missing."""
 
     id: str
     name: str | None = None
     codes: CodeList | None = None
     available: frozenset[str] | None = None
-    """The codes that have data, by the dataset's constraint. None: no constraint speaks of it."""
+    """The codes that have data, by the dataset's constraint. None: no constraint mentions the dimension."""
     missing: str | None = None
-    """What would say which codes it has and is not at hand, such as ``code list IMF:CL_AREA(1.0)``."""
+    """The missing artefact that would give its codes, such as ``code list IMF:CL_AREA(1.0)``."""
     _found: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What the properties worked out: they are asked at each selection, and a list may have 100,000 codes."""
+    """Cached properties: they are needed for each selection, and a list may have 100,000 codes."""
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
-        """What a wildcard takes, in the list's order: codes that have data, else the whole list. None: not known."""
+        """The codes that a wildcard covers, in the list's order: those with data, else all. None: not known."""
         if "all" not in self._found:
             self._found["all"] = self._find_all_codes()
         found: tuple[str, ...] | None = self._found["all"]
@@ -58,7 +58,7 @@ class DimensionStructure:
 
     @property
     def every_code(self) -> frozenset[str]:
-        """`all_codes`, to look one up; empty where they are not known."""
+        """`all_codes` as a set; empty where they are not known."""
         if "every" not in self._found:
             self._found["every"] = frozenset(self.all_codes or ())
         found: frozenset[str] = self._found["every"]
@@ -93,9 +93,9 @@ class Structures:
         self, datasets: Iterable[DatasetStructure], *, sources: tuple[str, ...] = (), notes: tuple[str, ...] = ()
     ) -> None:
         self.sources = tuple(map(shown_source, sources))
-        """Where they came from, as the user named it, without credentials."""
+        """The sources as the user named them, without credentials."""
         self.notes = notes
-        """What of the sources could not be read, a sentence each. See also `assay.sdmx.structures.missing`."""
+        """The unreadable parts of the sources, a sentence for each. See also `assay.sdmx.structures.missing`."""
         self._by_id: dict[str, list[DatasetStructure]] = {}
         for dataset in datasets:
             self._by_id.setdefault(dataset.id.id, []).append(dataset)
@@ -118,7 +118,7 @@ class Structures:
         return self._found[reference]
 
     def versions(self, reference: str) -> tuple[DatasetStructure, ...]:
-        """All datasets that an id can mean, the newest version first; none where it cannot be read."""
+        """All datasets that an id can mean, the newest version first; empty where the id cannot be read."""
         try:
             wanted = parse_artefact(reference)
         except InputError:
@@ -130,14 +130,14 @@ class Structures:
 
 
 def version_key(version: str | None) -> tuple[int, ...]:
-    """A key that puts versions in order, absent ones and those that are no numbers first.
+    """A sort key for versions, with absent and non-numeric ones first.
 
-    So ``2.0.0-draft`` comes before ``1.1.0``: what is not stable yet is meant only where it is named.
+    So ``2.0.0-draft`` comes before ``1.1.0``: an unstable version is used only where it is named.
     """
     numbers = [version_part(part) for part in (version or "").split(".")]
     return (int(None not in numbers), *(-1 if number is None else number for number in numbers))
 
 
 def shown_source(source: str) -> str:
-    """The name of a source as messages and runs may have it: the address of a service without its credentials."""
+    """The name of a source for messages and runs: a service's address without its credentials."""
     return str(DatabaseUrl(text=source)) if source.lower().startswith(("http://", "https://")) else source

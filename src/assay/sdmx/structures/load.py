@@ -1,4 +1,4 @@
-"""Load what is known of datasets: SDMX files, folders of them, or an SDMX REST service."""
+"""Load the structures of datasets from SDMX files, folders of them, or an SDMX REST service."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def load_structures(
     several sources say is merged, the first one's word going first. Names are in ``language`` where there is one, else
     in English, else in any language.
 
-    A data structure that no dataflow uses is a dataset under its own id. A code list, a concept or a data structure
-    that no source has leaves its dimension without codes (``missing``), or its dataset without dimensions. What could
-    not be read is named in the result's ``notes``.
+    A data structure that no dataflow uses is a dataset under its own id. Where no source has a code list, concept or
+    data structure, its dimension has no codes (``missing``), or its dataset no dimensions. The result's ``notes`` name
+    the unreadable parts.
 
     Raises MissingDependency for XML without lxml, InputError for a source that is absent, empty, unreachable or without
     any structures, or a service that has none of ``datasets`` (all of ``optional`` may be absent: an assistant may have
@@ -60,7 +60,7 @@ def load_structures(
 
 
 def _add_files(catalogue: Catalogue, path: Path, language: str) -> None:
-    """Add a file, or the files of a folder: one of them that holds no structures is noted, unless none does."""
+    """Add a file, or the files of a folder. A file without structures is noted; raises if no file has any."""
     refused: list[NoStructures] = []
     read = 0
     for file in _files(path):
@@ -76,7 +76,7 @@ def _add_files(catalogue: Catalogue, path: Path, language: str) -> None:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The files of a source. Raises InputError where it is not there, or a folder without any."""
+    """The files of a source. Raises InputError where it is missing, or a folder without any files."""
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -100,12 +100,12 @@ _NAMES = (".xml", ".json", ".xml.gz", ".json.gz", ".zip")
 
 
 def _is_json_structure(path: Path) -> bool:
-    """Whether a JSON file says that it is of SDMX: others (cases, predictions) may lie beside structures."""
+    """Whether a JSON file is declared as SDMX: cases or predictions may be in the same folder."""
     try:
         with path.open("rb") as file:
             return b"sdmx" in file.read(1 << 16).replace(b"\0", b"").lower()
     except OSError:
-        return True  # whoever reads it says why not
+        return True  # reading it later reports the error
 
 
 def _content(path: Path) -> bytes:
@@ -118,7 +118,7 @@ def _content(path: Path) -> bytes:
 
 
 class _Builder:
-    """Follows the references of a catalogue. A code list is built once and shared by all who use it."""
+    """Follows the references of a catalogue. Each code list is built once and shared."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -127,7 +127,7 @@ class _Builder:
         self._structures = Index(catalogue.structures)
         self._built: dict[ArtefactId, CodeList] = {}
         self._lacking: dict[ArtefactId, str | None] = {}
-        """What each list that was built takes codes from and is not at hand."""
+        """For each built list, the missing lists that it takes codes from."""
         self._over: dict[ArtefactId, list[dict[str, list[str]]]] = {}
         self._users: dict[ArtefactId, list[ArtefactId]] = {}
         """The dataflows of each data structure."""
@@ -138,7 +138,7 @@ class _Builder:
         self._spread_hierarchies()
 
     def datasets(self) -> Iterator[DatasetStructure]:
-        """Every dataflow, then every data structure without one."""
+        """Every dataflow, then every data structure without a dataflow."""
         for dataflow, said in self._catalogue.dataflows.items():
             yield self._dataset(dataflow, self._structures.find(said.structure), said.name)
         for structure in self._catalogue.structures:
@@ -187,7 +187,7 @@ class _Builder:
             if allowed is not None:
                 available = allowed if available is None else available & allowed
         if available and codes is not None and codes.whole and available.isdisjoint(codes.names):
-            # Of another version of the list, or written without the prefix that it gives its codes
+            # From another version of the list, or without the prefix that the list gives its codes
             self._catalogue.notes.append(
                 f"a constraint allows no code of {component.id} that the code list {codes.id} has: it is not used there"
             )
@@ -201,7 +201,7 @@ class _Builder:
         )
 
     def _measures(self, scheme: ArtefactId | None) -> CodeList | None:
-        """The concepts of a scheme as codes: a measure dimension takes its values from them."""
+        """The concepts of a scheme as codes: the values of a measure dimension."""
         if scheme is None:
             return None
         concepts = self._catalogue.concepts[scheme]
@@ -216,7 +216,7 @@ class _Builder:
             for hierarchy in (extended.children, *self._over.get(id_, ())):
                 for parent, codes in hierarchy.items():
                     below = tuple(codes)
-                    if extended.whole:  # what is not in the list is no code, though another may call it its parent
+                    if extended.whole:  # an id that is not in the list is no code, even if a code names it as parent
                         below = tuple(code for code in codes if code in extended.names)
                         if parent not in extended.names:
                             continue
@@ -227,7 +227,7 @@ class _Builder:
         return self._built[id_]
 
     def _spread_hierarchies(self) -> None:
-        """Give each code list the part of each hierarchy that lies within it: parent and children of one list."""
+        """Give each code list the part of each hierarchy within it: parents and children from the same list."""
         for hierarchies in self._catalogue.hierarchies.values():
             for hierarchy in hierarchies:
                 own: dict[ArtefactId, dict[str, list[str]]] = {}
@@ -241,7 +241,7 @@ class _Builder:
 
 
 def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> frozenset[str] | None:
-    """The codes of a dimension that a constraint leaves; None: it leaves all, or says nothing that can be known."""
+    """The codes of a dimension that a constraint allows; None: all, or it is unknown."""
     everything = None if codes is None else frozenset(codes.names)
     allowed: frozenset[str] | None = None
     including = [region for region in constraint.regions if region.included]
@@ -250,7 +250,7 @@ def _allowed(constraint: Constraint, dimension: str, codes: CodeList | None) -> 
         known = [part for part in parts if part is not None]
         allowed = frozenset().union(*known) if len(known) == len(parts) else None
     for region in constraint.regions:
-        # What is excluded with other dimensions is excluded in combination only: the code itself may have data
+        # A code excluded together with other dimensions is excluded only in combination: it may still have data
         if region.included or set(region.members) != {dimension}:
             continue
         excluded = _members(region.members[dimension], codes, everything)

@@ -1,4 +1,4 @@
-"""Say which parts of structures are not at hand, and what therefore cannot be told."""
+"""Report which parts of structures are missing, and what is therefore unknown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_COMPARED = 2_000
 
 
 def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
-    """What is referred to by these datasets and not there: code lists and data structures, a sentence each."""
+    """The missing code lists and data structures that these datasets refer to, a sentence for each."""
     lists: dict[str, list[str]] = {}
     bare: list[str] = []
     partial: dict[str, None] = {}
@@ -45,7 +45,7 @@ def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
 
 
 def missing_datasets(wanted: Iterable[str], structures: Structures) -> tuple[str, ...]:
-    """The datasets that targets name and the structures do not have: a sentence, or none."""
+    """One sentence on the datasets that targets name but the structures lack; empty if there are none."""
     absent = [name for name in dict.fromkeys(wanted) if structures.dataset(name) is None]
     if not absent:
         return ()

@@ -1,4 +1,4 @@
-"""What is no structure message, and what it is instead: said so that a user knows what to fetch."""
+"""Errors for documents that are no structure messages: they say what the document is and what to fetch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class NoStructures(InputError):
 
     def __init__(self, message: str, advice: str = "", *, nothing_found: bool = False) -> None:
         self.message = message
-        """What is wrong, without what to give instead: enough of one file among others."""
+        """The error, without advice on what to give instead: enough for one file among others."""
         self.nothing_found = nothing_found
-        """Whether it is a service's answer that it has nothing of what was asked for."""
+        """Whether it is a service's answer that it found nothing."""
         super().__init__(f"{message}. {advice}" if advice else message, advice)
 
     def __str__(self) -> str:
@@ -34,12 +34,12 @@ class NoStructures(InputError):
 
 
 def is_too_old(root: Any) -> bool:
-    """Whether a document is of SDMX-ML before 2.1."""
+    """Whether a document is SDMX-ML from before 2.1."""
     return any(version in str(root.tag) for version in ("/v1_0/", "/v2_0/"))
 
 
 def refused_root(root: Any, where: str) -> NoStructures:
-    """The trouble of an XML document without structures."""
+    """The error for an XML document without structures."""
     name, space = local(root), str(root.tag).rpartition("}")[0]
     if name == "Error" and "sdmx" in space:
         codes = {str(one.get("code")) for one in root.iter("{*}ErrorMessage")}
@@ -56,7 +56,7 @@ def refused_root(root: Any, where: str) -> NoStructures:
 
 
 def refused_json(value: object, where: str) -> NoStructures:
-    """The trouble of a JSON document without structures."""
+    """The error for a JSON document without structures."""
     errors = value.get("errors") if isinstance(value, Mapping) else None
     if isinstance(errors, list) and errors:
         held = [one for one in errors if isinstance(one, Mapping)]

@@ -1,4 +1,4 @@
-"""Read the constraints and hierarchies of SDMX-ML, and what one code list takes from others."""
+"""Read the constraints, hierarchies and code list extensions of SDMX-ML."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assay.sdmx.structures.elements import TRUE, children, flag, local, named, r
 from assay.sdmx.structures.identifiers import ArtefactId, nameless
 
 ROOT_EXCLUDED = "excluderoot"
-"""A value that means the codes below it, and not itself (SDMX 3.0)."""
+"""Marks a value that means the codes below it, without itself (SDMX 3.0)."""
 _ATTACHED = ("Dataflow", "DataStructure")
 _Node = TypeVar("_Node")
 
 
 def read_constraints(element: Any) -> list[Constraint]:
-    """What a constraint says, as regions; nothing where it is attached to no dataflow and no data structure.
+    """A constraint's content as regions; empty where it is attached to no dataflow and no data structure.
 
     Its cube regions are one constraint, its sets of whole keys another: data must lie in both.
     """
@@ -43,7 +43,7 @@ def constraints(
 
 
 def key_region(keys: Iterable[Mapping[str, frozenset[str]]], *, included: bool) -> Region:
-    """A set of whole keys as the smallest region that has them: the values of the dimensions that all keys name.
+    """The smallest region that contains a set of whole keys: the values of the dimensions that all keys name.
 
     Excluded keys exclude a code only where they name nothing else.
     """
@@ -75,7 +75,7 @@ def _region(element: Any, included: str) -> Region:
     members = {}
     for member in children(element, "KeyValue"):
         values, cascading = _values(children(member, "Value"))
-        if values or cascading:  # without any it is a range of time
+        if values or cascading:  # without values it is a range of time
             members[member.get("id") or ""] = KeyValues(
                 values=frozenset(values), cascading=cascading, included=flag(member, "include", default=True)
             )
@@ -83,7 +83,7 @@ def _region(element: Any, included: str) -> Region:
 
 
 def _values(elements: Iterable[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The values that elements say, and those of which the codes below are meant, with them or without."""
+    """The values in elements, and those that mean the codes below them, with or without themselves."""
     values, cascading = [], set()
     for element in elements:
         said = (element.get("cascadeValues") or "").strip()
@@ -95,7 +95,7 @@ def _values(elements: Iterable[Any]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def read_extensions(element: Any) -> list[Extension]:
-    """What a code list takes from others."""
+    """The extensions of a code list by others."""
     extensions = []
     for extension in children(element, "CodelistExtension"):
         named_in = next(children(extension, "Codelist"), None)

@@ -18,11 +18,11 @@ from assay.sdmx.structures.known import shown_source
 from assay.sdmx.structures.refusals import NoStructures
 
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
-"""In seconds, for connecting and for each wait for more of an answer."""
+"""In seconds, for connecting, and for each wait for further bytes of an answer."""
 TOTAL_S = 300.0
 """After that no further request is made."""
 _ABSENT = frozenset({404, 501})
-"""What services answer that have no such artefact, or no such kind of them."""
+"""The statuses of services without that artefact, or without that kind of artefact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ _EDITIONS = (
 def add_service(
     catalogue: Catalogue, url: str, datasets: Sequence[str], optional: Sequence[str] = (), *, language: str
 ) -> None:
-    """Add each of ``datasets`` and ``optional`` with all that it refers to.
+    """Add each of ``datasets`` and ``optional``, with everything that it refers to.
 
     A dataset that the service does not have, or whose id cannot be read, is left out. Raises InputError where the
     service cannot be reached, fails, or has none of ``datasets`` (its address is then most likely wrong), and
@@ -72,7 +72,7 @@ def _fetch_all(service: _Service, catalogue: Catalogue, wanted: Sequence[Artefac
         )
     asked: set[tuple[str, ArtefactId]] = set()
     while missing := [one for one in _missing(catalogue) if one not in asked]:
-        kind, id_ = missing[0]  # its answer may hold others that are missing, so these are not asked for yet
+        kind, id_ = missing[0]  # its answer may include other missing artefacts, so these are not requested yet
         asked.add((kind, id_))
         service.add(catalogue, kind, id_, references="none" if kind == "codelist" else "descendants")
 
@@ -85,7 +85,7 @@ def _parsed(dataset: str) -> ArtefactId | None:
 
 
 def _missing(catalogue: Catalogue) -> list[tuple[str, ArtefactId]]:
-    """What is referred to and not there, each once: the service sent a stub of it, or nothing."""
+    """The artefacts that are referred to but missing, each once: the service sent only a stub, or nothing."""
     structures, schemes, lists = (
         Index(known) for known in (catalogue.structures, catalogue.concepts, catalogue.code_lists)
     )
@@ -109,7 +109,7 @@ def _missing(catalogue: Catalogue) -> list[tuple[str, ArtefactId]]:
 
 
 class _Service:
-    """One service, which speaks the REST interface of SDMX 2.1, or else that of 3.0: the first answer tells."""
+    """One service, with the REST interface of SDMX 2.1 or of 3.0: the first answer shows which."""
 
     def __init__(self, url: str, *, language: str) -> None:
         self._url = url.rstrip("/")
@@ -120,11 +120,11 @@ class _Service:
         self._client = httpx.Client(follow_redirects=True, timeout=TIMEOUT)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
     def add(self, catalogue: Catalogue, kind: str, id_: ArtefactId, *, references: str) -> bool:
-        """Fetch one artefact and what it refers to. False: the service does not have it. Raises InputError."""
+        """Fetch one artefact and those it refers to. False: the service does not have it. Raises InputError."""
         for edition in list(self._editions):
             content = self._fetch(edition, kind, id_, references)
             if content is None:

@@ -33,9 +33,9 @@ def require_lxml() -> None:
 
 
 def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
-    """Add what one SDMX-ML message says, also within a SOAP envelope or a registry's answer.
+    """Add the content of one SDMX-ML message, also within a SOAP envelope or a registry's answer.
 
-    What cannot be read of it is noted. Raises NoStructures where it is no message with structures.
+    Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
     """
     root = _parse(content, where)
     found = [one for one in root.iter("{*}Structures") if "sdmx" in str(one.tag)]
@@ -78,7 +78,7 @@ def _parse(content: bytes, where: str) -> Any:
 
 
 def _artefacts(structures: Any) -> Iterator[Any]:
-    """The maintainable artefacts, which stand one container below, or right there."""
+    """The maintainable artefacts, either inside containers or directly below."""
     for container in structures:
         if container.get("id") is not None:
             yield container
@@ -160,7 +160,7 @@ def _add_concepts(catalogue: Catalogue, element: Any, language: str) -> None:
 
 
 def _enumeration(representation: Any) -> ArtefactId | None:
-    """The list that values are taken from, also where its name cannot be read: then nothing is known by that name."""
+    """The list that values are taken from; for an unreadable name, a name that nothing has."""
     named_in = next(children(representation, "Enumeration"), None)
     if named_in is None:
         return None

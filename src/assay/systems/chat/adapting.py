@@ -1,4 +1,4 @@
-"""What an endpoint turns out not to take: the same request without it, remembered for the next one."""
+"""Adapt requests to what an endpoint accepts, and remember that for the next request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from assay.systems.http.complaint import complaint_of
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
-# Parameters that change how an answer is found, never what is asked: leaving one out is better than no answer.
+# Parameters that affect how an answer is found, and not the question: leaving one out is better than no answer.
 _DROPPABLE = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "stream_options")
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|n't support|unrecogni[sz]ed|unknown|not permitted|unexpected|deprecated|not allowed"
@@ -23,7 +23,7 @@ _FORMATS = ("json_schema", "json_object", None)
 
 
 class Adaptations:
-    """What one endpoint was found not to take. Used by several threads."""
+    """What one endpoint was found not to accept. Used by several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -33,7 +33,7 @@ class Adaptations:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is asked otherwise than it was wanted, a sentence each."""
+        """How requests differ from what was wanted, a sentence for each difference."""
         with self._lock:
             notes = [
                 f"the endpoint takes no {name}: sent as {other}"
@@ -49,7 +49,7 @@ class Adaptations:
     def body(
         self, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], schema: Mapping[str, Any] | None
     ) -> dict[str, Any]:
-        """The request's body in the form that the endpoint is known to take so far."""
+        """The request's body in the form that the endpoint accepts, as far as is known."""
         with self._lock:
             renamed, dropped, form = dict(self._renamed), set(self._dropped), _FORMATS[self._format]
         body: dict[str, Any] = {"messages": list(messages)}
@@ -89,7 +89,7 @@ class Adaptations:
 
     def _leave_out(self, name: str) -> None:
         if name in _RENAMED:
-            self._renamed[name] = _RENAMED[name]  # perhaps again: another thread's request met the same refusal
+            self._renamed[name] = _RENAMED[name]  # perhaps again: another thread had the same refusal
         elif name not in self._dropped:
             self._dropped.append(name)
 
@@ -106,14 +106,14 @@ def _blamed(refusal: bytes) -> str:
 def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title") or "answer"))[:64]
     described: dict[str, Any] = {"name": name, "schema": dict(schema)}
-    # Servers refuse a strict schema that leaves room for more; any other is a hint to them.
+    # Servers refuse a strict schema that allows further properties; a schema that is not strict is only a hint.
     if _is_closed(schema):
         described["strict"] = True
     return described
 
 
 def _is_closed(schema: Any) -> bool:
-    """Whether every object of the schema has all of its properties required, and no others."""
+    """Whether every object of the schema requires all of its properties and allows no others."""
     if isinstance(schema, list):
         return all(map(_is_closed, schema))
     if not isinstance(schema, Mapping):
@@ -128,7 +128,7 @@ def _is_closed(schema: Any) -> bool:
 
 
 def _with_schema(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages with the schema in words, in the system message: where no field takes it."""
+    """The messages with the schema written into the system message, for endpoints without a field for it."""
     words = (
         "Answer with one JSON object that fits this JSON schema, and with nothing else:\n"
         f"{json.dumps(schema, ensure_ascii=False)}"

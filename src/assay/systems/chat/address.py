@@ -1,4 +1,4 @@
-"""Where a chat model is: an OpenAI-compatible base URL, or a deployment of DIAL or Azure."""
+"""The address of a chat model: an OpenAI-compatible base URL, or a deployment of DIAL or Azure."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _DEPLOYMENT = re.compile(r"(?P<base>.*)/openai/deployments/(?P<name>[^/]+)(?:/ch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAddress:
-    """The address that completions are asked of."""
+    """The address to which requests for completions are sent."""
 
     address: Address
     model: str | None
     """The model that the URL names: ``chat:MODEL``, or a deployment. None: it names none."""
     is_deployment: bool
-    """Whether it is DIAL's or Azure's: its path names the model, and keys travel as ``Api-Key``."""
+    """Whether it is a deployment of DIAL or Azure: its path names the model, and keys are sent as ``Api-Key``."""
     files_base: Secret
-    """What relative URLs of attachments are relative to."""
+    """The base for relative URLs of attachments."""
 
     def file_url(self, url: str) -> str | None:
-        """Where an attachment's file is; None where that is another server, or no URL."""
+        """The URL of an attachment's file; None where it is on another server, or not a URL."""
         base = self.files_base.reveal()
         try:
             whole = urljoin(base, url.strip())
@@ -47,17 +47,18 @@ class ChatAddress:
 def chat_address(url: str, environment: Mapping[str, str], *, api_version: str | None = None) -> ChatAddress:
     """Read ``chat:http://host/v1``, a URL that ends in ``/chat/completions``, a deployment, or ``chat:MODEL``.
 
-    A model alone is asked of ``OPENAI_BASE_URL``, else of OpenAI. Raises InputError without showing a password.
+    A model without an address is asked at ``OPENAI_BASE_URL``, else at OpenAI. Raises InputError without showing a
+    password.
     """
     text = without_scheme(url, SCHEME)
     model = None
     if not re.match(r"https?:", text, re.IGNORECASE):
         if not text or "://" in text or any(character.isspace() for character in text):
             raise InputError(f"{url!r} names no chat model: write {SCHEME}:MODEL or {SCHEME}:http://host/v1")
-        if _HOST.match(text):  # taken for a model's name, it would be asked of OpenAI
+        if _HOST.match(text):  # taken for a model's name, it would be sent to OpenAI
             raise InputError(f"{url!r} names no chat model but a host: write {SCHEME}:http://{text}")
         model, text = text, (environment.get("OPENAI_BASE_URL") or "").strip() or OPENAI_URL
-    http_address(text, SCHEME)  # refuses what is no address
+    http_address(text, SCHEME)  # raises for an invalid address
     parts = urlsplit(text)
     path = parts.path.rstrip("/")
     deployment = _DEPLOYMENT.fullmatch(path)

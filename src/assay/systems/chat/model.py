@@ -28,18 +28,18 @@ _OF_THE_ENDPOINT = re.compile(
     r"|resource|unknown (?:path|url|request)|invalid url",
     re.IGNORECASE,
 )
-"""What endpoints say where no question would do: of the model, or of what the key's owner may use."""
-_MOST_TRIES = 8  # of one request, each without one more thing that the endpoint does not take
+"""Words of refusals that hold for every question: about the model, or about what the key's owner may use."""
+_MOST_TRIES = 8  # attempts of one request, each without one more thing that the endpoint does not accept
 _NO_SUCH_MODEL = re.compile(
     r"not a valid model|model\W.*\b(?:not (?:found|exist)|does not exist|is unknown)", re.IGNORECASE
 )
 
 
 class HttpChatModel:
-    """Keeps to `assay.ports.ChatModel` over HTTP.
+    """Implements `assay.ports.ChatModel` over HTTP.
 
-    ``options.parameters`` become fields of every request's body; what one call gives counts in
-    their place. ``api-version`` among them goes into the query string.
+    ``options.parameters`` become fields of every request's body; fields given with one call replace them. The parameter
+    ``api-version`` goes into the query string.
     """
 
     def __init__(self, place: ChatAddress, options: SystemOptions, *, name: str, fields: Mapping[str, Any]) -> None:
@@ -62,7 +62,7 @@ class HttpChatModel:
         """``chat:MODEL``, ``chat:http://host/v1`` with a parameter ``model``, or ``chat:`` and a deployment's URL.
 
         Reads ``OPENAI_BASE_URL`` where no address is given, and ``OPENAI_API_KEY`` (for a deployment
-        ``DIAL_API_KEY``) where no credentials are. Raises InputError. Nothing is sent yet.
+        ``DIAL_API_KEY``) where no credentials are given. Raises InputError. Nothing is sent yet.
         """
         fields = {name: parameter_value(value) for name, value in options.parameters}
         version = fields.pop("api-version", None)
@@ -89,11 +89,11 @@ class HttpChatModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the endpoint was found not to take of what it is to be asked with. No part of `describe`."""
+        """Which parts of requests the endpoint was found not to accept. They are not part of `describe`."""
         return self._adaptations.notes
 
     def describe(self) -> str:
-        """Endpoint, model and parameters, free of secrets."""
+        """Endpoint, model and parameters, without secrets."""
         fields = (f"{name}={_shown(name, value)}" for name, value in self._fields.items() if name != "stream_options")
         return " ".join([f"{SCHEME}:{self._place.address.shown}", *fields])
 
@@ -106,7 +106,7 @@ class HttpChatModel:
         max_tokens: int | None = None,
         seed: int | None = None,
     ) -> Completion | Failure:
-        """Ask once. Where the endpoint does not take structured output, the schema is put into the system message.
+        """Ask once. Where the endpoint does not support structured output, the schema goes into the system message.
 
         A prompt that a content filter refused is a Completion with ``finish_reason``
         ``content_filter``. Raises SystemUnusable.
@@ -122,7 +122,7 @@ class HttpChatModel:
             return ask_failure(self.scrub(str(error)), reached=error.reached)
 
     def fetch(self, url: str) -> bytes | None:
-        """The file that an attachment's URL names; None where another server has it, which is not asked.
+        """The file that an attachment's URL names; None where it is on another server, which is not asked.
 
         Raises QuestionFailed, its message scrubbed.
         """
@@ -137,7 +137,7 @@ class HttpChatModel:
             ) from None
 
     def scrub(self, text: str) -> str:
-        """The text with each of our secrets masked."""
+        """The text with each of Assay's secrets masked."""
         return self._exchange.scrub(text)
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class HttpChatModel:
 
     def _raise_if_no_such_model(self, refused: RequestRefused) -> None:
         if self._exchange.has_answered:
-            return  # the name is right, whatever this is about
+            return  # the field is known, so the refusal is about something else
         if b'"model_not_found"' in refused.content or _NO_SUCH_MODEL.search(complaint_of(refused.content)):
             raise SystemUnusable(
                 f"{self._place.address.shown}: {self.scrub(str(refused))}: check the model's name"
@@ -185,7 +185,7 @@ class HttpChatModel:
 
 
 def _with_key(options: SystemOptions, place: ChatAddress) -> SystemOptions:
-    """The options with the key of the environment, where neither they nor the URL hold credentials."""
+    """The options with the key from the environment, where neither the options nor the URL have credentials."""
     if options.token is not None or options.user is not None or place.address.user is not None:
         return options
     key = (os.environ.get("DIAL_API_KEY" if place.is_deployment else "OPENAI_API_KEY") or "").strip()
@@ -212,7 +212,7 @@ def _sent(message: ChatMessage) -> dict[str, Any]:
 
 
 def _filtered(refused: RequestRefused) -> Completion | None:
-    """Azure's way of saying that its content filter refused the prompt."""
+    """Whether Azure's content filter refused the prompt."""
     try:
         error = json.loads(refused.content)["error"]
         if error["code"] != "content_filter":
@@ -246,7 +246,7 @@ def _completion(reply: Reply) -> Completion:
 
 
 def _text(content: Any) -> tuple[str, str]:
-    """The text of a content, which may be a list of parts, and what its parts refuse."""
+    """The text of a message's content, which may be a list of parts, and the refusals among these parts."""
     if isinstance(content, str):
         return content, ""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

@@ -17,7 +17,7 @@ from assay.systems.placeholders import check_placeholders, fill
 OF_THE_DATABASE = ("schema", "values", "tables", "dialect")
 PLACEHOLDERS = ("question", "context", "database", "id", *OF_THE_DATABASE)
 MOST_CHARACTERS = 60_000
-"""For the tables in one placeholder. About 15,000 tokens; what goes beyond is left out table by table, and said."""
+"""For the tables in one placeholder: about 15,000 tokens. Tables beyond that are left out, and a note says so."""
 
 _DIALECTS = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 _PARAGRAPH_END = re.compile(r"(\n[ \t]*\n\s*)")
@@ -26,23 +26,23 @@ _WORD = re.compile(r"[\w-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What is sent for one case."""
+    """The prompt that is sent for one case."""
 
     text: str
     note: str | None = None
-    """What of the database was left out of it; None where nothing was."""
+    """Which part of the database was left out; None where nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptTemplate:
-    """A template by its name and text. Equal texts have equal digests."""
+    """A template with its name and text. Equal texts have equal digests."""
 
     name: str
     text: str
 
     @classmethod
     def named(cls, name: str | None) -> PromptTemplate:
-        """The built-in one of that name, or the file of that path; None: the default. Raises InputError."""
+        """The built-in template of that name, or the file at that path; None: the default. Raises InputError."""
         name = name or DEFAULT_TEMPLATE
         if name in TEMPLATES:
             return cls(name=name, text=TEMPLATES[name])
@@ -68,11 +68,11 @@ class PromptTemplate:
 
     @property
     def needs_schema(self) -> bool:
-        """Whether it shows anything of the database."""
+        """Whether the template shows any part of the database."""
         return not check_placeholders([self.text], what="the prompt", known=PLACEHOLDERS).isdisjoint(OF_THE_DATABASE)
 
     def filled(self, case: Case, schema: DatabaseSchema | None) -> Prompt:
-        """The prompt for one case. ``schema`` None: what the database holds is left empty."""
+        """The prompt for one case. ``schema`` None: the placeholders for the database's content stay empty."""
         shown = _Shown(case, schema)
         wanted = check_placeholders([self.text], what="the prompt", known=PLACEHOLDERS)
         values = {name: _VALUES[name](shown) if name in wanted else "" for name in PLACEHOLDERS}
@@ -82,7 +82,7 @@ class PromptTemplate:
 
 
 def _paragraphs(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
-    """The paragraphs with the blank lines behind them, filled, without those whose placeholders are all empty."""
+    """The filled paragraphs, with the blank lines after them, without those whose placeholders are all empty."""
     for place in range(0, len(parts), 2):
         names = check_placeholders([parts[place]], what="the prompt", known=PLACEHOLDERS)
         if names and not any(values[name].strip() for name in names):
@@ -92,7 +92,7 @@ def _paragraphs(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
 
 
 class _Shown:
-    """What a prompt shows of a case and of its database, and what it had to leave out."""
+    """The parts of a case and of its database that a prompt shows, and what it had to leave out."""
 
     def __init__(self, case: Case, schema: DatabaseSchema | None) -> None:
         self.case = case
@@ -101,7 +101,7 @@ class _Shown:
         self._every = () if schema is None else schema.tables
 
     def listed(self, draw: Callable[[TableSchema], str], between: str = "\n\n") -> str:
-        """The tables drawn one after the other: all of them, else those that the case names, as far as they fit."""
+        """The tables in text form: all of them, else those that the case names, as far as they fit."""
         chosen, texts = self._every, [draw(table) for table in self._every]
         if _length(texts, between) > MOST_CHARACTERS and (named := self._named()):
             chosen, texts = named, [draw(table) for table in named]
@@ -121,7 +121,7 @@ class _Shown:
         return between.join(text for text in kept if text)
 
     def _named(self) -> tuple[TableSchema, ...]:
-        """The tables that the case's context, or else its question, names in full."""
+        """The tables whose full names occur in the case's context, or else in its question."""
         for text in (self.case.context, self.case.database, self.case.question):
             words = set(_WORD.findall((text or "").casefold()))
             named = tuple(table for table in self._every if table.name.casefold() in words)
@@ -135,7 +135,7 @@ def _length(texts: list[str], between: str) -> int:
 
 
 def _ddl(table: TableSchema) -> str:
-    """The statement, which says the keys, too."""
+    """The CREATE TABLE statement, including the keys."""
     return f"{table.ddl};"
 
 

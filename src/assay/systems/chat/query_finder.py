@@ -1,4 +1,4 @@
-"""Find the one query in what a chat model says when it is asked for SQL."""
+"""Find the one query in a chat model's answer to a request for SQL."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An answer taken apart."""
+    """An answer, split into its query and its words."""
 
     query: str | None
     words: str
-    """What was said beside the query, without what was only thought."""
+    """The text besides the query, without the thinking."""
     complete: bool = True
-    """False where the query goes to the end of the answer without anything that ends it."""
+    """False where the query goes to the end of the answer and no mark ends it."""
 
 
 def read_answer(text: str) -> Said:
-    """The query in an answer, the first of these that there is.
+    """The query in an answer: the first of these forms that occurs.
 
     1. A code fence that holds a SQL statement, whatever statement that is.
     2. JSON with the query under ``sql`` or ``query``, in a fence or bare.
     3. A statement in the words that begins with SELECT or WITH. It ends with its semicolon, at a
        blank line that no clause follows, or with the text.
 
-    What stands between ``<think>`` and ``</think>`` is passed over.
+    Text between ``<think>`` and ``</think>`` is skipped.
     """
     text = without_thinking(text)
     fences = list(_FENCE.finditer(text))
@@ -92,7 +92,7 @@ def read_answer(text: str) -> Said:
 
 
 def without_thinking(text: str) -> str:
-    """The answer proper. Some servers send the end of the thinking without its beginning."""
+    """The answer without its thinking. Some servers send the end mark of the thinking without its start mark."""
     text = _THINKING.sub("", text)
     *_, answer = _THINKING_END.split(text)
     return answer
@@ -109,7 +109,7 @@ def _said(text: str, span: tuple[int, int], query: str, *, complete: bool = True
 
 
 def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects in a text, each with where it begins and ends; ``starts`` places are tried."""
+    """The JSON objects in a text, each with its start and end; at most ``starts`` places are tried."""
     place = 0
     for _ in range(starts):
         start = text.find("{", place)
@@ -125,7 +125,7 @@ def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str
 
 
 def _in_words(text: str) -> Said | None:
-    # "Select the customers …" is a word of advice, as a rule; "SELECT 1" and "select 1" are queries.
+    # "Select the customers …" is usually advice in prose; "SELECT 1" and "select 1" are queries.
     for title_case in (False, True):
         for pattern in (_AT_LINE_START, _WITHIN_A_LINE):
             for _, found in zip(range(_MOST_STARTS), pattern.finditer(text), strict=False):
@@ -140,13 +140,13 @@ def _in_words(text: str) -> Said | None:
 
 
 def _end_of(text: str, start: int) -> tuple[int, bool]:
-    """Where the query that starts there ends, and whether something ends it."""
+    """The end of the query that starts there, and whether a mark ends it."""
     if start > 0 and text[start - 1] == "`":
         line_end = text.find("\n", start)
         close = text.rfind("`", start, len(text) if line_end < 0 else line_end)
         if close > start:
             return close, True
-    # Quotes and comments keep their length, so that places stay what they are.
+    # Quotes and comments keep their length, so that positions in the text stay the same.
     plain = _QUOTED.sub(lambda found: "x" * len(found[0]), text[start:])
     semicolon = plain.find(";")
     stop = len(plain) if semicolon < 0 else semicolon

@@ -17,7 +17,7 @@ TOTAL_TIME = "total_execution_time"
 
 
 class ChatSqlSystem:
-    """A `ChatSystem` that knows its databases: one prompt a question, one query out of the answer."""
+    """A `ChatSystem` that knows its databases: one prompt per question, and one query from its answer."""
 
     name = "chat"
 
@@ -29,7 +29,7 @@ class ChatSqlSystem:
         self._template = template
         self._schemas = schemas
         given = dict(options.parameters)
-        # The same question is to get the same answer, as far as a model lets it.
+        # The same question should get the same answer, as far as the model allows.
         self._temperature = None if "temperature" in given else 0.0
 
     def describe(self) -> str:
@@ -38,7 +38,7 @@ class ChatSqlSystem:
         return f"{self._model.describe()}{fixed} prompt={self._template.name}#{self._template.digest}"
 
     def prompt(self, case: Case) -> Prompt:
-        """What is asked for one case. Raises InputError where its database cannot say what it holds."""
+        """The prompt for one case. Raises InputError where its database cannot describe its tables."""
         if not self._template.needs_schema:
             return self._template.filled(case, None)
         if self._schemas is None:
@@ -49,7 +49,7 @@ class ChatSqlSystem:
         return self._template.filled(case, self._schemas(case))
 
     def answer(self, case: Case) -> Prediction:
-        """Ask once. Raises SystemUnusable, also where the database cannot say what it holds."""
+        """Ask once. Raises SystemUnusable, also where the database cannot describe its tables."""
         try:
             prompt = self.prompt(case)
         except SystemUnusable:
@@ -106,7 +106,7 @@ def _unanswered(message: str) -> Failure:
 
 
 def cost_usd(tokens: TokenUsage | None, options: SystemOptions) -> float | None:
-    """What these tokens cost in US dollars; None without prices, or where a count was not said."""
+    """The cost of these tokens in US dollars; None without prices, or where a count is missing."""
     if options.price_in is None or options.price_out is None or tokens is None:
         return None
     known = _with_output(tokens)
@@ -116,7 +116,7 @@ def cost_usd(tokens: TokenUsage | None, options: SystemOptions) -> float | None:
 
 
 def _with_output(tokens: TokenUsage) -> TokenUsage:
-    """The counts, that of the output from the total where it was not said itself."""
+    """The counts; a missing output count is computed from the total."""
     if tokens.output is None and tokens.input is not None and tokens.total is not None:
         return replace(tokens, output=max(0, tokens.total - tokens.input))
     return tokens

@@ -1,4 +1,4 @@
-"""Answers that arrive in pieces: server-sent events put together into the whole answer they stand for."""
+"""Answers that arrive in pieces: join server-sent events into the whole answer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from assay.systems.predictions import QuestionFailed, first_line
 from assay.systems.retrying import TryAgain
 
 _DONE = "[DONE]"
-_BEGINNINGS = (b"data:", b"event:", b":")  # of a stream that is not called one; no JSON begins so
-_HIGHEST_INDEX = 10_000  # whoever counts higher would have us fill a list up to there
+_BEGINNINGS = (b"data:", b"event:", b":")  # the start of a stream without a stream's content type; no JSON begins so
+_HIGHEST_INDEX = 10_000  # a higher index would make Assay fill a list up to it
 
 
 def parse_answer(content: bytes, content_type: str) -> Any:
-    """The answer's JSON, put together where it was streamed.
+    """The answer's JSON, joined from its pieces where it was streamed.
 
-    Raises TryAgain for a stream that was cut off, and for an error in place of an answer whose
-    cause may pass; QuestionFailed for any other error, and for what cannot be read.
+    Raises TryAgain for a stream that was cut off, and for an error in place of the answer that may pass; QuestionFailed
+    for any other error, and for an unreadable answer.
     """
     if _is_stream(content, content_type):
         try:
@@ -38,7 +38,7 @@ def _is_stream(content: bytes, content_type: str) -> bool:
 
 
 def _events(content: bytes) -> Iterator[dict[str, Any]]:
-    """The data of the events up to the ``[DONE]`` without which a stream is not whole."""
+    """The data of the events up to ``[DONE]``; a stream without that mark is incomplete."""
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     for event in text.split("\n\n"):
         data = "\n".join(line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:")).strip()
@@ -59,7 +59,7 @@ def _events(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 class _Text:
-    """A text that grows: joined once, however many pieces it comes in."""
+    """A growing text: its pieces are joined only once, at the end."""
 
     __slots__ = ("pieces",)
 
@@ -86,7 +86,7 @@ def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
             if isinstance(delta, dict):
                 _merged(message, delta)
     message = _joined(message)
-    message["role"] = "assistant"  # some servers say it with each piece
+    message["role"] = "assistant"  # some servers repeat it with each piece
     custom = message.get("custom_content")
     if isinstance(custom, dict):
         for name in ("attachments", "stages"):
@@ -97,7 +97,7 @@ def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merged(whole: Any, piece: Any) -> Any:
-    """``whole`` with one piece more, as DIAL puts pieces together.
+    """``whole`` with one more piece, joined as DIAL joins pieces.
 
     Texts are joined, objects merged by name, list items by their ``index``; anything else replaces what was there.
     """
@@ -136,7 +136,7 @@ def _joined(value: Any) -> Any:
 
 
 def _without_index(value: Any) -> Any:
-    """The indices are those of the stream, and no part of what it says."""
+    """Remove ``index``, which belongs to the stream and not to its content."""
     if isinstance(value, list):
         return [_without_index(item) for item in value]
     if isinstance(value, dict):
@@ -145,7 +145,7 @@ def _without_index(value: Any) -> Any:
 
 
 def _error(answer: dict[str, Any]) -> QuestionFailed | TryAgain:
-    """What an error in place of the answer means: after a status of success, most such trouble passes."""
+    """The exception for an error in place of the answer: after a status of success, most such trouble passes."""
     error = answer["error"]
     message = f"the server breaks off with an error: {complaint_of(json.dumps(answer).encode())}"
     code, kind = (str(error.get(name, "")) for name in ("code", "type")) if isinstance(error, dict) else ("", "")

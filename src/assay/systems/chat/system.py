@@ -18,9 +18,9 @@ from assay.systems.predictions import QuestionFailed, ask_failure
 class ChatSystem:
     """``chat:MODEL``, ``chat:http://host/v1``, ``chat:http://host/openai/deployments/NAME/chat/completions``.
 
-    A case with turns is a conversation. Its questions are asked in their order: each request carries
-    the questions before it and the answers as they came, DIAL's attachments and state with them.
-    Any other case is asked for SQL, by a prompt that shows its database (`with_databases`).
+    A case with turns is a conversation. Its questions are asked in their order: each request carries the earlier
+    questions and the answers as they came, including DIAL's attachments and state. For any other case, the model is
+    asked for SQL, with a prompt that shows the case's database (`with_databases`).
     """
 
     name = "chat"
@@ -32,11 +32,11 @@ class ChatSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> ChatSystem:
-        """As `HttpChatModel.open`. Raises InputError for a prompt that cannot be used, too. Nothing is sent yet."""
+        """As `HttpChatModel.open`. Also raises InputError for an unusable prompt. Nothing is sent yet."""
         return cls(HttpChatModel.open(url, options), options)
 
     def with_databases(self, schemas: SchemaSource) -> ChatSqlSystem:
-        """The system that asks for SQL about these databases, over the same connections."""
+        """A system that asks for SQL about these databases, over the same connections."""
         return ChatSqlSystem(self._model, self._options, self._template, schemas)
 
     def describe(self) -> str:
@@ -46,9 +46,9 @@ class ChatSystem:
     def answer(self, case: Case) -> Prediction:
         """Hold one case's conversation. Raises SystemUnusable.
 
-        A question whose asking failed ends the conversation: those behind it carry its failure, and
-        so does the Prediction. An answer in words alone has neither ``raw`` nor a failure: it
-        selected nothing, as is right for a question that the data cannot answer.
+        A question that could not be asked ends the conversation: the later ones get its failure, and so does the
+        Prediction. An answer in words alone has neither ``raw`` nor a failure: it selects nothing, which is right for a
+        question that the data cannot answer.
         """
         if not case.turns:
             return ChatSqlSystem(self._model, self._options, self._template, None).answer(case)
@@ -71,7 +71,7 @@ class ChatSystem:
         self._model.close()
 
     def _ask(self, history: Iterable[ChatMessage], turn: Turn) -> tuple[TurnAnswer, ChatMessage | None]:
-        """The answer to one question, and the message that the next one follows; None where asking failed."""
+        """The answer to one question, and the assistant's message for the history; None where asking failed."""
         completion = self._model.complete([*history, ChatMessage(role="user", content=turn.question)])
         if isinstance(completion, Failure):
             return TurnAnswer(failure=completion), None
@@ -92,7 +92,7 @@ class ChatSystem:
 
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
-    """What kept an answer from selecting anything; None where it chose to."""
+    """The failure of an answer that was kept from selecting anything; None where it chose to select nothing."""
     if completion.finish_reason == "length":
         message = "the answer was cut off at its length limit before a query: give it more tokens (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
@@ -123,7 +123,7 @@ def _prediction(case: Case, answers: list[TurnAnswer], options: SystemOptions) -
 
 
 def _sum(counts: list[TokenUsage | None]) -> TokenUsage | None:
-    """The counts added up, each of those that every answer says."""
+    """The sum of each count that every answer gives."""
     if not counts:
         return None
 

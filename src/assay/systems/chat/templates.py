@@ -1,7 +1,7 @@
-"""What a chat model is asked for SQL with: the built-in templates.
+"""The built-in templates of prompts that ask a chat model for SQL.
 
-A template is text with placeholders (`assay.systems.chat.prompt.PLACEHOLDERS`). A paragraph that
-holds placeholders, and all of them empty for a case, is left out.
+A template is text with placeholders (`assay.systems.chat.prompt.PLACEHOLDERS`). A paragraph is left out where it has
+placeholders and all of them are empty for the case.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _llmsql(shots: int) -> str:
 
 
 TEMPLATES = {"ddl": _DDL, "llmsql-0": _llmsql(0), "llmsql-1": _llmsql(1), "llmsql-5": _llmsql(5)}
-"""By name, the default first. Those of LLMSQL's form give the question, a table's columns with their types, and its
-first row, after as many worked examples as their name says."""
+"""By name, the default first. The templates in LLMSQL's form give the question, a table's columns with their types, and
+its first row, after the number of worked examples in the template's name."""
 
 DEFAULT_TEMPLATE = "ddl"

@@ -1,4 +1,4 @@
-"""Send questions to an HTTP server: time limits, retries with back-off, and what its refusals mean."""
+"""Send questions to an HTTP server, with time limits and retries, and interpret its refusals."""
 
 from __future__ import annotations
 
@@ -30,47 +30,47 @@ if TYPE_CHECKING:
 
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MAX_VALUES = 4_000_000
-"""In JSON an empty list takes three bytes, and in memory 64."""
+"""An empty list takes three bytes in JSON, and 64 in memory."""
 _MOST_CONNECT_S = 10.0
 _OWN_FAILURE = 500
-"""The service itself failed at the question: the limit of its model, say. It may pass, and is the service's own."""
+"""The service itself failed at the question, for example at a limit of its model. That may pass."""
 _PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
-"""Too much, too slow or away: of the service, or of gateways before it, which have numbers of their own from 520."""
+"""Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
     r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
     r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
     re.IGNORECASE,
 )
-"""What servers say of an address or of credentials, whatever is asked."""
+"""Words about the address or the credentials, which servers use whatever the question."""
 
 
 class RequestRefused(QuestionFailed):
-    """The server answered with a status that no retry would change. Stays in this room."""
+    """The server answered with a status that no retry would change. Not raised outside this package."""
 
     def __init__(self, message: str, *, status: int, content: bytes) -> None:
         self.status = status
         self.content = content
-        """The response's body as it came: not scrubbed."""
+        """The response's body as it came, not scrubbed."""
         super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conventions:
-    """What one protocol does in its own way."""
+    """The settings in which protocols differ."""
 
     token_header: str = "Authorization"
-    """Where a token goes: behind ``Bearer`` in this one, as it is in any other."""
+    """The header for a token: after ``Bearer`` in this one, and unchanged in any other."""
     passing: frozenset[int] = _PASSING
     """The statuses after which the request is sent again."""
     not_found: str = "nothing takes questions there; check the path"
-    """What to do about a first answer of 404 or 405."""
+    """The hint for a first answer of 404 or 405."""
     credentials: str = "a user and password, or a token"
-    """What to give to a server that asks for credentials."""
+    """Which credentials to give to a server that asks for them."""
     of_question: Callable[[int, bytes], bool | None] | None = None
-    """By status and body, whether a refusal is about what was asked; None: the general rule says."""
+    """Whether a refusal is about the question, by status and body; None: the general rule decides."""
     of_all_questions: re.Pattern[str] | None = None
-    """Further words of a 401, 403 or 404 that a server that has answered nothing yet says of every question."""
+    """Further words of a 401, 403 or 404 that hold for every question, from a server that has not answered any yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +79,11 @@ class Reply:
 
     said: dict[str, Any]
     latency_s: float
-    """From the request to the answer's last byte, of the one attempt that was answered."""
+    """Seconds from the request to the answer's last byte, for the one attempt that was answered."""
 
 
 Parse = Callable[[bytes, str], Any]
-"""The value of a response by its body and its content type. Raises QuestionFailed, or TryAgain."""
+"""Gives the value of a response from its body and content type. Raises QuestionFailed or TryAgain."""
 
 
 class Exchange:
@@ -101,12 +101,12 @@ class Exchange:
         if token is not None:
             user = None
         self._of_thread = local()
-        """``deadline``: when the answer that this thread waits for is to be whole."""
+        """``deadline``: when the answer that this thread waits for must be complete."""
         self._authenticates = user is not None or token is not None
         self._secrets = _secrets(user, password, token, address, options)
         self.has_answered = False
         """Whether the server has answered a question: its address and the credentials are right."""
-        # httpx logs whole addresses; one with a secret in its query string must not get into the user's log.
+        # httpx logs whole addresses; a secret in a query string must not get into the user's log.
         self._log_filter = _Masking(self.scrub) if address.query_secrets else None
         if self._log_filter is not None:
             logging.getLogger("httpx").addFilter(self._log_filter)
@@ -115,7 +115,7 @@ class Exchange:
             headers={"Accept-Encoding": ACCEPTED, **_token_headers(token, self._conventions.token_header)},
             verify=options.verify_ssl,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
-            # A proxy of the environment is for hosts out there; no proxy could reach this machine's own loopback.
+            # A proxy from the environment is for other hosts; it could not reach this machine's loopback.
             trust_env=not address.is_loopback,
         )
 
@@ -133,10 +133,10 @@ class Exchange:
         *,
         refused: Callable[[RequestRefused], Prediction | None] = lambda _: None,
     ) -> Prediction:
-        """Post ``body`` for a case and ``read`` the answer's JSON object.
+        """Post ``body`` for a case, and read the answer's JSON object with ``read``.
 
-        ``refused`` may read a refusal as an answer. Trouble of the question comes back as a Failure. Nothing that
-        comes back holds a secret of ours outside of the query. Raises SystemUnusable.
+        ``refused`` may read a refusal as an answer. Trouble of the question is returned as a Failure. Outside the
+        query, no returned text holds one of Assay's secrets. Raises SystemUnusable.
         """
         try:
             prediction = read(self.post(body).said)
@@ -154,18 +154,18 @@ class Exchange:
         )
 
     def scrub(self, text: str) -> str:
-        """The text with each of our secrets masked, should a server have sent one back."""
+        """The text with each of Assay's secrets masked, in case a server sent one back."""
         return masked(text, (secret.reveal() for secret in self._secrets))
 
     def post(self, body: object, *, parse: Parse | None = None, accept: str = "application/json") -> Reply:
-        """Post ``body`` and give the JSON object of the answer, with retries after trouble that may pass.
+        """Post ``body`` and return the JSON object of the answer, with retries after trouble that may pass.
 
         ``parse`` reads answers that are not plain JSON. Raises SystemUnusable, RequestRefused and
         QuestionFailed, the messages of the latter two not scrubbed.
         """
         try:
             content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-        except (ValueError, RecursionError) as error:  # what a server sent, and now is to be sent back
+        except (ValueError, RecursionError) as error:  # text from a server's earlier answer, now part of the request
             raise QuestionFailed(f"the question cannot be sent as JSON: {error}") from None
         headers = {"Content-Type": "application/json", "Accept": accept}
         started = monotonic()
@@ -188,7 +188,7 @@ class Exchange:
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
-        """What a URL of the same server holds, asked for with the same credentials. Raises QuestionFailed."""
+        """The content at a URL of the same server, fetched with the same credentials. Raises QuestionFailed."""
         started = monotonic()
         headers = {} if accept is None else {"Accept": accept}
         try:
@@ -214,7 +214,7 @@ class Exchange:
     def _send(
         self, method: str, url: str, started: float, *, headers: Mapping[str, str], content: bytes | None
     ) -> tuple[bytes, str]:
-        """The body and the content type of an answer of success."""
+        """The body and the content type of a successful answer."""
         import httpx
 
         limit = self._options.timeout_s
@@ -253,15 +253,15 @@ class Exchange:
         return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Hold each wait for bytes of a new connection to the deadline of the whole answer.
+        """Limit each wait for bytes on a new connection to the deadline of the whole answer.
 
-        httpx limits each wait alone: a head that trickles, byte by byte, would not end in a day.
+        httpx limits each wait alone: headers that trickle in byte by byte could take days.
         """
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         stream = info["return_value"]
         plain: Callable[..., bytes] = type(stream).read
-        itself = weakref.ref(stream)  # a circle would keep the socket open until the next collection
+        itself = weakref.ref(stream)  # a reference cycle would keep the socket open until the next garbage collection
         of_thread = self._of_thread
 
         def read(max_bytes: int, timeout: float | None = None) -> bytes:
@@ -271,7 +271,7 @@ class Exchange:
         stream.read = read
 
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        """The body, at most so large once it is unpacked, and whole within the time limit."""
+        """The body, limited in unpacked size, and complete within the time limit."""
         import httpx
 
         portions: list[bytes] = []
@@ -340,7 +340,7 @@ class Exchange:
 
 
 def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool:
-    """Whether a refusal is about what was asked: JSON with a reason that is none of an address or of credentials."""
+    """Whether a refusal is about the question: JSON with a reason that concerns neither address nor credentials."""
     if "WWW-Authenticate" in response.headers or _NOT_OF_A_QUESTION.fullmatch(said):
         return False
     try:
@@ -350,7 +350,7 @@ def _is_of_question(response: httpx.Response, content: bytes, said: str) -> bool
 
 
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
-    """JSON, whatever the content type says. Raises QuestionFailed for a body that is none, or holds too many values."""
+    """Parse JSON, whatever the content type. Raises QuestionFailed for a body without JSON or with too many values."""
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
         raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values")
     try:
@@ -395,7 +395,7 @@ def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationEr
 def _secrets(
     user: str | None, password: Secret, token: Secret | None, address: Address, options: SystemOptions
 ) -> tuple[Secret, ...]:
-    """Every form in which a server could send a secret of ours back."""
+    """Every form in which a server could send back one of Assay's secrets."""
     named = [value for name, value in options.parameters if is_secret_name(name)]
     texts = [password.reveal(), token.reveal() if token else "", *named]
     texts += [secret.reveal() for secret in address.query_secrets]

@@ -1,4 +1,4 @@
-"""Read what systems say beside their query: tokens, times, tables."""
+"""Read what systems report besides their query: tokens, times, tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOTAL = ("totaltokens", "total", "totaltokencount", "tokens")
 def token_usage(said: Any) -> TokenUsage | None:
     """Token counts by any of the usual names (``input_tokens``, ``promptTokens``, ``total`` …), or a total alone.
 
-    None where nothing readable is said. A count that the system did not say stays None: none is summed up here.
+    None where nothing readable is given. A count that the system did not give stays None: none is computed here.
     """
     if isinstance(said, Mapping):
         counts = {str(name).replace("_", "").replace("-", "").lower(): _count(value) for name, value in said.items()}
@@ -40,7 +40,7 @@ def _count(value: Any) -> int | None:
 
 
 def seconds(value: Any) -> float | None:
-    """A number that is neither negative nor infinite, also where it came as text; None for anything else."""
+    """A number that is neither negative nor infinite, also if given as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -51,12 +51,12 @@ def seconds(value: Any) -> float | None:
 
 
 def timings(said: Mapping[str, Any], names: Iterable[str]) -> tuple[tuple[str, float], ...]:
-    """The times of those names, in seconds and in the order of the names; those not said are left out."""
+    """The times with those names, in seconds and in the order of the names; missing ones are left out."""
     return tuple((name, value) for name in names if (value := seconds(said.get(name))) is not None)
 
 
 def table_names(said: Any) -> tuple[str, ...]:
-    """Names from a list, or from text with commas. Nothing, an empty text or any other thing gives none."""
+    """Names from a list, or from text with commas. Nothing, an empty text or any other type gives no names."""
     if isinstance(said, str):
         said = said.split(",")
     if not isinstance(said, list):
@@ -70,7 +70,7 @@ def text_of(said: Any) -> str | None:
 
 
 def parameter_value(text: str) -> Any:
-    """What a parameter's text stands for: ``5``, ``false``, ``null``, ``["a"]`` and ``"5"`` are read as JSON."""
+    """The value of a parameter's text: ``5``, ``false``, ``null``, ``["a"]`` and ``"5"`` are read as JSON."""
     try:
         return json.loads(text, parse_constant=lambda _: text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Fetch what an SDMX service holds, by the exchange that asks systems: with its limits, retries and credentials."""
+"""Fetch from an SDMX service with the `Exchange` of systems: with its limits, retries and credentials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
 
 
 class ServiceFetcher:
-    """Fetches from one service. Raises InputError for a URL that is none."""
+    """Fetches from one service. Raises InputError for an invalid URL."""
 
     def __init__(self, url: str, *, verify_ssl: bool = True) -> None:
         address = http_address(url, "http")

@@ -25,8 +25,8 @@ _ABSENT = object()
 class HttpSystem:
     """``http:http://host/ask`` or ``http://host/ask``: the body from a template, the query by a path.
 
-    ``options`` says body_template, query_path, tokens_path and times_path; parameters become further
-    fields of the body. Beside the times that the system says, ``wall_time`` is what was measured here.
+    ``options`` gives body_template, query_path, tokens_path and times_path; parameters become further fields of the
+    body. Besides the times that the system reports, ``wall_time`` is measured here.
     """
 
     name = "http"
@@ -38,20 +38,20 @@ class HttpSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
-        """Raises InputError for an address that is none, or a template that is no JSON object with ``{question}``."""
+        """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)
 
     def describe(self) -> str:
-        """The address, the body's template and the paths, free of secrets."""
+        """The address, the body's template and the paths, without secrets."""
         body = json.dumps(_without_secrets(self._template), ensure_ascii=False, sort_keys=True)
         query = f" query_path={self._options.query_path}" if self._options.query_path else ""
         return f"{self.name}:{self._exchange.address.shown} body={body}{query}"
 
     def answer(self, case: Case) -> Prediction:
-        """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or nobody there."""
+        """Ask one question. Raises SystemUnusable for refused credentials, a wrong path, or an unreachable server."""
         started = monotonic()
         return self._exchange.ask(case, _fill(self._template, case), lambda said: self._read(case, said, started))
 
@@ -68,7 +68,7 @@ class HttpSystem:
 
 
 class HttpsSystem(HttpSystem):
-    """``https://host/ask``: the same over TLS, so that such an address is a system as it stands."""
+    """``https://host/ask``: the same over TLS, so that a plain ``https`` address is a system's URL."""
 
     name = "https"
 
@@ -115,7 +115,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _at(said: Any, path: str) -> Any:
-    """What stands at a dotted path: names of fields, and positions in lists from 0. `_ABSENT` where nothing does."""
+    """The value at a dotted path of field names and zero-based list positions. `_ABSENT` where there is none."""
     value = said
     for step in path.split("."):
         if isinstance(value, Mapping) and step in value:

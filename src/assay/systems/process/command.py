@@ -18,18 +18,17 @@ from assay.systems.process.process import Process
 from assay.systems.retrying import TryAgain, with_retries
 
 TRY_AGAIN_STATUS = 75
-"""EX_TEMPFAIL of sysexits.h: the exit status by which a command says that its trouble may pass."""
+"""EX_TEMPFAIL of sysexits.h: the exit status for trouble that may pass."""
 
 
 class CommandSystem:
-    """``command:./ask.sh --flag {question}``, started once a question and without a shell.
+    """``command:./ask.sh --flag {question}``, started once per question and without a shell.
 
-    The words are split as a POSIX shell does, and nothing in them is expanded but ``{question}``,
-    ``{context}``, ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is
-    written to standard input, in UTF-8 and with a line's end. Standard output is the answer; an
-    exit status other than 0 is a failure that quotes the last line of standard error; status 75
-    (EX_TEMPFAIL) is tried again. A command over its time is killed with all that it started.
-    ``wall_time`` is what was measured here.
+    The line is split into words as in a POSIX shell, and nothing is expanded except ``{question}``, ``{context}``,
+    ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is written to standard input, in UTF-8
+    and with a newline. Standard output is the answer; an exit status other than 0 is a failure that quotes the last
+    line of standard error; after status 75 (EX_TEMPFAIL) the command is tried again. A command that exceeds its time is
+    killed with all processes that it started. ``wall_time`` is measured here.
     """
 
     name = "command"
@@ -44,7 +43,7 @@ class CommandSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> CommandSystem:
-        """Raises InputError for a line that cannot be split into words, and SystemUnusable for no such command."""
+        """Raises InputError for a line that cannot be split into words, and SystemUnusable for a missing command."""
         line = without_scheme(url, cls.name)
         try:
             words = tuple(shlex.split(line))
@@ -63,7 +62,7 @@ class CommandSystem:
         return cls(words, by_argument="question" in names, options=options)
 
     def describe(self) -> str:
-        """The command line as its words were understood."""
+        """The command line, as it was split into words."""
         return f"{self.name}:{shlex.join(self._words)}"
 
     def answer(self, case: Case) -> Prediction:
@@ -74,7 +73,7 @@ class CommandSystem:
             return failed(case, str(error))
 
     def close(self) -> None:
-        """Kill what still runs, with all that it started."""
+        """Kill the commands that still run, with all processes that they started."""
         with self._lock:
             self._closed = True
             running = tuple(self._running)

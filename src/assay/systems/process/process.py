@@ -1,4 +1,4 @@
-"""One run of a command that cannot outlive its time or fill the memory."""
+"""One run of a command, limited in time and memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Done:
 
 
 class Process:
-    """A started command, in a process group of its own. Raises OSError and ValueError as Popen does."""
+    """A started command, in its own process group. Raises OSError and ValueError as Popen does."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Process:
         self._trouble: str | None = None
 
     def communicate(self, given: bytes, *, timeout_s: float) -> Done:
-        """Write ``given`` to standard input, read all that comes, and wait; kill it where it takes too long."""
+        """Write ``given`` to standard input, read all output, and wait; kill the command where it takes too long."""
         deadline = monotonic() + timeout_s
         threads = [
             Thread(target=self._write, args=(given,), daemon=True),
@@ -55,7 +55,7 @@ class Process:
         ]
         for thread in threads:
             thread.start()
-        # The end of its output, not its own, is what counts: a child that it left behind may still be writing.
+        # Wait for the end of the output, not of the command: a child that it left behind may still be writing.
         for thread in threads[1:]:
             thread.join(max(0.0, deadline - monotonic()))
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -76,7 +76,7 @@ class Process:
         )
 
     def kill(self) -> None:
-        """Kill it and all that it started in its group. Harmless where it has ended."""
+        """Kill the command and all processes in its group. Harmless where it has ended."""
         if os.name == "posix":
             # Children may outlive their leader, so the group is tried whether or not the leader has ended.
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -86,7 +86,7 @@ class Process:
 
     def _write(self, given: bytes) -> None:
         stream = _stream(self._process.stdin)
-        # A command that does not read its input is free not to.
+        # A command need not read its input.
         with contextlib.suppress(OSError), stream:
             stream.write(given)
 
