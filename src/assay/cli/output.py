@@ -113,7 +113,7 @@ def finish(
 def exit_if_unfinished(run: Run) -> None:
     """Say on standard error how many cases could not be asked or scored, and end with status 3.
 
-    Only trouble that is no answer's fault counts. Without it this does nothing: the number is over all cases.
+    Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 

@@ -22,7 +22,7 @@ from assay.reports.views.case import failures, near_misses
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
 _GOLD_SEPARATOR = "\n-----\n"
-"""A line of dashes, as several golds stand in one cell of an input file."""
+"""A line of dashes, which also separates several golds in one cell of an input file."""
 _LARGEST_ID = 15  # digits: Excel does not keep more of them exactly
 _OTHER_TIMINGS = 20
 

@@ -119,7 +119,7 @@ def _scored(row: GroupRow, metrics: WorkbookMetrics) -> int:
 def _write_samples(page: Page, row: int, rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> int:
     """Write how many questions each mean is over, where the summary table does not say it. Returns the row after.
 
-    A table of its own: a column beside each mean would double the width of the one that people look at.
+    It is a separate table: a column next to each mean would double the width of the summary.
     """
     scored = [_scored(group, metrics) for group in rows]
     counted = {"Mean Time (s)": [0 if group.answer_time is None else group.answer_time.n for group in rows]}

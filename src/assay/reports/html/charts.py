@@ -128,7 +128,7 @@ def _mark(name: str, text: str, x: float, *, line: int) -> Iterator[str]:
 
 
 def _inside(x: float, text: str) -> float:
-    """The middle of a text that is to stand at ``x``, moved so that it lies within the drawing."""
+    """The middle of a text to be put at ``x``, moved so that the text lies within the drawing."""
     half = len(text) * _FONT * _CHARACTER / 2
     return min(max(x, half), _WIDTH - half)
 

@@ -115,7 +115,7 @@ class Column:
     bar: Literal["", "share", "range"] = ""
     """For figures: whether text formats draw a bar, as the page always does; ``range`` spans the column's intervals."""
     parts: Literal["all", "tally", "bounds"] = "all"
-    """For figures: ``tally`` omits the unscored count, ``bounds`` the tally, too; of differences all but the bounds."""
+    """For figures: ``tally`` omits the unscored count, ``bounds`` also the tally; differences then show only bounds."""
     counted: str = "cases"
     """For figures: what the tally counts."""
     style: Literal["percent", "number"] = "percent"
