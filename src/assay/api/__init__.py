@@ -1,1 +1,1 @@
-"""The public Python API. A name loads with its first use: a run needs nothing of what compares two."""
+"""The public Python API. Each name loads at its first use, so that a run does not load the comparison of runs."""

@@ -27,7 +27,7 @@ def assert_equivalent(
     Raises:
         AssertionError: it is wrong. The message is plain text: the reason in its first line, near
             misses, both queries, the first rows of both results and the aligned difference.
-        UnscoredError: nothing can be said of it: gold fails, or a cap cut a result. It is no
+        UnscoredError: it cannot be judged: gold fails, or a cap cut a result. This is not an
             AssertionError, so that a test which expects a wrong answer does not pass by a broken gold.
         InputError: the URL has no engine, or (as DatabaseError) the database cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Many cases, one after the other, in one worker process that stays."""
+"""Judge many cases one after the other in a worker process that is kept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class CaseChecker:
     """Judges one case at a time, for callers that get them one at a time, such as a test runner.
 
     A worker process for each pair of column rule and limits starts with its first case and stays
-    until ``close``. It executes each query on each database once, as a run does: what changes in a
-    database meanwhile is not seen. Used by one thread.
+    until ``close``. It executes each query on each database once, as a run does: later changes in a
+    database are not seen. For one thread only.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class CaseChecker:
     ) -> tuple[Evidence, Executions]:
         """The evidence, and the executions with the first ``head_rows`` rows of each result.
 
-        Raises AssayError where scoring itself fails. What the queries do is never raised.
+        Raises AssayError where scoring itself fails. Failures of the queries are never raised.
         """
         pool = self._pool(columns, limits or Limits())
         task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
@@ -54,7 +54,7 @@ class CaseChecker:
         # A forked child must not talk to the workers of its parent.
         key = (os.getpid(), columns, limits)
         pool = self._pools.get(key)
-        if pool is None or pool.closed:  # what was interrupted is closed
+        if pool is None or pool.closed:  # an interrupted pool is closed
             check_options(columns)
             pool = self._pools[key] = make_pool(ComparisonOptions(columns=columns), limits, (), 1)
         return pool

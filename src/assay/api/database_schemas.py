@@ -1,4 +1,4 @@
-"""What the databases of an evaluation hold, for systems that write queries from that."""
+"""The schemas of an evaluation's databases, for systems that write queries from them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _RESULT_BYTES = 64 * 1024 * 1024
 
 
 def with_databases(system: System, locate: Locate, limits: Limits) -> System:
-    """The system told about the databases, if it is one that asks about them; else as it is."""
+    """The system with access to the databases' schemas if it asks for them; else unchanged."""
     if not callable(getattr(system, "with_databases", None)):
         return system
     return cast("AsksAboutDatabases", system).with_databases(Schemas(locate, limits))
 
 
 def prompt_of(cases: CasesInput, system: System, *, databases: DatabasesInput, files: FileOptions | None = None) -> str:
-    """What a chat model is asked with for the first case, without asking.
+    """The prompt that a chat model gets for the first case, without sending it.
 
-    Raises InputError, and UsageError for a system that no prompt is written for.
+    Raises InputError, and UsageError for a system that takes no prompt.
     """
     locate, _ = locator(databases)
     told = with_databases(system, locate, Limits())
@@ -41,12 +41,12 @@ def prompt_of(cases: CasesInput, system: System, *, databases: DatabasesInput, f
 
 
 def describes_schema(url: DatabaseUrl) -> bool:
-    """Whether the database's engine can say what it holds. Raises InputError where no engine takes the URL."""
+    """Whether the database's engine can describe its schema. Raises InputError where no engine takes the URL."""
     return callable(getattr(registry.engine_class(url), "schema", None))
 
 
 class Schemas:
-    """Keeps to `assay.ports.SchemaSource`: each database is opened once, read, and closed again."""
+    """Implements `assay.ports.SchemaSource`: each database is opened once, read, and closed again."""
 
     def __init__(self, locate: Locate, limits: Limits) -> None:
         self._locate = locate
@@ -62,12 +62,12 @@ class Schemas:
     def __call__(self, case: Case) -> DatabaseSchema:
         """The schema of the case's database.
 
-        Raises InputError where its engine cannot say it, and DatabaseError where it cannot be read.
+        Raises InputError where the engine cannot describe it, and DatabaseError where the database cannot be read.
         """
         url = self._locate(case.database)
         with self._lock:
             lock = self._locks[url.text]
-        with lock:  # of one database: another's is read meanwhile
+        with lock:  # one lock per database: others are read at the same time
             if url.text not in self._found:
                 try:
                     self._found[url.text] = self._read(url)

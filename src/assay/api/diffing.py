@@ -1,4 +1,4 @@
-"""Comparisons of runs in the hands of their user: numbers, cases, summary, files."""
+"""Comparisons of runs as Python objects: numbers, cases, summary, files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.runs.compare.leaderboard import rank
 from assay.runs.store.folder import load_run
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
-"""A run, or the folder that one was saved in: of that, only what a comparison needs is read."""
+"""A run, or the folder of a saved one, of which only the parts that a comparison needs are read."""
 
 
 class RunDiff:
@@ -42,12 +42,12 @@ class RunDiff:
 
     @property
     def baseline(self) -> RunHead:
-        """The run that is compared with."""
+        """The earlier run, which the candidate is compared with."""
         return self.record.baseline
 
     @property
     def candidate(self) -> RunHead:
-        """The run in question."""
+        """The later run, which is judged by the comparison."""
         return self.record.candidate
 
     @property
@@ -57,7 +57,7 @@ class RunDiff:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes the two less comparable than they look, in sentences."""
+        """Reasons why the two runs are less comparable than they look, as sentences."""
         return self.record.notes
 
     @property
@@ -67,7 +67,7 @@ class RunDiff:
 
     @property
     def groups(self) -> tuple[GroupDiff, ...]:
-        """The same by difficulty, database and tag."""
+        """The metrics by difficulty, database and tag."""
         return self.record.groups
 
     @property
@@ -86,12 +86,12 @@ class RunDiff:
         return tuple(change for change in self.record.changes if change.kind == "broken")
 
     def metric(self, name: str | None = None) -> MetricDiff | None:
-        """One metric's difference; None: that of the metric that decides. None where the runs do not both have it."""
+        """One metric's difference, by default the headline metric's. None where the two runs do not both have it."""
         wanted = self.record.headline_metric if name is None else name
         return next((one for one in self.record.metrics if one.metric == wanted), None)
 
     def summary(self) -> str:
-        """The summary that `assay diff` prints, as plain lines."""
+        """The summary of `assay diff` as plain lines."""
         from assay.reports.console.diff import plain_diff
 
         return plain_diff(self.record)
@@ -104,7 +104,7 @@ class RunDiff:
         replace_file(target, render_diff(self.record, name, runs=self.runs))
 
     def runs(self) -> tuple[RunRecord, RunRecord]:
-        """The baseline and the candidate with all their evidence, read where they were given as folders."""
+        """The baseline and the candidate with all their evidence, read from disk where they were given as folders."""
         baseline, candidate = (run if isinstance(run, RunRecord) else load_run(run) for run in self._runs)
         return baseline, candidate
 
@@ -125,12 +125,12 @@ class Leaderboard:
 
     @property
     def metric(self) -> str:
-        """What they are ranked by."""
+        """The metric that the runs are ranked by."""
         return self.record.metric
 
     @property
     def cases(self) -> int:
-        """Over how many cases: those that all runs have in the same content and score."""
+        """The number of cases that the ranking is over: those that all runs have with the same content, and score."""
         return self.record.cases
 
     @property
@@ -140,16 +140,16 @@ class Leaderboard:
 
     @property
     def pairs(self) -> tuple[StandingPair, ...]:
-        """Every two of the runs, tested."""
+        """Every pair of runs, tested."""
         return self.record.pairs
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes the runs less comparable than they look, in sentences."""
+        """Reasons why the runs are less comparable than they look, as sentences."""
         return self.record.notes
 
     def summary(self) -> str:
-        """The table that `assay diff` prints of more than two runs, as plain lines."""
+        """The table of `assay diff` for more than two runs, as plain lines."""
         from assay.reports.console.leaderboard import plain_leaderboard
 
         return plain_leaderboard(self.record)
@@ -176,21 +176,21 @@ def diff(
     resamples: int = 2000,
     seed: int = 0,
 ) -> RunDiff:
-    """Compare a run with an earlier one over the cases that both have, unchanged.
+    """Compare a run with an earlier one over the cases that both have unchanged.
 
     Args:
         baseline: the earlier run: an `assay.Run`, or the folder of one.
-        candidate: the run in question, likewise.
-        confidence: of the intervals.
+        candidate: the later run, likewise.
+        confidence: the confidence level of the intervals.
         alpha: the level at which a difference counts as significant.
-        power: with which the differences that could have been seen are told.
-        resamples: how often intervals that need it draw.
-        seed: of every draw: the same runs give the same numbers.
+        power: the power at which the smallest detectable difference is computed.
+        resamples: the number of draws for intervals that need resampling.
+        seed: the seed of every draw: the same runs give the same numbers.
 
     Raises:
         InputError: a folder holds no run, or the runs share no case or no metric, or are of two kinds.
         RunError: a run is unfinished or damaged; the message says where.
-        UsageError: a setting cannot be.
+        UsageError: a setting is out of its range.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     runs = (_run(baseline), _run(candidate))
@@ -207,11 +207,11 @@ def leaderboard(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Leaderboard:
-    """Rank runs by a metric over the cases that all of them have, unchanged, and score.
+    """Rank runs by a metric over the cases that all of them have unchanged and score.
 
     ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
-    `diff`; every two runs are tested, corrected across all pairs. Raises as `diff` does, and UsageError for fewer
-    than two runs.
+    `diff`; every pair of runs is tested, corrected across all pairs. Raises as `diff` does, and UsageError for
+    fewer than two runs.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     return Leaderboard(rank([_run(run) for run in runs], metric=metric, settings=settings))

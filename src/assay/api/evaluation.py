@@ -1,4 +1,4 @@
-"""Evaluate a question set: read, check, judge, put together."""
+"""Evaluate a question set: read it, check it, judge every answer, make the run."""
 
 from __future__ import annotations
 
@@ -89,29 +89,29 @@ def evaluate(
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
         metrics: names of registered metrics, or metrics; None: the built-in ones.
         limits: caps for every query.
-        columns: ``any`` leaves the column order free, ``strict`` demands gold's.
+        columns: ``any`` accepts any column order, ``strict`` demands gold's.
         relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.
-        absolute_tolerance: likewise; what is no further than this from 0 is 0.
-        leniency: what is no mistake, where a case does not say otherwise; every report says so beside the number.
+        absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
+        leniency: what not to count as a mistake, unless a case says otherwise; every report names it with the number.
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
-        timing_budget_s: how long all that timing may take; what it does not reach is unscored, and the same
-            call with the same folder goes on with it. None: as long as those executions take.
-        timing_extra_s: how long, without a budget, pairs are timed again whose noise could change their score.
-        concurrency: questions that a live system is asked at once.
+        timing_budget_s: how long all timing may take; pairs that it does not reach are unscored, and the same
+            call with the same folder goes on with them. None: no limit.
+        timing_extra_s: without a budget, how long to time pairs again whose noise could change their score.
+        concurrency: how many questions a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
             (docs/repeats.md).
-        workers: processes that execute queries; None: one a core, at most 8.
-        output: a folder for the run. What it holds of the same run already is not done again.
-        overwrite: forget what the folder holds of an earlier run.
-        rescore: judge anew what the folder holds of a live system's answers, without asking again.
+        workers: processes that execute queries; None: one per core, at most 8.
+        output: a folder for the run. Finished work of the same run in it is not done again.
+        overwrite: discard an earlier run in the folder.
+        rescore: judge the live system's answers in the folder again, without asking again.
         name: a name for the run.
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
-        files: how to read the files, where that is not plain.
+        files: how to read the files, where they do not show it themselves.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         on_cases: called with the cases once they are read, before anything is executed and before a live
-            system is asked; what it raises ends the evaluation.
-        on_progress: called with the state of things after each case.
+            system is asked; an exception from it ends the evaluation.
+        on_progress: called with the progress after each case.
 
     Raises:
         InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
@@ -169,10 +169,10 @@ def evaluate_inputs(
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """As `evaluate`, of what ``read`` makes of the predictions, while the workers start.
+    """As `evaluate`, with the inputs that ``read`` makes from the predictions while the workers start.
 
-    ``read`` is given the live system as it is to be asked, where there is one. ``head_rows`` is how many rows of each
-    result the evidence keeps where an answer is not right by every metric; None: a few.
+    ``read`` gets the live system to be asked, where there is one. ``head_rows`` is how many rows of each result the
+    evidence keeps of an answer that is not right by every metric; None: a few.
     """
     _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     asked = _asked(metrics)
@@ -249,7 +249,7 @@ def make_pool(
     remember: bool = True,
     head_rows: int | None = None,
 ) -> WorkerPool:
-    """A pool whose workers judge cases, not started yet.
+    """A pool of workers that judge cases; it is not started yet.
 
     ``remember`` False: no result is kept from task to task; ``head_rows``: see `evaluate_inputs`.
 
@@ -263,7 +263,7 @@ def make_pool(
         head_rows=head_rows,
         remember=remember,
     )
-    # Beside the engine's own memory a worker holds rows, and as much again twice while it compares them.
+    # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.
     memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
     return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
 
@@ -279,7 +279,7 @@ def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
 
 
 def _check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
-    """Each metric gets a column of its own in the results, and DuckDB's columns know no case."""
+    """Raise UsageError for names that collide: each metric is a column, and DuckDB ignores case in names."""
     names = [metric.name.casefold() for metric in metrics]
     for metric, name in zip(metrics, names, strict=True):
         if names.count(name) > 1:
@@ -297,7 +297,7 @@ def _check_timing(iterations: int, budget_s: float | None, extra_s: float) -> No
 
 
 def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:
-    """Raise UsageError for a column rule that there is not, and for a tolerance out of its range."""
+    """Raise UsageError for an unknown column rule or a tolerance out of its range."""
     if columns not in get_args(ColumnRule):
         raise UsageError(f"columns is {columns!r}: write 'any' or 'strict'")
     if not 0 <= relative_tolerance < 1:
@@ -317,13 +317,13 @@ def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def _split(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
-    """Metrics that a worker loads by name, and those that are objects of the caller's."""
+    """Metrics that a worker loads by name, and metrics that are the caller's objects."""
     named = [one for one in given if isinstance(one, str)]
     return named, [metric for one, metric in zip(given, metrics, strict=True) if not isinstance(one, str)]
 
 
 def _origins(works: Sequence[Work]) -> dict[str, str | None]:
-    """Per database the place of the first case on it, for messages."""
+    """Per database, the place of the first case on it, for messages."""
     origins: dict[str, str | None] = {}
     for work in works:
         origins.setdefault(
@@ -337,7 +337,7 @@ def _version(url: DatabaseUrl) -> str:
 
 
 def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[DatabaseUrl]) -> Provenance:
-    """What a run is made with and on, from now."""
+    """The provenance of a run that starts now: versions, files and databases."""
     schemes = {url.scheme: url for url in urls}
     databases = tuple(
         Fingerprint(name=str(url), digest=fingerprints[url.text]) for url in sorted(urls, key=lambda one: one.text)

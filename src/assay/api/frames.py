@@ -1,4 +1,4 @@
-"""Results from whatever holds rows: sequences, Arrow tables, pandas and polars data frames."""
+"""Results from sequences of rows, Arrow tables, and pandas and polars data frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.model import Result
 def as_result(rows: Any) -> Result:
     """A Result from a sequence of rows, an Arrow table, or a pandas or polars data frame.
 
-    A pandas frame has one sign for what is absent: NaN, NaT and NA all become NULL. Raises
+    In a pandas frame NaN, NaT and NA all mean absent, so all become NULL. Raises
     UsageError for anything else, and for rows of different lengths.
     """
     if isinstance(rows, Result):

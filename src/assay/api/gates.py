@@ -1,4 +1,4 @@
-"""What a run must reach: checked before it is made, and told of it afterwards."""
+"""Gates: checked before a run is made, evaluated afterwards."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.runs.store.folder import load_run, read_finished
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateKeeper:
-    """Gates that fit a run which is still to be made, and the baseline that they compare with."""
+    """Gates that fit a run still to be made, and the baseline that they compare with."""
 
     gates: Gates = Gates()  # noqa: RUF009 - frozen
     baseline: RunRecord | None = None
 
     def check_cases(self, cases: Sequence[Case]) -> None:
-        """See that every selector fits a case of the run, and that the baseline has one of them, unchanged.
+        """Check that every selector fits a case of the run, and that the baseline has one of the cases unchanged.
 
         Raises InputError where that is not so.
         """
@@ -42,7 +42,7 @@ class GateKeeper:
             )
 
     def judged(self, run: RunRecord) -> RunRecord:
-        """The run with what became of its gates. Raises InputError for a selector that fits no case."""
+        """The run with the results of its gates. Raises InputError for a selector that fits no case."""
         if not self.gates.any:
             return run
         self.check_cases([item.case for item in run.evidence])
@@ -50,10 +50,10 @@ class GateKeeper:
 
 
 class DiffGates:
-    """Gates for the candidate of a comparison that is made anyway: nothing is compared again."""
+    """Gates for the candidate of a comparison, which they use: nothing is compared again."""
 
     def __init__(self, gates: Gates, baseline: Path, candidate: Path) -> None:
-        """See, before anything is compared, that the gates can be evaluated. Raises as `keeper_of` does."""
+        """Check, before anything is compared, that the gates can be evaluated. Raises as `keeper_of` does."""
         settings = read_finished(candidate).settings
         check_gates(gates, knowing(settings))
         known = _known_metrics()
@@ -65,10 +65,10 @@ class DiffGates:
         self.baseline, self.candidate = baseline, candidate
 
     def judged(self, diff: RunDiff) -> RunDiff:
-        """The comparison, made at the level of the gates, with what became of them."""
+        """The comparison, made at the gates' level, with their results."""
         run = load_run(self.candidate)
         compared = {*(metric for metric, _ in self.gates.max_drop), *self.gates.fail_on_regression}
-        # The comparison itself names the cases that lost in its headline metric.
+        # The comparison already names the cases that lost in its headline metric.
         names_wanted = compared - {diff.headline_metric}
         baseline = load_run(self.baseline) if names_wanted else None
         return replace(diff, gates=evaluate_gates(self.gates, run, diff=diff, baseline=baseline))
@@ -83,15 +83,15 @@ def keeper_of(
     advice: str = "",
     infos: InfoOf = info_of,
 ) -> GateKeeper:
-    """See, before a run is made, that its gates can be evaluated, and read its baseline.
+    """Check, before a run is made, that its gates can be evaluated, and read its baseline.
 
-    ``metrics`` are those that the run computes, ``output`` its folder, ``advice`` what a message adds where a metric
-    is not among them; ``infos`` knows them, where the run is there already.
+    ``metrics`` are those that the run computes, ``output`` is its folder, ``advice`` is added to the message on a
+    metric that is not among them; ``infos`` describes the metrics of a run that exists already.
 
     Raises:
-        UsageError: a value is out of range, something is demanded twice, or the baseline is wanted and absent, is
-            one that nothing is compared with, or is the run itself.
-        InputError: a metric that a run does not compute, or no run in the baseline's folder.
+        UsageError: a value is out of range, something is demanded twice, or the baseline is needed and absent,
+            is given and not needed, or is the run itself.
+        InputError: the run does not compute a metric, or there is no run in the baseline's folder.
         RunError: the baseline is unfinished or damaged.
     """
     if not gates.any and baseline is None:
@@ -127,7 +127,7 @@ def _known_metrics() -> set[str]:
 
 
 def gates_that_compare(gates: Gates) -> Gates:
-    """Only what is demanded in comparison with a baseline."""
+    """Only the gates that compare with a baseline."""
     return replace(gates, minimum=(), must_pass=())
 
 
@@ -141,7 +141,7 @@ def _read(folder: Path) -> RunRecord:
 
 
 def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tuple[GateResult, ...]:
-    """What became of the gates; the runs are compared where a gate compares."""
+    """The results of the gates; the runs are compared only where a gate needs it."""
     if baseline is None or not gates.needs_baseline:
         return evaluate_gates(gates, run)
     from assay.runs.compare.diff import diff_runs

@@ -1,4 +1,4 @@
-"""Runs beside one another: listed, put into a report, exported."""
+"""Several runs over time: list them, add them to a report, export them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXPERIMENT = "assay"
 def list_runs(folder: str | os.PathLike[str], *, metric: str | None = None) -> tuple[HistoryPoint, ...]:
     """The runs in a folder and up to four levels below it, oldest first; of each only run.json is read.
 
-    Unfinished and damaged runs are among them (``status``, ``trouble``). The headline is that of each run's
-    reports, or ``metric``'s: None where a run did not ask for it. Raises InputError where there is no run.
+    Unfinished and damaged runs are among them (``status``, ``trouble``). The headline is each run's
+    own, or ``metric``'s value: None for a run without that metric. Raises InputError where there is no run.
     """
     return scan_runs(Path(folder), metric=metric)
 
 
 def with_history(run: Run, folder: str | os.PathLike[str]) -> Run:
-    """The run with those of the folder that were started before it, for its HTML report.
+    """The run together with the folder's runs that started before it, for its HTML report.
 
     Raises InputError where there is no run in the folder.
     """
@@ -36,12 +36,12 @@ def with_history(run: Run, folder: str | os.PathLike[str]) -> Run:
 def export_mlflow(
     run: Run | str | os.PathLike[str], *, tracking_uri: str | None = None, experiment: str = EXPERIMENT
 ) -> MlflowExport:
-    """Write a run, or the one stored in a folder, into an MLflow experiment: once, however often this is called.
+    """Write a run, or the one stored in a folder, into an MLflow experiment. Repeated calls write it only once.
 
     Settings become params; every metric comes with its interval (``match.low``, ``match.high``) and ``match.n``;
     a label ``model=x`` becomes the tag ``tag.model``; run.json and the HTML report are artifacts. ``tracking_uri``
-    None: MLflow's own setting. Raises MissingDependency without MLflow (extra ``mlflow``), InputError where its
-    store cannot be written.
+    None: MLflow's own setting. Raises MissingDependency without MLflow (extra ``mlflow``), InputError where the
+    MLflow store cannot be written.
     """
     if isinstance(run, Run):
         return export_run(run.record, tracking_uri=tracking_uri, experiment=experiment)

@@ -1,4 +1,4 @@
-"""What users pass for questions, answers and databases, brought to the vocabulary."""
+"""Turn what users pass for questions, answers and databases into Assay's own types."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _UNMATCHED_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions:
-    """How to read the two files, and how to bring them together, where that is not plain.
+    """How to read the two files and how to join them, where they do not show it themselves.
 
-    The name of the questions' id (``case_fields.id``) serves both files; ``prediction_fields`` weigh more.
+    The name of the questions' id (``case_fields.id``) holds for both files; ``prediction_fields`` take precedence.
     """
 
     case_format: str | None = None
@@ -45,9 +45,9 @@ class FileOptions:
     case_fields: FieldNames = FieldNames()  # noqa: RUF009 - frozen
     prediction_fields: FieldNames = FieldNames()  # noqa: RUF009 - frozen
     limit: int | None = None
-    """Only the first so many cases."""
+    """Keep only the first ``limit`` cases."""
     ignore_questions: bool = False
-    """Do not look at what predictions repeat of their questions and databases."""
+    """Do not check the questions and databases that predictions repeat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +64,11 @@ class Inputs:
     prediction_name: str
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
-    """None where a system was asked."""
+    """How predictions were joined with cases; None where a live system is asked."""
 
 
 def is_system(predictions: object) -> TypeGuard[System]:
-    """Whether this is a live system, to be asked."""
+    """Whether this is a live system."""
     return callable(getattr(predictions, "answer", None)) and callable(getattr(predictions, "describe", None))
 
 
@@ -82,8 +82,8 @@ def read_inputs(
 ) -> Inputs:
     """Read both sides and join them. ``predictions`` None: they are in the cases' own file.
 
-    ``selections``: what is in memory has the shapes of SDMX files. Raises InputError where a file cannot be
-    used, where it is not plain which prediction belongs to which case, and where predictions fit no case,
+    ``selections``: values in memory have the shapes of SDMX files. Raises InputError where a file cannot be
+    used, where it is ambiguous which prediction belongs to which case, and where predictions fit no case,
     unless ``allow_unmatched``.
     """
     if options.limit is not None and options.limit < 1:
@@ -92,7 +92,7 @@ def read_inputs(
     kept = _with_difficulties_spelled_once(every_case.cases)[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
-        # It is asked once everything else is known to be usable.
+        # The system is asked only after everything else is known to be usable.
         answers = tuple(Prediction(case_id=case.id) for case in kept)
         unmatched: tuple[str, ...] = ()
         prediction_name = predictions.describe()
@@ -165,7 +165,7 @@ def _answers(
 
 
 def fingerprint_file(path: str) -> Fingerprint:
-    """A hash of a file's content; of a folder's, over the names and contents of all its files, sorted."""
+    """A hash of a file's content; for a folder, of the sorted names and contents of all its files."""
     named = Path(path)
     if not named.is_dir():
         return Fingerprint(name=named.name, digest=_digest(named))
@@ -185,7 +185,7 @@ def _digest(path: Path) -> str:
 
 
 def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[LoadedCases, str, int]:
-    """The cases, what to call them, and how many blank rows were skipped."""
+    """The cases, their name for messages, and how many blank rows were skipped."""
     if isinstance(cases, (str, PathLike)):
         formats = registry.case_formats()
         found = load_questions(cases, formats=formats, format=options.case_format, fields=options.case_fields)
@@ -213,7 +213,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
 
 
 def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:
-    """What is in memory as the readers of files take it: the same names are known, and the same trouble is told."""
+    """Values in memory as a table for the readers of files, with the same names and the same error messages."""
     path = Path(name)
     records = [
         record_of(
@@ -264,7 +264,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
     else:
         loaded = read_predictions(_table("the predictions in memory", items, keys), options.prediction_fields)
         if loaded.by_position and not any(isinstance(one, Mapping) for one in items):
-            # Query texts alone are given in the cases' order.
+            # Bare query texts are in the cases' order.
             loaded = replace(loaded, stated=True)
     _no_id_twice([one.case_id for one in loaded.predictions], "predictions")
     return loaded, name
@@ -281,7 +281,7 @@ def _ask(system: Ask, case: Case) -> Prediction:
 
 
 def as_prediction(answer: object, case: Case) -> Prediction:
-    """What a callable gave as the answer to a case. Raises UsageError where it is no Prediction, text or None."""
+    """A callable's answer to a case as a Prediction. Raises UsageError unless it is a Prediction, a text or None."""
     if isinstance(answer, Prediction):
         return answer if answer.case_id == case.id else replace(answer, case_id=case.id)
     if answer is None:
@@ -292,7 +292,7 @@ def as_prediction(answer: object, case: Case) -> Prediction:
 
 
 def locator(databases: DatabasesInput) -> tuple[Locate, str]:
-    """From case to database URL, and how to name it in the run's settings."""
+    """A function from case to database URL, and the name of the databases in the run's settings."""
     if isinstance(databases, str):
         template = DatabaseUrl.parse(databases)
         return template.render, str(template)
@@ -309,7 +309,7 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
 
 
 def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:
-    """See that every database can be read, before anything is asked or written. Raises InputError."""
+    """Check that every database can be read, before anything is asked or written. Raises InputError."""
     for url in urls:
         engine = registry.engine_class(url)
         try:
@@ -320,7 +320,7 @@ def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | Non
 
 
 def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
-    """Warn where databases can be written with the credentials given, as far as their engines can tell.
+    """Warn where the given credentials can write to databases, as far as their engines can tell.
 
     Raises InputError where a database cannot be read.
     """

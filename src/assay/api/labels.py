@@ -1,4 +1,4 @@
-"""What people say of a run's cases: whether each prediction is equivalent to gold."""
+"""Human labels of a run's cases: whether each prediction is equivalent to gold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """Labels by case id; ``blank`` counts the rows whose label is left open."""
+    """Labels by case id; ``blank`` counts the rows without a label."""
 
     by_case: dict[str, bool]
     blank: int
@@ -36,8 +36,8 @@ class Labels:
 def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     """Read a file with a case's id and yes or no in each row: CSV, JSON Lines, JSON, Excel, Parquet or YAML.
 
-    Raises CaseFileError with file and row for a label that is neither, an id that is no case of the
-    run, and an id that occurs twice.
+    Raises CaseFileError with file and row for a label that is neither, an id that the run does not
+    have, and an id that occurs twice.
     """
     if not path.exists():
         raise CaseFileError("does not exist", path=str(path))

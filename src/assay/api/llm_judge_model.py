@@ -1,4 +1,4 @@
-"""An LLM as judge: whether two queries are equivalent, where they are not executed."""
+"""An LLM as judge of whether two queries are equivalent, without executing them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_model(
 ) -> ChatModel:
     """Open a chat model: ``gpt-4.1``, ``chat:http://host/v1`` with a parameter ``model``, or a deployment's URL.
 
-    A model's name alone is asked of ``OPENAI_BASE_URL``, else of OpenAI. Without ``token`` the key is that of
+    A model given by name alone is at ``OPENAI_BASE_URL``, else at OpenAI. Without ``token`` the key is that of
     ``ASSAY_TOKEN``, ``OPENAI_API_KEY`` or, for a deployment, ``DIAL_API_KEY``. Nothing is sent yet. Raises InputError.
     """
     from assay.systems.chat.model import HttpChatModel
@@ -58,10 +58,10 @@ def open_judge(
     usd_per_million_input: float | None = None,
     usd_per_million_output: float | None = None,
 ) -> QueryJudge:
-    """A judge to be closed after use, or used in a ``with`` statement; it closes its model, too.
+    """Open a judge, to be closed after use or used in a ``with`` statement; closing it closes its model.
 
     ``samples`` is the number of answers in each order of the two queries. ``cache`` names a file that keeps
-    answers: the same question to the same model is then paid once. ``prompt`` is a text as
+    answers, so that the same question to the same model is paid for once. ``prompt`` is a text as
     ``assay judge --show-prompt`` prints it. Raises InputError and UsageError.
     """
     if not isinstance(prompt, Prompt):
@@ -94,7 +94,7 @@ def judge_equivalence(
     ``schema`` (DDL or any other text) and ``dialect`` are those of the pairs given as tuples. A model given by its
     name is opened and closed; any other stays open. An opinion's ``equivalent`` is True, False, or None with
     ``failure`` where the model refused, could not be understood, or contradicted itself. Raises SystemUnusable
-    where it can answer nothing at all.
+    where the model can answer no question at all.
     """
     asked = [_pair(pair, schema, dialect) for pair in pairs]
     if isinstance(model, QueryJudge):

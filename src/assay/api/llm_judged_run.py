@@ -1,4 +1,4 @@
-"""A judge over the answers of a stored run, and beside what is known of them."""
+"""Run an LLM judge over the answers of a stored run, and measure it against known verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def judge_run(
 ) -> list[JudgedCase]:
     """Ask a judge whether each predicted query of a run is equivalent to one of its golds; nothing is executed.
 
-    ``only`` picks cases by their execution verdict, ``limit`` the first so many of these. ``schema`` gives
+    ``only`` picks cases by their execution verdict, ``limit`` is how many of these at most. ``schema`` gives
     the text for a database's name; None: the DDL of the run's own SQLite or DuckDB files, and no schema for
     other databases. Raises as `queries_of` and `QueryJudge.judge_all` do.
     """
@@ -44,7 +44,7 @@ def queries_of(
     schema: SchemaOf | None = None,
     dialect: str | None = None,
 ) -> list[CaseQueries]:
-    """What a judge is asked about. Raises InputError where the run has no such case, or judged no queries."""
+    """The queries to ask a judge about. Raises InputError where the run has no such case, or judged no queries."""
     if run.settings.selection is not None:
         raise InputError("this run judged selections, not queries: a judge of queries has nothing to do with it")
     if only not in ("all", "correct", "incorrect"):
@@ -93,14 +93,14 @@ def _dialect(database: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredJudge:
-    """A judge beside the truth, and the cases that are no part of that."""
+    """A judge measured against the truth, with counts of the cases left out of that."""
 
     calibration: Calibration
     truth: Literal["execution", "labels"]
     not_asked: int
     """Cases without a predicted query or without gold: there was nothing to judge."""
     without_truth: int
-    """Cases that execution left unscored, or that nobody labelled."""
+    """Cases that execution left unscored, or that have no label."""
     disagreements: tuple[str, ...]
     """Ids of the cases on which the judge says the opposite, in the run's order."""
 
@@ -108,8 +108,8 @@ class MeasuredJudge:
 def measure_judge(run: Run, judged: Sequence[JudgedCase], *, labels: Mapping[str, bool] | None = None) -> MeasuredJudge:
     """Measure a judge against the run's own execution verdicts, or against labels by case id.
 
-    Raises UsageError for labels beside a run that asked each question several times: they name cases, not answers.
-    Unscored cases are no truth, and count apart. Mind what execution says: the same result on one database.
+    Raises UsageError for labels of a run that asked each question several times: labels name cases, not answers.
+    Unscored cases count apart. Note that execution only shows equal results on one database.
     """
     if labels is not None and run.settings.repeats > 1:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A run in the hands of its user: numbers, evidence, summary, files."""
+"""A run as a Python object: numbers, evidence, summary, files."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Run:
 
     @property
     def provenance(self) -> Provenance:
-        """What it was made with and on."""
+        """The versions, files and databases that the run was made with."""
         return self.record.provenance
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """One for each answer, in the question set's order: one for each case, unless it was asked several times."""
+        """The evidence per answer, in the question set's order: one per case, unless cases were asked several times."""
         return self.record.evidence
 
     @property
@@ -54,7 +54,7 @@ class Run:
         return self.aggregates.overall.rate(metric)
 
     def summary(self) -> str:
-        """The summary that `assay run` prints, as plain lines."""
+        """The summary of `assay run` as plain lines."""
         from assay.reports.console.run import plain_summary
         from assay.reports.views.run_build import view_of
 
@@ -66,7 +66,7 @@ class Run:
         replace_file(target, registry.render(name, self.record))
 
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
-        """Whether it reaches what is demanded, one result a demand (docs/gates.md).
+        """Check the run against gates, one result per demand (docs/gates.md).
 
         ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
@@ -79,7 +79,7 @@ class Run:
         return keeper.judged(self.record).gates
 
     def to_arrow(self) -> pyarrow.Table:
-        """A row a case, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
+        """One row per answer, as in ``results.parquet``. Raises MissingDependency without pyarrow."""
         try:
             from pyarrow import parquet
         except ImportError as error:
@@ -93,7 +93,7 @@ class Run:
         return table
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the run into a new or empty folder. Raises RunError where there is something already."""
+        """Write the run into a new or empty folder. Raises RunError where the folder is not empty."""
         save_run(self.record, Path(folder))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Have a run made: ask a live system where there is one, judge every answer, keep what is found."""
+"""Make a run: ask a live system where there is one, judge every answer, store the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def carry_out(
     concurrency: int,
     on_progress: OnProgress | None,
 ) -> Run:
-    """The run of a job; ``answered`` gives the job again with what a live ``system`` answered to the cases.
+    """Make the run of a job; ``answered`` returns the job with the answers of a live ``system`` to the cases.
 
     ``pool`` None: its cases are judged in this process. Raises as `evaluate` does.
     """
@@ -38,13 +38,13 @@ def carry_out(
     if rescore and system is not None and folder is None:
         raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
     anew, forget = overwrite or rescore, overwrite and not rescore
-    # From the first question on the folder is this run's alone.
+    # The folder is locked for this run from the first question on.
     with nullcontext() if folder is None else hold_folder(folder, job.settings, overwrite=anew, forget=forget):
         if system is not None:
             held: tuple[Prediction, ...] | None = None
             repeats = job.settings.repeats
             if rescore and folder is not None:
-                # Before anything is cleared: a run that cannot be judged again stays as it is.
+                # Checked before anything is cleared: a run that cannot be judged again stays as it is.
                 held = answers_held(system, cases, folder, repeats=repeats)
             if folder is not None:
                 claim_folder(folder, job.settings, job.provenance, overwrite=anew)

@@ -1,4 +1,4 @@
-"""The schema that a judge is shown."""
+"""Database schemas as text, for an LLM judge."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def schema_from_file(template: str) -> SchemaOf:
 
 
 def schema_from_databases(database: str) -> SchemaOf | None:
-    """Schemas from the databases of a run, read when asked for; None where its URL names no SQLite or DuckDB files.
+    """Schemas of a run's databases, read when asked for; None where its URL names no SQLite or DuckDB files.
 
-    What cannot be read raises DatabaseError.
+    The function raises DatabaseError for a file that cannot be read.
     """
     try:
         url = DatabaseUrl.parse(database)

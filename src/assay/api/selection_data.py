@@ -1,4 +1,4 @@
-"""The data that selections are executed on, and the dimensions that they are judged without."""
+"""The data that selections are executed on, and the dimensions that judging ignores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.sdmx.trouble import suggestion
 def open_data(
     data: str | os.PathLike[str] | None, structures: Structures | None, *, language: str, verify_ssl: bool
 ) -> DataSource | None:
-    """Where observations come from: files, which are read at once, or a service. Raises InputError."""
+    """Open the source of observations: files, which are read at once, or a service. Raises InputError."""
     if data is None:
         return None
     named = os.fspath(data)
@@ -37,7 +37,7 @@ def is_service(source: str) -> bool:
 
 
 class _Known:
-    """The structure of a dataset: of those that were given, else as the service of the data itself has it."""
+    """The structure of a dataset: from the given structures, else from the data's own service."""
 
     def __init__(self, service: str, structures: Structures | None, language: str) -> None:
         self._service = service
@@ -59,11 +59,11 @@ class _Known:
         try:
             return load_structures([self._service], language=self._language, optional=[dataset]).dataset(dataset)
         except (InputError, MissingDependency):
-            return None  # a service of data may have no structures: only some requests need them, and say so
+            return None  # a data service may have no structures: the requests that need them say so
 
 
 def digest_of_data(data: str | os.PathLike[str] | None) -> str:
-    """What tells that files of data are the same as before; nothing is known of a service but its address."""
+    """A digest that tells whether data files have changed; for a service only its address is known."""
     if data is None:
         return ""
     digest = blake2b(digest_size=12)
@@ -79,7 +79,7 @@ def digest_of_data(data: str | os.PathLike[str] | None) -> str:
 
 
 def check_ignored(names: Sequence[str], cases: Sequence[Case], structures: Structures | None) -> None:
-    """Raise UsageError where a dimension to be ignored is one that no target and no structure has."""
+    """Raise UsageError for a dimension to ignore that neither a target nor a structure has."""
     if isinstance(names, str):
         raise UsageError(f"ignore_dimensions is the text {names!r}: give a list of names")
     known = {

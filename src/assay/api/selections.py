@@ -1,4 +1,4 @@
-"""Evaluate SDMX assistants: read, check, ask, judge, put together."""
+"""Evaluate SDMX assistants: read the cases, check them, ask, judge, make the run."""
 
 from __future__ import annotations
 
@@ -89,24 +89,24 @@ def evaluate_selections(
             known; ``id``: the code alone counts.
         data: a file or folder of SDMX-CSV and SDMX-ML data, or the URL of an SDMX REST service: targets and answers
             are executed on it, and what both give is compared.
-        count_hierarchy: a code that a hierarchy expands to its children counts as these, and they as it.
+        count_hierarchy: a code that a hierarchy expands counts as equal to all of its children together.
         ignore_dimensions: dimensions that are left out of targets and answers alike, such as ``FREQUENCY``.
-        verify_ssl: whether the certificate of a service of data is verified.
-        language: of the names taken from code lists.
-        concurrency: conversations that a live system has at once.
+        verify_ssl: whether the certificate of a data service is verified.
+        language: the language of names taken from code lists.
+        concurrency: how many conversations a live system has at once.
         repeats: how often a live system has each conversation (docs/repeats.md).
         output: a folder for the run. A question that it holds an answer to is not asked again.
-        overwrite: forget what the folder holds of an earlier run.
-        rescore: judge anew what the folder holds of a live system's answers, without asking again.
+        overwrite: discard an earlier run in the folder.
+        rescore: judge the live system's answers in the folder again, without asking again.
         name: a name for the run.
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
-        limit: judge only the first so many cases.
+        limit: judge only this many cases, the first ones.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         prediction_id: the key of the predictions' ids, where it is none of the known ones; ``@position``: the
             n-th prediction answers the n-th case.
-        on_cases: called with the cases once they are read, before a live assistant is asked; what it raises
-            ends the evaluation.
-        on_progress: called with the state of things after each case.
+        on_cases: called with the cases once they are read, before a live assistant is asked; an exception
+            from it ends the evaluation.
+        on_progress: called with the progress after each case.
 
     Raises:
         InputError: a file, structure or service cannot be used. Nothing was written then.
@@ -164,12 +164,12 @@ def evaluate_selections(
         )
 
     def answered(answers: tuple[Prediction, ...]) -> Job:
-        # A service is asked for the datasets that the answers name, too.
+        # A service is also asked for the datasets that the answers name.
         return job(answers, _known(structures, sources, inputs.cases, answers, language, before=known))
 
     asked = inputs.predictions if system is None else [answer for answer in inputs.predictions for _ in range(repeats)]
     source = open_data(data, known, language=language, verify_ssl=verify_ssl)
-    # Once for all phases: each time that it goes on again, the collector looks at all the values that are kept.
+    # Paused once for all phases: each time the collector resumes, it scans all the values that are kept.
     paused = collector_paused() if system is None else nullcontext()
     with paused, nullcontext() if source is None else closing(source):
         return carry_out(
@@ -230,7 +230,7 @@ def check_selection(
 
 
 judge_selection = check_selection
-"""The earlier name, which stays."""
+"""The earlier name, kept for callers."""
 
 
 def _check_cases(cases: Sequence[Case]) -> None:
@@ -265,7 +265,7 @@ def _known(
     *,
     before: Structures | None = None,
 ) -> Structures | None:
-    """The structures of every dataset that a target or an answer names; ``before``: what is known of the targets'."""
+    """The structures of every dataset that a target or an answer names; ``before``: those already known of targets."""
     if isinstance(structures, Structures) or not any(map(_is_service, sources)):
         return before or _load(structures, sources, (), (), language)
     wanted = [
@@ -280,10 +280,10 @@ def _known(
 def _load(
     structures: StructuresInput, sources: Sequence[str], wanted: Sequence[str], named: Sequence[str], language: str
 ) -> Structures | None:
-    """``wanted`` are the datasets of targets, ``named`` those of answers, of which a service may have none."""
+    """Load structures; ``wanted`` are the targets' datasets, ``named`` the answers', which a service may lack."""
     if structures is None or isinstance(structures, Structures):
         return structures
-    # Where nobody names a dataset there is nothing to ask a service for.
+    # Without a named dataset there is nothing to ask a service for.
     asked = sources if wanted or named else [source for source in sources if not _is_service(source)]
     if not asked:
         return Structures((), sources=tuple(sources))
@@ -313,7 +313,7 @@ def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
 
 
 def _missing(known: Structures, cases: Sequence[Case]) -> tuple[str, ...]:
-    """What the structures lack of the datasets that a target names: what is missing of others matters to nobody."""
+    """What the structures lack of the datasets that targets name; gaps in other datasets do not matter."""
     names = dict.fromkeys(
         dataset.dataset for case in cases for turn in case.turns for one in turn.targets for dataset in one.datasets
     )
@@ -340,7 +340,7 @@ def _digest(known: Structures | None) -> str:
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
     """Read the text of a selection in any form that answers come in (docs/sdmx.md).
 
-    Raises InputError where it cannot be read, or not without structures.
+    Raises InputError where it cannot be read, or needs structures to be read.
     """
     sources = _sources(structures)
     known = _load(structures, sources, (), datasets_named(text), language)

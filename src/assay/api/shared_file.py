@@ -1,4 +1,4 @@
-"""Questions and predictions in one file: whether it is one, and whether it truly holds both."""
+"""Questions and predictions in one file: whether it is the same file, and whether it truly holds both."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
             first.stat().st_size == second.stat().st_size and first.read_bytes() == second.read_bytes()
         )
     except OSError:
-        return False  # one of them is not there, which its reader says
+        return False  # one of them does not exist, which its reader reports
 
 
 def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) -> FieldNames:
-    """How predictions are read, with what ``other``, the questions' names, say of both files."""
+    """The field names for predictions, completed by those of ``other``, the questions', that hold for both files."""
     fields = replace(own, shared_id=None if other.id == POSITION else other.id)
     if not shared:
         return fields
@@ -50,7 +50,7 @@ def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) 
 
 
 def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredictions, fields: FieldNames) -> None:
-    """Raise where one file is to hold both sides, and what was taken for its predictions is gold or may be."""
+    """Raise where one file holds both sides and the column read as predictions is, or may be, gold."""
     taken = {use.column for use in loaded.columns if use.field == "prediction"}
     golds = {use.column for use in questions.columns if use.field == "gold"}
     if taken & golds or (not (taken and golds) and _all_golds(questions, loaded)):
@@ -74,8 +74,8 @@ def _queries(columns: Iterable[str]) -> set[str]:
 
 
 def _all_golds(questions: LoadedCases, loaded: LoadedPredictions) -> bool:
-    """Whether every prediction is a gold of the case in its place, to the letter; selections are not read here."""
+    """Whether every prediction is the exact text of a gold of the case in its place; selections are not compared."""
     pairs = list(zip(questions.cases, loaded.predictions, strict=False))
     if any(case.turns for case in questions.cases):
-        return True  # a file of conversations with targets has the shape of answers, too
+        return True  # a file of conversations with targets also has the shape of answers
     return all(one.query in case.golds for case, one in pairs)

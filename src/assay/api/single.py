@@ -49,12 +49,12 @@ def check(
     """Whether a predicted query is right, by executing it and gold on a database.
 
     Both run read-only and under limits, in a worker process that is started with the first call
-    and kept; both run with every call, so that a database may change in between. Of several golds
+    and kept; every call runs both again, so the database may change between calls. Of several golds
     any one that matches makes the answer correct. ``ordered`` None takes row order as gold's text
-    asks for it; True and False override that. ``leniency`` says what is no mistake.
+    asks for it; True and False override that. ``leniency`` says what not to count as a mistake.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
-    read. What the queries do is never raised: it is the verdict.
+    read. Failures of the queries are never raised: they are part of the verdict.
     """
     return gather_evidence(
         predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, leniency=leniency, limits=limits
@@ -85,7 +85,7 @@ def gather_evidence(
 
 
 judge, examine = check, gather_evidence
-"""Earlier names, which stay: elsewhere here a judge is an LLM."""
+"""Earlier names, kept for callers; elsewhere in Assay a judge is an LLM."""
 
 
 def gather_with_rows(
@@ -119,7 +119,7 @@ def gather_with_rows(
 
 
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
-    """What a worker made of one case; no executions where the task did not ask for rows. Raises AssayError."""
+    """A worker's result for one case; without executions where the task did not ask for rows. Raises AssayError."""
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
@@ -132,10 +132,10 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
 
 
 class _Pools:
-    """The workers for single pairs, one for each of the last limits, kept until the interpreter ends.
+    """The workers for single pairs, one for each of the limits used last, kept until the interpreter ends.
 
-    A worker keeps the folder that it was started in, and a URL may be relative to the current one:
-    so each folder has its own.
+    Each current folder has its own worker: a worker keeps the folder it was started in, and a URL may
+    be relative to it.
     """
 
     def __init__(self) -> None:
@@ -147,13 +147,13 @@ class _Pools:
         self._pools: OrderedDict[tuple[Limits, str], WorkerPool] = OrderedDict()
 
     def run(self, limits: Limits, task: CaseTask) -> TaskDone | TaskLost:
-        """Have one task done. Callers in other threads wait: a pool serves one at a time."""
+        """Run one task. Callers in other threads wait: a pool serves one at a time."""
         if self._process_id != os.getpid():
-            self._begin()  # a forked child: lock and workers are its parent's
+            self._begin()  # in a forked child, lock and workers belong to the parent
         key = (limits, os.getcwd())
         with self._lock:
             pool = self._pools.pop(key, None)
-            if pool is None or pool.closed:  # what was interrupted is closed
+            if pool is None or pool.closed:  # an interrupted pool is closed
                 pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False)
             self._pools[key] = pool
             if len(self._pools) > _KEPT_POOLS:
@@ -179,7 +179,7 @@ def compare(
     """How a predicted result relates to gold's: equal or not, column mapping, aligned rows, near misses.
 
     Each is a sequence of rows (tuples or lists), a Result, an Arrow table, or a pandas or polars
-    data frame. Column names are no part of the answer. ``ordered`` True demands gold's row order;
+    data frame. Column names are not compared. ``ordered`` True demands gold's row order;
     ``boolean_is_integer`` says that True and 1 are the same value, as in SQLite.
 
     Raises UsageError for anything else, and for rows of different lengths.

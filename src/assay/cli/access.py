@@ -1,4 +1,4 @@
-"""How a live system and its database are reached: who asks, and where the secrets come from."""
+"""The credentials for a live system and its database: whose they are, and where the secrets come from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USER, _PASSWORD, _TOKEN = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Who asks: a user with a password, or the bearer of a token, or nobody in particular."""
+    """The credentials of a user with a password or of a token; without either, none."""
 
     user: str | None = None
     password: Secret | None = None
@@ -30,9 +30,9 @@ class Access:
 
     @classmethod
     def gathered(cls, *, user: str | None, password: str | None, token: str | None, needed: bool) -> Access:
-        """From flags, else from the environment; a terminal is asked for the password of a user without one.
+        """Read from flags, else from the environment; on a terminal a missing password of a user is asked for.
 
-        What comes from the environment is taken out of it, so that no process started from here has it.
+        Values read from the environment are removed from it, so that no process started from here has them.
         """
         given = [os.environ.pop(name, None) or None for name in (_USER, _PASSWORD, _TOKEN)]
         token = token or (given[2] if user is None else None)
@@ -81,7 +81,7 @@ class Access:
 
 
 def denodo_settings(config: Path | None, flags: DenodoConfig) -> DenodoConfig:
-    """The settings of a Data Catalog: flags weigh more than the environment, and that more than the file."""
+    """The settings of a Data Catalog: flags take precedence over the environment, and the environment over the file."""
     from assay.engines.denodo.config import DenodoConfig, from_environment, merge, read_project_config
 
     file = DenodoConfig() if config is None else read_project_config(config, os.environ)

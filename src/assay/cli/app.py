@@ -1,6 +1,6 @@
-"""The verbs together, and what every one of them does with errors and exit statuses.
+"""All verbs together, with the error handling and exit statuses that they share.
 
-0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable · 70 a fault of ours
+0 done · 1 a gate missed · 2 unusable input · 3 interrupted but resumable · 70 a bug in Assay
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.cli.view import view
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
-"""1 is a missed gate's alone (`assay.cli.gate_options`): a CI server must be able to rely on that."""
+"""1 means only a missed gate (`assay.cli.gate_options`): CI servers must be able to rely on that."""
 
 app = typer.Typer(
     name="assay",
@@ -59,11 +59,11 @@ def _options(
 
 
 _ParserError: type[Any] = typer.BadParameter.__mro__[2]
-"""What the parser raises of options it cannot use; `typer` brings a parser of its own or uses click's."""
+"""What the parser raises for options that it cannot use; `typer` brings its own parser or uses click's."""
 
 
 class _Unexpected(Exception):
-    """What a verb raised and the parser must not see: it would end the process its own way, with status 1."""
+    """Wraps an exception of a verb to hide it from the parser, which would end the process with status 1."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -71,7 +71,7 @@ class _Unexpected(Exception):
 
 
 def _verb(function: Callable[..., None], short_help: str) -> None:
-    """Add a verb, whatever it raises kept from the parser, but for the exits that are its own."""
+    """Add a verb. All that it raises is hidden from the parser, except the parser's own exits."""
 
     @wraps(expanded := ungrouped(function))
     def kept_apart(*arguments: Any, **options: Any) -> None:
@@ -110,7 +110,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             status = app(args=list(arguments), prog_name="assay", standalone_mode=False)
-        # After --help, and where a verb ended with a status of its own, such as that of a missed gate.
+        # After --help, or where a verb ended with its own status, such as that of a missed gate.
         return status if isinstance(status, int) else DONE
     except _ParserError as error:
         return _usage(error)
@@ -130,7 +130,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: Any) -> int:
-    """Say which options cannot be used, as the parser does. It quotes them as they were typed, or pasted."""
+    """Say which options cannot be used, in the parser's words, which quote them as they were typed or pasted."""
     from assay.reports.text.plain import visible
 
     text = StringIO()
@@ -140,7 +140,7 @@ def _usage(error: Any) -> int:
 
 
 def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
-    """Say what ended the command. A file or a disk that refuses is not our fault; all else that arrives here is."""
+    """Say what ended the command: trouble with a file or a disk, or else a bug in Assay."""
     from assay.cli.crash import crash_message, without_secrets
 
     if isinstance(error, KeyboardInterrupt):
@@ -160,7 +160,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _say(message: str) -> None:
-    """Print a message. What it quotes was written by others, and may hold what steers a terminal."""
+    """Print a message, made safe: text that it quotes may hold terminal control characters."""
     from assay.reports.text.plain import visible
 
     print(f"assay: {visible(message)}", file=sys.stderr)

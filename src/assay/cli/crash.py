@@ -1,4 +1,4 @@
-"""What is said of a fault of ours: what it is, where in the code, and where to report it; no traceback, no secrets."""
+"""The message for a bug in Assay: the error, its place in the code, where to report it; no traceback, no secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_SECRET = 4
 
 
 def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
-    """What to print of an exception that nobody expected."""
+    """The message to print for an unexpected exception."""
     from assay.reports.text.plain import one_line
 
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
@@ -51,7 +51,7 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
 def secrets_of(arguments: Sequence[str]) -> tuple[str, ...]:
     """The values of options and of environment variables whose names say that they are secret, the longest first.
 
-    To be asked before the command runs: it takes its secrets out of the environment.
+    Call it before the command runs, which removes its secrets from the environment.
     """
     return tuple(sorted(set(_secrets(arguments)), key=len, reverse=True))
 

@@ -74,7 +74,7 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     from assay.errors import InputError
     from assay.sdmx.structures.xml import require_lxml
 
-    # Before anything is written: without it nothing would come of it.
+    # Checked before anything is written: the demo cannot run without it.
     require_lxml()
     sources = [sdmx_path("cases.yaml"), sdmx_path("predictions.jsonl"), sdmx_path("structures.xml")]
     try:

@@ -54,9 +54,9 @@ METRICS = (
     "same_column_count",
 )
 _AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "denodo_percent_overlap"}
-"""What takes a metric's place where the numbers are to be those of Denodo's own workbook."""
+"""The metric that replaces another to get the numbers of Denodo's own workbook."""
 _CAME_LATER = frozenset({"same_column_count"})
-"""Metrics that this verb took on after folders had been written without them."""
+"""Metrics added to this verb later: older run folders lack them."""
 _DENODO_ROWS = 100
 """How many rows Denodo's own evaluator asks for."""
 
@@ -236,7 +236,7 @@ def denodo(  # one parameter an option
     from assay.engines.denodo.port import read_database_port
 
     if not api_url.lower().startswith(("http://", "https://")):
-        shown = "no address" if "@" in api_url else repr(api_url)  # what stands before @ may be a password
+        shown = "no address" if "@" in api_url else repr(api_url)  # the part before @ may be a password
         raise UsageError(f"--api-url is {shown}: write one such as http://host:8008/answerDataQuestion")
     folder = run or output.with_suffix(".run")
     reports = _targets(
@@ -310,7 +310,7 @@ def denodo(  # one parameter an option
         quiet=quiet,
         reports=reports,
         keeper=keeper,
-        # There each pair is executed so many times and no more.
+        # Denodo's own evaluator executes each pair a fixed number of times.
         timing_extra_s=0.0 if as_denodo else TIMING_EXTRA_S,
     )
 
@@ -325,14 +325,14 @@ def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
 
 
 def _password(user: str | None, password: str | None, of_wire: Secret | None, of_api: str | None) -> str | None:
-    """The password that belongs to the user: the flag's, else that of the file or of the AI SDK's own user."""
+    """The user's password: from the flag, else from the file or from the AI SDK's own user."""
     if user is not None or password is not None:
         return password
     return of_api if of_wire is None else of_wire.reveal()
 
 
 def _metrics(*, ves: bool, as_denodo: bool, goes_on: Path | None) -> tuple[str, ...]:
-    """The metrics of the run. Nobody names them, so a run that ``goes_on`` in its folder keeps those it began with."""
+    """The metrics of the run. No option names them, so a run continued in the folder ``goes_on`` keeps its own."""
     wanted = (name for name in METRICS if ves or name != "ves")
     metrics = tuple(_AS_DENODO.get(name, name) if as_denodo else name for name in wanted)
     began_with = () if goes_on is None else _metrics_in(goes_on)
@@ -351,7 +351,7 @@ def _metrics_in(folder: Path) -> tuple[str, ...]:
         return ()
     try:
         return read_run_file(folder).settings.metrics
-    except RunError:  # said where the folder is claimed
+    except RunError:  # reported later, where the folder is claimed
         return ()
 
 
@@ -398,7 +398,7 @@ def _flags(
 def _database(access: Access, config: Path | None, flags: DenodoConfig, wire: DatabasePort, *, rows: int | None) -> str:
     """The URL of what executes: the Data Catalog where one is named, else the database port.
 
-    Its file of settings is read from the working folder without being asked for, as Denodo's own evaluator does.
+    Without ``config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
     """
     from assay.cli.access import denodo_settings
     from assay.engines.denodo.config import PROJECT_CONFIG

@@ -105,7 +105,7 @@ def _compare(
     from assay.sdmx.gc_pause import collector_paused
 
     asked = DiffGates(gates, baseline, candidate) if gates.any else None
-    # All of it, and not only the comparison: what that made is kept, and would be looked through right after it.
+    # Paused for the whole, not only the comparison, whose objects are kept and would be scanned right after it.
     with collector_paused():
         compared = compare(baseline, candidate, **settings)
         if asked is not None:
@@ -127,7 +127,7 @@ def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: 
 
 
 def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:
-    """Write what was asked for, or else show it."""
+    """Write the reports that were asked for; without any, show the comparison."""
     from assay.cli.output import deliver, printed_report, say_written
 
     written = deliver(targets.items(), render)

@@ -1,4 +1,4 @@
-"""The options that say what a run must reach, and what becomes of the exit status."""
+"""The gate options, and the exit status of a missed gate."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GATE_MISSED: Final = 1
-"""The exit status of a verb that did its work and found a gate missed."""
+"""The exit status of a verb that finished and found a gate missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateGateFlags:
-    """What is demanded of a run, as it was typed."""
+    """The demands on a run, as typed."""
 
     minimum: Annotated[
         list[str] | None,
@@ -51,7 +51,7 @@ class CandidateGateFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFlags(CandidateGateFlags):
-    """The same for a verb of one run, which is told what to compare it with."""
+    """The demands for a verb on one run, with the baseline to compare it with."""
 
     alpha: Annotated[
         float | None, typer.Option(metavar="LEVEL", help="Of the significance of a regression. [default: 0.05]")
@@ -61,7 +61,7 @@ class GateFlags(CandidateGateFlags):
     ] = None
 
     def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
-        """The demands of the flags, over those of a settings file, of a ``run`` that is there already or will be.
+        """The demands of the flags, over those of a settings file. ``run``: the settings of a run that exists already.
 
         Raises UsageError.
         """
@@ -76,11 +76,11 @@ def gathered(
     alpha_alone: bool = False,
     run: RunSettings | None = None,
 ) -> Gates:
-    """The demands of flags, over those of a settings file: per metric a flag weighs more, selectors add up.
+    """The demands of flags, over those of a settings file: per metric a flag takes precedence, selectors add up.
 
-    Nothing given makes ``Gates()``. Raises UsageError for what cannot be read or is given twice; ranges, metrics and
-    selectors are checked by `assay.api.gates`. ``alpha_alone``: the verb has another use for the level, too. ``run``:
-    the settings of the run that is asked, where it is there already: it knows its metrics.
+    Without any demand: ``Gates()``. Raises UsageError for a value that cannot be read or is given twice; ranges,
+    metrics and selectors are checked by `assay.api.gates`. ``alpha_alone``: the level may be given without a gate,
+    because the verb also uses it otherwise. ``run``: the settings of a run that exists already: it knows its metrics.
     """
     file = file or GateSettings()
     least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"match={flags.min_accuracy}"])]
@@ -117,7 +117,7 @@ def _from_flags(option: str, given: Sequence[str], run: RunSettings | None) -> d
 
 
 def _value(where: str, metric: str, given: float | str, run: RunSettings | None) -> float:
-    """``0.8`` or ``80%``: both the float nearest to 0.8, so that 4 of 5 reach it."""
+    """Read ``0.8`` or ``80%``: both become the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
     from assay.runs.metric_infos import info_of
@@ -135,7 +135,7 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
 
 
 def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
-    """Print the table of gates alone, as the summary of a run has it. Nothing where there is no gate."""
+    """Print the table of gates alone, as in the summary of a run. Prints nothing without gates."""
     if results:
         from assay.reports.console.gates import print_table
 
@@ -143,12 +143,12 @@ def print_gates(results: Sequence[GateResult], *, console: Console | None = None
 
 
 def exit_for(results: Sequence[GateResult]) -> None:
-    """Say on standard error how many gates passed, and end with status 1 where one is missed. Comes last."""
+    """Say on standard error how many gates passed, and end with status 1 where one is missed. Call it last."""
     if not results:
         return
     from assay.reports.text.gate_table import conclusion
 
-    # Last also in a log that takes both streams.
+    # Flushed, so that the line is also last in a log that takes both streams.
     sys.stdout.flush()
     typer.echo(conclusion(results), err=True)
     if not all(result.passed for result in results):

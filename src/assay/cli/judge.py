@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.llm_judge import CaseQueries, JudgedCase, Prompt, QueryJudge
 
 CACHE_NAME = "judge-answers.sqlite"
-"""The file of a run's folder in which a judge's answers are kept."""
+"""The file in a run's folder that keeps a judge's answers."""
 
 
 def judge(  # one parameter an option
@@ -104,7 +104,7 @@ def judge(  # one parameter an option
     task = _task(run, sql, gold or [], question, schema, dialect, only, limit, show_prompt=show_prompt)
     if show_prompt:
         text = _shown(wording, task)
-        # Foreign text could steer a terminal; a file or a pipe gets it as it is.
+        # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
         typer.echo(visible(text) if sys.stdout.isatty() else text)
         return
     if task is None:
@@ -147,7 +147,7 @@ def judge(  # one parameter an option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """What is to be judged. ``run`` None: one pair from the command line."""
+    """The queries to judge. ``run`` None: one pair from the command line."""
 
     cases: list[CaseQueries]
     run: Run | None = None
@@ -165,7 +165,7 @@ def _task(
     *,
     show_prompt: bool,
 ) -> _Task | None:
-    """None where only the bare prompt is to be shown."""
+    """The queries to judge; None where only the bare prompt is to be shown."""
     from assay.api.llm_judged_run import Only, queries_of
     from assay.api.run import load_run
     from assay.api.schemas import schema_from_file
@@ -206,7 +206,7 @@ def _prompt(path: Path | None, *, keep_comments: bool) -> Prompt:
 
 
 def _shown(prompt: Prompt, task: _Task | None) -> str:
-    """The first conversation that would be had; without anything to judge, the prompt as a file for --prompt."""
+    """The first conversation that would be sent; without a task, the prompt as a file for --prompt."""
     if task is None:
         return prompt.text.rstrip("\n")
     pair = next((case.pairs[0] for case in task.cases if case.pairs), None)
@@ -227,7 +227,7 @@ def _labels(task: _Task, *, calibrate: bool, labels: Path | None, only: str) -> 
     if only != "all" and labels is None:
         raise UsageError(f"--calibrate needs correct and incorrect answers alike: leave out --only {only}")
     if labels is not None and task.run.settings.repeats > 1:
-        # Before anybody is asked; measure_judge says the same.
+        # Checked before the model is asked; measure_judge raises the same.
         raise UsageError(
             f"--labels name cases, and this run has {task.run.settings.repeats} answers to each: leave --labels out"
         )

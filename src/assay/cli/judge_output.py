@@ -31,7 +31,7 @@ _REASON_LENGTH = 150
 
 
 def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) -> None:
-    """Write one JSON object a case. Raises InputError where the file cannot be written."""
+    """Write one JSON object per case. Raises InputError where the file cannot be written."""
     outcomes = {} if run is None else {(one.case.id, one.prediction.repeat): one.outcome for one in run.evidence}
     several = run is not None and run.settings.repeats > 1
     records = (_record(case, outcomes.get((case.case_id, case.repeat)), numbered=several) for case in judged)
@@ -83,7 +83,7 @@ def show_opinions(
     calibrate: bool,
     as_json: bool,
 ) -> None:
-    """The numbers on standard output: for a person, or as JSON. Notes of the model go to standard error."""
+    """Print the numbers on standard output, for a person or as JSON. Notes of the model go to standard error."""
     from assay.api.llm_judged_run import measure_judge
 
     measured = None
@@ -105,10 +105,10 @@ def show_opinions(
 
 
 def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
-    """Say on standard error what has no opinion for no answer's fault, and end with status 3, as a run does.
+    """Say on standard error which cases lack an opinion, and end with status 3 as an unfinished run does.
 
-    That is what lacks a vote, for which the same command asks again; and where no case has an opinion, whatever the
-    reason. Where every answer came and some cases have an opinion, what is unscored stays so, and the status is 0.
+    So it ends where a case lacks a vote, which the same command asks for again, and where no case has an opinion for
+    any reason. Where every vote came and some cases have an opinion, unscored cases stay so, and the status is 0.
     """
     asked = [case for case in judged if case.asked]
     without = [case for case in asked if case.equivalent is None]
@@ -143,7 +143,7 @@ def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
 
 
 def _equivalent(judged: Sequence[JudgedCase]) -> Rate:
-    """How many cases are equivalent, each by the mean of its answers where it was asked several times."""
+    """The rate of equivalent cases; a case that was asked several times counts by the mean of its answers."""
     by_case: dict[str, list[float | None]] = {}
     for case in judged:
         by_case.setdefault(case.case_id, []).append(None if case.equivalent is None else float(case.equivalent))

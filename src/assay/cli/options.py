@@ -1,7 +1,7 @@
-"""The options that several verbs have, each declared once.
+"""The options that several verbs share, each declared once.
 
-Those that belong together are a group: a frozen dataclass that a verb takes as one parameter. `ungrouped` gives the
-parser each field of it as an option of its own.
+Options that belong together form a group: a frozen dataclass that a verb takes as one parameter. `ungrouped` gives
+the parser each field of the group as an option of its own.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskFlags:
-    """How a live system or a model is asked. None: as `SystemOptions` has it."""
+    """How a live system or a model is asked. None: the default of `SystemOptions`."""
 
     param: Annotated[
         list[str] | None,
@@ -135,19 +135,18 @@ class ReportFlags:
     to: To = None
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
-        """The paths by format, with those of ``others`` and of ``--to``. To be asked before any work is done.
+        """The paths by format, with those of ``others`` and of ``--to``. Call it before any work is done.
 
-        Raises UsageError for what is no such pair and for a format that has two files, InputError for a format that
-        nobody has.
+        Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
         """
         given = {"html": self.html, "md": self.md, "xlsx": self.xlsx, "junit": self.junit, **others}
         return with_named(given, self.to)
 
 
 def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> dict[str, Path | None]:
-    """The files of each format, with those that ``--to NAME=FILE`` names. To be asked before any work is done.
+    """The files of each format, with those that ``--to NAME=FILE`` names. Call it before any work is done.
 
-    Raises UsageError for what is no such pair and for a format that has two files, InputError for one that nobody has.
+    Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
     """
     from assay import registry
 
@@ -156,7 +155,7 @@ def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> 
         name, equals, path = (part.strip() for part in text.partition("="))
         if not (name and equals and path):
             raise UsageError(f"--to {text!r}: write NAME=FILE, such as html=report.html")
-        registry.reporter(name)  # a plugin that fails to load does so now, and not after an hour
+        registry.reporter(name)  # a plugin that cannot load fails now, not after an hour
         if (other := found.get(name)) is not None:
             raise UsageError(f"the report {name} is to be written twice, to {other} and to {path}: name one file")
         found[name] = Path(path)
@@ -164,7 +163,7 @@ def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> 
 
 
 def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb as the parser is to see it: with the fields of each group among its own parameters."""
+    """The verb as the parser sees it: with the fields of each group among its own parameters."""
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, type[Any]] = {}
     parameters: list[Parameter] = []

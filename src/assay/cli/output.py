@@ -1,6 +1,6 @@
-"""What a verb prints when it is done.
+"""The output of a verb at its end.
 
-A report whose path is ``-`` goes to standard output, which then holds nothing else: the summary is on standard error.
+A report whose path is ``-`` goes to standard output, and the summary then goes to standard error.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 UNFINISHED = 3
 _FLAGS = ("html", "md", "xlsx", "junit", "json")
-"""The formats that verbs have a flag for; the others are written by ``--to``."""
+"""The formats that have a flag of their own; the others are written by ``--to``."""
 
 
 def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:
-    """The format that goes to standard output, None where none does. To be asked before any work is done.
+    """The format that goes to standard output; None where none does. Call it before any work is done.
 
-    Raises UsageError where two things would be mixed there.
+    Raises UsageError where two outputs would be mixed there.
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1 or (printed and as_json):
@@ -50,7 +50,7 @@ def show(
     written: Mapping[str, Path] | None = None,
     on_stderr: bool = False,
 ) -> None:
-    """The summary for a person, or the numbers for a machine, on standard output.
+    """Print the summary for a person, or the numbers as JSON, on standard output.
 
     ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
     """
@@ -70,7 +70,7 @@ def show(
 
 @contextmanager
 def keeping(folder: Path | None, *, made: str = "finished", kept: str = "finished cases are in {}") -> Iterator[None]:
-    """While a run is made: say of an interruption what is kept in its folder, and of a disk what it did not take."""
+    """A context for making a run: an interruption says what its folder keeps, a disk error what was not written."""
     try:
         yield
     except KeyboardInterrupt:
@@ -94,9 +94,9 @@ def finish(
     folder: Path | None,
     advice: str | None,
 ) -> None:
-    """Hold a run to its gates, write its reports, show it, and end with the status that it comes to.
+    """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` is what else could be kept of it, where nothing was; None: something was.
+    ``advice`` says what else could have been kept, for a run of which nothing was; None: no such hint.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -105,15 +105,15 @@ def finish(
     show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)
     if advice is not None and folder is None and not written and not as_json and not on_stderr:
         typer.echo(f"\nNothing was kept: -o RUN keeps the run, {advice}.")
-    # A gate says nothing of a system that could not be asked or judged.
+    # Gates mean nothing for a system that could not be asked or judged.
     exit_if_unfinished(run)
     exit_for(run.record.gates)
 
 
 def exit_if_unfinished(run: Run) -> None:
-    """Say on standard error what could not be asked or scored for no answer's fault, and end with status 3.
+    """Say on standard error how many cases could not be asked or scored, and end with status 3.
 
-    Nothing where everything was: then a number at status 0 is that of all the cases.
+    Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 
@@ -162,7 +162,7 @@ def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], 
 
 
 def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None:
-    """Name the files."""
+    """Print the paths of the written files."""
     import typer
 
     from assay.reports.text.plain import visible
@@ -172,7 +172,7 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
 
 
 def _print(content: bytes) -> None:
-    """Bytes as they are: reports are UTF-8 whatever the terminal speaks."""
+    """Print bytes unchanged: reports are UTF-8 whatever the terminal's encoding."""
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()

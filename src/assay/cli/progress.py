@@ -15,7 +15,7 @@ _LINE_EVERY_S = 10.0
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[OnProgress]:
-    """Something to call with each Progress of a run."""
+    """A function to call with each Progress of a run."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
@@ -26,7 +26,7 @@ def progress(*, quiet: bool) -> Iterator[OnProgress]:
 
 
 class _Lines:
-    """A line now and then, and where something was taken over from before."""
+    """Prints a line now and then, and one where earlier results were taken over."""
 
     def __init__(self) -> None:
         self._stage = ""

@@ -233,7 +233,7 @@ def run(  # one parameter an option
     from assay.api.gates import keeper_of
     from assay.cli.access import Access
 
-    # Before a password is asked for, and long before a model is.
+    # Before asking for a password, and long before asking a model.
     keeper = keeper_of(
         gates.gathered(settings.gates),
         settings.metrics or registry.default_metrics(),
@@ -275,7 +275,7 @@ def run(  # one parameter an option
 
 
 def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
-    """Print what the first case is asked with."""
+    """Print the prompt for the first case."""
     from assay.api.database_schemas import prompt_of
 
     if system is None or settings.cases is None or settings.db is None:
@@ -288,7 +288,7 @@ def _print_prompt(settings: RunFileSettings, system: System | None) -> None:
 
 
 def _needs_access(settings: RunFileSettings) -> bool:
-    """Whether credentials may be wanted at all: else nobody is asked for a password."""
+    """Whether credentials may be needed: otherwise no password is asked for."""
     return settings.system is not None or (settings.db or "").startswith("denodo+")
 
 
@@ -353,7 +353,7 @@ def run_settings(
 
 
 def _tell_untimed(done: Run) -> None:
-    """Say on standard error what the time for timing did not reach."""
+    """Say on standard error how many pairs the timing budget did not reach."""
     from assay.runs.timing import BUDGET_SPENT
 
     untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in done.record.evidence)

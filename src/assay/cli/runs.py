@@ -69,7 +69,7 @@ def runs(  # one parameter an option
 def _selected(
     folder: Path, *, tags: Sequence[str], name: str | None, cases: str | None, metric: str | None
 ) -> tuple[HistoryPoint, ...]:
-    """The runs that are asked for. Raises InputError where there are none, and says what there is."""
+    """The selected runs. Raises InputError where there are none, with the names that exist."""
     from assay.api.history import list_runs
     from assay.runs.history import question_set, run_name, select_runs
 
@@ -93,7 +93,7 @@ def _selected(
 
 
 def _instead(wanted: str, known: set[str]) -> str:
-    """The closest name there is, or all of them."""
+    """A hint with the closest known name, or with all of them."""
     close = get_close_matches(wanted, known, n=1)
     if close:
         return f" (did you mean {close[0]!r}?)"
@@ -113,7 +113,7 @@ def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> Non
 
 
 def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) -> None:
-    """Export the finished runs one after the other; one that is damaged is named, and the others go on."""
+    """Export the finished runs one after the other; a damaged run is named and skipped."""
     from assay.api.history import EXPERIMENT, export_mlflow
 
     target = experiment or EXPERIMENT

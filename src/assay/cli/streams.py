@@ -1,4 +1,4 @@
-"""Standard streams that a reader may close, or that were never there: neither is a failure of the command."""
+"""Standard streams that a reader closes or that never existed: neither makes the command fail."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, TextIO
 
 
 def settle_streams() -> None:
-    """Make standard output and error safe to write to for the rest of this process. Called once, first of all.
+    """Make standard output and error safe to write to for the rest of this process. Call it once, before all else.
 
-    Whoever reads our output may stop (``assay report RUN | head``), and a service may have started us without
-    any. What is written then goes nowhere, and the command goes on: its reports, and its exit status, are not
-    the reader's to cut short.
+    The reader of our output may stop (``assay report RUN | head``), and a service may have started us without
+    streams. Output is then discarded and the command goes on, so that its reports and its exit status do not
+    depend on the reader.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest that is free is this one: no file that is opened later can take its place.
+            # os.open takes the lowest free descriptor, this one, so no file opened later can take its place.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
@@ -29,14 +29,14 @@ def settle_streams() -> None:
 
 
 def flush_streams() -> OSError | None:
-    """Write out what is still held back; the trouble where the place it goes to does not take it."""
+    """Flush both streams; returns the error where one of them cannot be written."""
     trouble = None
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError as error:
             trouble = trouble or error
-            # What cannot be written would be tried again, and fail again, when the interpreter ends.
+            # The interpreter would try again at its end to write the rest, and fail again.
             with suppress(OSError):
                 _to_nowhere(stream.fileno())
                 stream.flush()
@@ -44,11 +44,11 @@ def flush_streams() -> OSError | None:
 
 
 class _Forgiving(io.FileIO):
-    """A descriptor that takes everything, also when nobody reads it any more."""
+    """A descriptor that accepts every write, even after its reader is gone."""
 
     @classmethod
     def of(cls, stream: TextIO | None, descriptor: int) -> TextIO:
-        """The same stream over such a descriptor."""
+        """The stream over a descriptor that accepts every write."""
         settings: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
         if stream is not None:
             with suppress(OSError):

@@ -47,7 +47,7 @@ def _serve(runs: Sequence[Path], *, port: int, browser: bool, idle: float | None
     from assay.cli.view_server import LivePage, ReportServer
 
     page = LivePage(runs, lambda: _report(runs))
-    # Drawn before anybody is told of an address: a run that cannot be shown ends here.
+    # Drawn before the address is printed: a run that cannot be shown ends here.
     page.current()
     with ReportServer(page, port) as server:
         print(server.url, flush=True)

@@ -1,8 +1,8 @@
 """One page over HTTP on this machine's loopback address, and nothing else.
 
-A browser sends requests to 127.0.0.1 for any web site that asks it to. A site whose name is made to lead here (DNS
-rebinding) could read the answer, so only requests that name a loopback host get one. Nothing is taken from a
-request but its method, its path and three headers; no file is served by name.
+Any web site can make a browser send requests to 127.0.0.1. A site whose name is made to lead here (DNS rebinding)
+could read the answer, so only requests that name a loopback host get one. Only the method, the path and three
+headers of a request are read; no file is served by name.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _ALWAYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPage:
-    """A page with what its headers say of it."""
+    """A page with the values for its headers."""
 
     content: bytes
     packed: bytes
-    """The same, gzipped."""
+    """The page, gzipped."""
     policy: str
-    """Its own Content-Security-Policy, and that no other page may frame it: only a header can say that."""
+    """The page's own Content-Security-Policy, with a ban on framing, which only a header can state."""
 
 
 _State = tuple[tuple[int, int, int] | None, ...]
@@ -68,7 +68,7 @@ class LivePage:
     def current(self) -> ServedPage:
         """The page as the runs are now. Raises AssayError where one cannot be read, and tries again the next time."""
         with self._lock:
-            # Looked at before the run is read: what changes meanwhile is seen the next time.
+            # Taken before the run is read: a change during the reading is seen the next time.
             state = tuple(map(_state_of, self._files))
             if self._page is None or state != self._state:
                 self._page = None
@@ -78,7 +78,7 @@ class LivePage:
 
 
 def _state_of(path: Path) -> tuple[int, int, int] | None:
-    """What changes when a file is written or replaced; None where there is none."""
+    """A mark that changes when a file is written or replaced; None where there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -97,9 +97,9 @@ def _served(content: bytes) -> ServedPage:
 
 
 class ReportServer(ThreadingHTTPServer):
-    """Serves one page at ``/``. Raises InputError where the port cannot be had; port 0 is a free one."""
+    """Serves one page at ``/``. Raises InputError where the port is not available; port 0 picks a free one."""
 
-    # Elsewhere this waives the wait after a server has ended; on Windows two servers would share the port.
+    # Elsewhere this skips the wait after a server has ended; on Windows it would let two servers share the port.
     allow_reuse_address = os.name != "nt"
     daemon_threads = True
 
@@ -118,7 +118,7 @@ class ReportServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{ADDRESS}:{self.server_address[1]}/"
 
     def serve_until_idle(self, idle_s: float | None) -> None:
@@ -133,12 +133,12 @@ class ReportServer(ThreadingHTTPServer):
             return idle_s if self._busy else self._last_s + idle_s - time.monotonic()
 
     def began(self) -> None:
-        """A request has come."""
+        """Count a request that has come."""
         with self._lock:
             self._busy += 1
 
     def ended(self) -> None:
-        """It is answered."""
+        """Count a request as answered."""
         with self._lock:
             self._busy -= 1
             self._last_s = time.monotonic()
@@ -149,7 +149,7 @@ class ReportServer(ThreadingHTTPServer):
         self.server_name, self.server_port = ADDRESS, int(self.server_address[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away while it is answered is no news."""
+        """Ignore a client that goes away while it is answered."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.ended()
 
     def parse_request(self) -> bool:
-        """Read the head, and answer at once what is not to be served."""
+        """Read the head, and refuse at once a request that is not to be served."""
         self.counted = True
         self.server.began()
         if not super().parse_request():
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             page = self.server.page.current()
         except AssayError as error:
-            # The run was good when this began: it is being written again, or is gone.
+            # The run was readable at the start: it is being rewritten, or has been removed.
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             return
         packed = _accepts_gzip(self.headers.get("Accept-Encoding", ""))
@@ -207,12 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._end(page.policy, content)
 
     def do_HEAD(self) -> None:
-        """The same without the page."""
+        """The headers of `do_GET` without the page."""
         self.do_GET()
 
     def _refuse(self, status: HTTPStatus, message: str, *more: tuple[str, str]) -> None:
         content = f"{status.value} {message}\n".encode("utf-8", "backslashreplace")
-        # What a refused request holds beyond its head is not read, so nothing can follow it.
+        # The body of a refused request is not read, so the connection cannot be used again.
         self.close_connection = True
         self.send_response(status)
         for name, value in (*more, ("Connection", "close")):
@@ -228,18 +228,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def end_headers(self) -> None:
-        """What every answer says, those of the base class to a request that is none included."""
+        """Add the headers of every answer, including the base class's answers to malformed requests."""
         self.send_header("Content-Security-Policy", self.policy)
         for name, value in _ALWAYS:
             self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: one person looks at one page."""
+        """Log nothing: one person looks at one page."""
 
 
 def _is_loopback(hosts: Sequence[str]) -> bool:
-    """Whether the one Host header names this machine's loopback; of any port, which may be forwarded."""
+    """Whether the one Host header names this machine's loopback, with any port, since ports may be forwarded."""
     found = _HOST.fullmatch(hosts[0].strip()) if len(hosts) == 1 else None
     if found is None:
         return False

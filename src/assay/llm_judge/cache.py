@@ -1,4 +1,4 @@
-"""Answers of a judge, kept on disk: the same question to the same model is paid once."""
+"""A judge's answers, kept on disk: the same question to the same model is paid for once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AnswerCache:
             raise InputError(f"{problem} ({error}): name another file") from error
 
     def get(self, key: bytes) -> Completion | None:
-        """The answer kept under that key; None where there is none, or none that can be read."""
+        """The answer kept under that key; None where there is none, or it cannot be read."""
         with self._lock:
             try:
                 row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
@@ -63,7 +63,7 @@ class AnswerCache:
                 raise InputError(f"{self._path}: cannot keep the judge's answer ({error})") from error
 
     def close(self) -> None:
-        """Let go of the file. Closing twice is harmless."""
+        """Close the file. Closing twice is harmless."""
         with self._lock:
             self._connection.close()
 
@@ -77,7 +77,7 @@ class AnswerCache:
 
 
 def cache_key(model: str, settings: object, messages: Sequence[ChatMessage], sample: int) -> bytes:
-    """What an answer is kept under: the model's description, the settings, the whole prompt, the sample's number."""
+    """The key of an answer: a hash of the model's description, the settings, the whole prompt and the sample number."""
     said = [model, settings, [(message.role, message.content) for message in messages], sample]
     content = json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
     return blake2b(content, digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""How far a judge is to be trusted: its opinions beside what is known to be true."""
+"""How far a judge can be trusted: its opinions compared with the truth."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class Kappa:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A judge beside the truth, *equivalent* being the positive answer.
+    """A judge measured against the truth, with *equivalent* as the positive answer.
 
     The judge's unscored pairs are in none of the rates but count in ``unscored``. ``kappa`` is None
-    where both sides always say the same one thing.
+    where both sides give the same single answer throughout.
     """
 
     table: YesNoTable
     unscored: int
     accuracy: Rate
     precision: Rate
-    """Of the pairs that the judge calls equivalent, those that are."""
+    """The share of the pairs called equivalent that are."""
     recall: Rate
-    """Of the pairs that are equivalent, those that the judge calls so."""
+    """The share of the equivalent pairs that the judge calls so."""
     specificity: Rate
-    """Of the pairs that are not equivalent, those that the judge calls not equivalent."""
+    """The share of the pairs that differ that the judge calls not equivalent."""
     kappa: Kappa | None
 
 
 def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float = 0.95) -> Calibration:
-    """Measure a judge on pairs whose truth is known: whether each is equivalent, then what the judge says of it."""
+    """Measure a judge on pairs of the truth (is it equivalent?) and the judge's verdict, None where unscored."""
     pairs = list(judged)
     table = YesNoTable(
         true_positives=pairs.count((True, True)),

@@ -1,4 +1,4 @@
-"""The answers of a run before a judge: each predicted query beside its golds."""
+"""A run's answers before a judge: each predicted query is compared with its golds."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ class CaseQueries:
 
     case_id: str
     pairs: tuple[QueryPair, ...]
-    """The predicted query first, each gold second, in the golds' order. Without golds: none."""
+    """The predicted query first, each gold second, in the golds' order. Empty without golds."""
     has_query: bool = True
-    """False where the system gave no query: nothing is asked then."""
+    """False where the system gave no query: the judge is then not asked."""
     repeat: int = 0
     """Zero-based: which of several answers to the case this is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCase:
-    """What a judge says of one case.
+    """A judge's verdict on one case.
 
     ``equivalent`` is True where the prediction is equivalent to any gold, False where it is to none,
-    None, unscored, where there is no telling.
+    and None (unscored) where that is not known.
     """
 
     case_id: str
     equivalent: bool | None
     reason: str
     gold_index: int | None = None
-    """Zero-based index of the gold that the reason speaks of."""
+    """Zero-based index of the gold that the reason is about."""
     opinions: tuple[Opinion, ...] = ()
-    """One for each gold that was asked about, in their order. After an equivalent one no other is."""
+    """One per gold that was asked about, in their order. After an equivalent gold no other is asked about."""
     repeat: int = 0
     """Zero-based: which of several answers to the case this is."""
 
     @property
     def asked(self) -> bool:
-        """Whether the judge had anything to do with it."""
+        """Whether the judge was asked about it at all."""
         return bool(self.opinions)
 
     @property
     def lacks_votes(self) -> bool:
-        """Whether it has no verdict, and the judge gave no readable answer to some question: another time it may."""
+        """Whether it has no verdict because some question got no readable answer: asking again may help."""
         return self.equivalent is None and any(
             vote.failure is not None
             for opinion in self.opinions
@@ -58,7 +58,7 @@ class JudgedCase:
 
     @property
     def opinion(self) -> Opinion | None:
-        """The opinion that decided; None where nobody was asked."""
+        """The opinion that decided; None where the judge was not asked."""
         return None if self.gold_index is None else self.opinions[self.gold_index]
 
     @property
@@ -70,7 +70,7 @@ class JudgedCase:
 def judge_cases(
     judge: QueryJudge, cases: Sequence[CaseQueries], *, on_case: Callable[[JudgedCase], None] | None = None
 ) -> list[JudgedCase]:
-    """What the judge says of each case, in their order; ``on_case`` is told of each as it stands.
+    """The judge's verdict on each case, in their order; ``on_case`` is called with each as soon as it is known.
 
     Every case's first gold is asked about, then the second of those that are not yet equivalent, and
     so on. Raises as `QueryJudge.judge_all` does.
@@ -102,7 +102,7 @@ def judge_cases(
 
 
 def _decided(case: CaseQueries, opinions: tuple[Opinion, ...]) -> JudgedCase:
-    """Equivalent to any is equivalent; else one without an opinion leaves the case without; else it is not."""
+    """Equivalent where any opinion says so; else None where any opinion is None; else not equivalent."""
     said = [opinion.equivalent for opinion in opinions]
     verdict = True if True in said else None if None in said else False
     index = said.index(verdict)

@@ -17,7 +17,7 @@ from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
 from assay.model import Failure, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 
-_POLL_S = 0.5  # on Windows a wait without end would not see Ctrl-C
+_POLL_S = 0.5  # on Windows a wait without a timeout would not see Ctrl-C
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +25,17 @@ class JudgeSettings:
     """How a judge is asked."""
 
     samples: int = 1
-    """Answers in each order."""
+    """How many answers in each order of the queries."""
     both_orders: bool = True
-    """Ask with the queries in either order, so that position cannot decide."""
+    """Ask with the queries in both orders, so that position cannot decide."""
     temperature: float | None = 0.0
     max_tokens: int | None = None
     structured: bool = True
-    """Ask for an answer by a JSON Schema; servers that cannot do that are asked in words."""
+    """Ask for an answer that fits a JSON Schema; servers without that are asked in words."""
     concurrency: int = 4
     """Questions asked at once."""
     max_query_chars: int = 20_000
-    """A pair with a longer query, comments aside, is unscored: what was cut off might be where they differ."""
+    """A pair with a longer query (without comments) is unscored: the queries might differ in the part cut off."""
     cache: Path | None = None
     """A file to keep answers in; None: nothing is kept."""
     usd_per_million_input: float | None = None
@@ -61,7 +61,7 @@ class QueryJudge:
         self._cache = AnswerCache(self.settings.cache) if self.settings.cache is not None else None
         self._lock = Lock()
         self._under_way: dict[bytes, Lock] = {}
-        """By what an answer is kept under: who is asking for it just now."""
+        """A lock per cache key whose question is being asked."""
 
     def judge(self, pair: QueryPair) -> Opinion:
         """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
@@ -70,11 +70,11 @@ class QueryJudge:
     def judge_all(
         self, pairs: Sequence[QueryPair], *, on_opinion: Callable[[int, Opinion], None] | None = None
     ) -> list[Opinion]:
-        """The opinions on all pairs, in their order; ``on_opinion`` is told of each as it stands, with its place.
+        """The opinions on all pairs, in their order; ``on_opinion`` gets each with its place as soon as it is known.
 
-        It is told in the caller's thread. Trouble of one question is a vote without an answer. Raises
-        SystemUnusable as soon as the model proves unusable, and lets KeyboardInterrupt through: nothing
-        more is asked then, what is under way is not waited for, and answers that came are in the cache.
+        It is called in the caller's thread. Trouble of one question is a vote without an answer. Raises
+        SystemUnusable as soon as the model proves unusable, and lets KeyboardInterrupt through: then nothing
+        more is asked, open questions are not waited for, and finished answers are in the cache.
         """
         opinions: dict[int, Opinion] = {}
 
@@ -100,16 +100,16 @@ class QueryJudge:
         return [opinions[place] for place in range(len(pairs))]
 
     def prompt_of(self, pair: QueryPair) -> tuple[ChatMessage, ...]:
-        """What the model is sent about a pair, its queries in the given order. Nobody is asked."""
+        """The messages about a pair, its queries in the given order, without sending them."""
         return self.settings.prompt.messages(pair)
 
     def close(self) -> None:
-        """Let go of the model and the kept answers. Closing twice is harmless."""
+        """Close the model and the cache. Closing twice is harmless."""
         self.model.close()
         self.close_cache()
 
     def close_cache(self) -> None:
-        """Let go of the kept answers alone, where the model is another's."""
+        """Close only the cache, where the model belongs to the caller."""
         if self._cache is not None:
             self._cache.close()
 
@@ -122,7 +122,7 @@ class QueryJudge:
         self.close()
 
     def _problem(self, pair: QueryPair) -> str | None:
-        """Why a pair is not asked about."""
+        """Why a pair is not asked about; None where it is."""
         most = self.settings.max_query_chars
         for query in (pair.first, pair.second):
             length = len(self.settings.prompt.shown(query, pair.dialect))
@@ -137,7 +137,7 @@ class QueryJudge:
     def _answers(
         self, pairs: Sequence[QueryPair], questions: Iterator[tuple[int, Order, int]], *, count: int
     ) -> Iterator[tuple[int, Vote]]:
-        """The votes with their pairs' places, as they arrive. Raises what ends all asking."""
+        """The votes with their pairs' places, as they arrive. Raises an error that ends all asking."""
         arrived: SimpleQueue[tuple[int, Vote] | AssayError] = SimpleQueue()
         stop, lock = Event(), Lock()
 
@@ -155,7 +155,7 @@ class QueryJudge:
                     arrived.put(error)
 
         for number in range(min(self.settings.concurrency, count)):
-            # Daemons: whoever interrupts does not wait for an answer that takes minutes.
+            # Daemon threads: after an interruption nothing waits for an answer that takes minutes.
             Thread(target=work, name=f"assay-judge-{number}", daemon=True).start()
         try:
             while count:
@@ -173,7 +173,7 @@ class QueryJudge:
     def _vote(self, pair: QueryPair, order: Order, sample: int) -> Vote:
         settings = self.settings
         messages = settings.prompt.messages(pair if order == "given" else pair.swapped())
-        # Samples differ by their seed alone; where the temperature is 0 that is little.
+        # Samples differ only by their seed, which changes little at temperature 0.
         seed = sample if settings.samples > 1 else None
         schema = ANSWER_SCHEMA if settings.structured else None
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
@@ -183,7 +183,7 @@ class QueryJudge:
         key = cache_key(self.model.describe(), asked, messages, sample)
         with self._lock:
             alone = self._under_way.setdefault(key, Lock())
-        # A pair of equal queries is the same prompt in both orders: whoever comes second waits for the first's answer.
+        # A pair of equal queries has the same prompt in both orders: the second question waits for the first's answer.
         with alone:
             kept = self._cache.get(key)
             if kept is not None:
@@ -208,7 +208,7 @@ class QueryJudge:
             )
         except AssayError:
             raise
-        # The per-case boundary: whatever a model's own code raises is the trouble of one question.
+        # The per-case boundary: an exception of a model's own code is the trouble of one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             message = f"asking raised {type(error).__name__}: {error}"
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
@@ -219,19 +219,19 @@ class Spending:
     """What opinions cost. Kept answers cost nothing."""
 
     questions: int
-    """Asked of the model now."""
+    """Questions sent to the model now."""
     kept: int
-    """Answered from the cache."""
+    """Questions answered from the cache."""
     input_tokens: int
     output_tokens: int
     uncounted: int
-    """Answers whose tokens the server did not count: they are in neither sum. Nor is what failed."""
+    """Answers whose tokens the server did not count: they are in neither sum, nor are failed questions."""
     cost_usd: float | None
     """None where a price is not given, or no answer was counted."""
 
 
 def spending(opinions: Iterable[Opinion], settings: JudgeSettings) -> Spending:
-    """Add up what was asked."""
+    """Add up the questions, tokens and cost of opinions."""
     votes = [vote for opinion in opinions for vote in opinion.votes]
     asked = [vote for vote in votes if not vote.cached]
     answered = [vote for vote in asked if vote.latency_s is not None]

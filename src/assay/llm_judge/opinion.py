@@ -1,4 +1,4 @@
-"""One judge's opinion on two queries: its votes, and what they come to."""
+"""A judge's opinion on two queries, made from its votes."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ Order = Literal["given", "swapped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One answer of the judge. ``equivalent`` None: it gave none, and ``failure`` says why."""
+    """One answer of the judge. ``equivalent`` None: it gave no verdict, and ``failure`` says why."""
 
     order: Order
     sample: int
-    """Zero-based number among those of its order."""
+    """Zero-based number among the votes of its order."""
     equivalent: bool | None = None
     difference: str = ""
-    """How the judge says that they differ, its queries numbered as it saw them."""
+    """The difference that the judge describes, with the queries numbered as it saw them."""
     failure: Failure | None = None
     tokens: TokenUsage | None = None
     latency_s: float | None = None
     cached: bool = False
-    """Whether the answer was kept from an earlier time: it cost nothing now."""
+    """Whether the answer came from the cache, at no cost now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the votes come to.
+    """The opinion that the votes make together.
 
-    ``equivalent`` is what most readable votes say, and None, unscored, where that is not to be relied
-    on: no readable vote in one of the orders that were asked, votes split evenly, or one answer in one
-    order and the other in the other. ``failure`` then says why.
+    ``equivalent`` is what most readable votes say. It is None (unscored), and ``failure`` says why, where one of
+    the orders that were asked has no readable vote, the votes are split evenly, or the two orders contradict
+    each other.
     """
 
     equivalent: bool | None
@@ -46,13 +46,13 @@ class Opinion:
 
     @property
     def agreement(self) -> float | None:
-        """The share of the readable votes that are on the larger side; None without a readable vote."""
+        """The share of the readable votes on the larger side; None without a readable vote."""
         said = [vote.equivalent for vote in self.votes if vote.equivalent is not None]
         return max(said.count(True), said.count(False)) / len(said) if said else None
 
     @property
     def position_bias(self) -> bool:
-        """Whether most votes say one thing in one order, and most say the other in the other order."""
+        """Whether the majorities of the two orders contradict each other."""
         sides = {_side(self.votes, order) for order in ("given", "swapped")}
         return sides == {True, False}
 
@@ -70,7 +70,7 @@ def opinion_of(votes: Sequence[Vote]) -> Opinion:
     yes, no = said.count(True), said.count(False)
     for order in ("given", "swapped"):
         asked = [vote for vote in votes if vote.order == order]
-        # Half of the question is no answer to it: the other order may be the one in which it says the opposite.
+        # One order alone is not enough: the judge may say the opposite in the other.
         if (asked or not votes) and all(vote.equivalent is None for vote in asked):
             failure = next((vote.failure for vote in asked if vote.failure is not None), None)
             return unscored(failure or "the judge was not asked", votes)
@@ -98,22 +98,22 @@ def _difference(votes: Sequence[Vote]) -> str:
 
 
 def unscored(why: Failure | str, votes: Sequence[Vote] = ()) -> Opinion:
-    """No opinion, and why."""
+    """An opinion without a verdict, and why."""
     failure = why if isinstance(why, Failure) else unscorable(why)
     return Opinion(equivalent=None, votes=tuple(votes), reason=failure.message, failure=failure)
 
 
 def unscorable(message: str) -> Failure:
-    """The judging's own failure: the system under test has no part in it."""
+    """A failure of the judging itself, not of the system under test."""
     return Failure(stage="score", kind="unscorable", blame="judge", message=message)
 
 
 def vote_of(
     answer: Completion | Failure, *, order: Order, sample: int, cached: bool = False, material: Sequence[str] = ()
 ) -> Vote:
-    """Read one answer. A refusal, an answer cut off, and one that does not end with a verdict are no vote.
+    """Read one answer. A refusal, a cut answer, and one that does not end with a verdict give a vote without a verdict.
 
-    ``material`` is what the judge was shown of others: what only repeats that is no verdict.
+    ``material`` is text by others that the judge was shown: a mere repetition of it is not a verdict.
     """
     vote = Vote(order=order, sample=sample, cached=cached)
     if isinstance(answer, Failure):

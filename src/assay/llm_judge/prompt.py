@@ -1,9 +1,9 @@
-"""What the judge is asked, and how what it judges is kept from speaking to it.
+"""The judge's prompt, and its protection against instructions hidden in the queries.
 
-Comments are taken out of the queries, since none changes what a query returns and all can speak to the
-judge; what is left stands between fences that nobody who writes a query can foresee. Both lower the
-risk that a query talks its judge round. Neither removes it: text literals and aliases stay, and a model may
-obey them. What a model only repeats of them is no verdict (`assay.llm_judge.reply`).
+Comments are removed from the queries, since they do not change a result but can address the judge; the rest is
+put between fences that the author of a query cannot foresee. Both lower the risk that a query persuades its judge.
+Neither removes it: text literals and aliases stay, and a model may obey them. A verdict that a model only repeats
+from the queries does not count (`assay.llm_judge.reply`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "required": ["query_1", "query_2", "difference", "equivalent"],
     "additionalProperties": False,
 }
-"""What a judge answers, as JSON Schema. The verdict comes last, so that it follows from what was said before it."""
+"""The JSON Schema of a judge's answer. The verdict comes last, so that it follows from the reasoning before it."""
 
 _NEEDED = ("query_1", "query_2")
 _FENCED = ("schema", *_NEEDED)
@@ -72,7 +72,7 @@ _PART = re.compile(r"^---[ \t]*(system|user)[ \t]*\r?$\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPair:
-    """Two queries to be judged, and what they are about."""
+    """Two queries to judge, with their schema, question and dialect."""
 
     first: str
     second: str
@@ -82,10 +82,10 @@ class QueryPair:
     dialect: str | None = None
     """Such as ``sqlite``; None: plain SQL."""
     ordered: bool | None = None
-    """Whether the order of rows matters; None: the judge is told nothing of it."""
+    """Whether the order of rows matters; None: the judge is not told."""
 
     def swapped(self) -> QueryPair:
-        """The same pair, the queries the other way round."""
+        """The same pair with its queries swapped."""
         return replace(self, first=self.second, second=self.first)
 
 
@@ -93,8 +93,8 @@ class QueryPair:
 class Prompt:
     """A replaceable prompt. ``{query_1}``, ``{query_2}``, ``{schema}``, ``{context}`` and ``{fence}`` are filled in.
 
-    ``{{`` and ``}}`` stand for braces. Where the template does not write ``{fence}`` itself, schema and
-    queries come with fences round them. Raises InputError for another placeholder, and without the queries.
+    ``{{`` and ``}}`` stand for braces. Where the template has no ``{fence}``, schema and queries are filled in
+    with fences around them. Raises InputError for another placeholder, and without the queries.
     """
 
     system: str = SYSTEM
@@ -148,12 +148,12 @@ class Prompt:
         return (query if self.keep_comments else without_comments(query, _sqlglot_name(dialect))).strip()
 
     def material(self, pair: QueryPair) -> tuple[str, ...]:
-        """What others wrote of what the judge sees about a pair."""
+        """The text by others that the judge sees about a pair."""
         queries = (self.shown(query, pair.dialect) for query in (pair.first, pair.second))
         return (*queries, pair.schema, pair.question or "")
 
     def messages(self, pair: QueryPair) -> tuple[ChatMessage, ...]:
-        """The conversation that asks about a pair. The same pair gives the same text, so that answers can be kept."""
+        """The messages that ask about a pair. The same pair gives the same text, so that answers can be cached."""
         texts = {
             "schema": pair.schema.strip() or "(no schema is given)",
             "query_1": self.shown(pair.first, pair.dialect),
@@ -180,7 +180,7 @@ def _names(template: str) -> list[str]:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its placeholders filled once: what is filled in is not looked at again."""
+    """The template with its placeholders filled in once: text that is filled in is not searched again."""
     return _MARK.sub(lambda found: found[0][0] if found[1] is None else values[found[1]], template)
 
 
@@ -189,14 +189,14 @@ def _between(fence: str, name: str, text: str) -> str:
 
 
 def _sqlglot_name(dialect: str | None) -> str | None:
-    """A dialect as people write it, as the reader of SQL knows it: ``PostgreSQL`` is ``postgres``."""
+    """sqlglot's name for a dialect as people write it: ``PostgreSQL`` is ``postgres``."""
     name = (dialect or "").strip().lower()
     return {"": None, "postgresql": "postgres", "sql": None, "ansi": None, "sql server": "tsql"}.get(name, name)
 
 
 def _fence(texts: Sequence[str]) -> str:
-    """A mark that none of the texts holds: who writes a query cannot know it, as it hangs on all of the texts."""
-    # Sorted: both orders of a pair are asked with the same mark.
+    """A mark that none of the texts holds; it depends on all of them, so a query's author cannot know it."""
+    # Sorted, so that both orders of a pair have the same mark.
     content = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     for attempt in range(256):
         mark = "=====" + blake2b(content, digest_size=8, salt=bytes([attempt])).hexdigest()

@@ -1,7 +1,7 @@
-"""Find the verdict in a judge's answer: the object that ends it, and nothing that the judge quotes.
+"""Find the verdict in a judge's answer: the object at its end, never one that the judge quotes.
 
-A judge talks before it decides, and may repeat what a query wants it to say: a text literal or an alias can
-hold a whole verdict. So only one place counts, the end, and only an object that was not in the queries.
+A judge reasons before it decides, and may repeat what a query tells it to say: a text literal or an alias can
+hold a whole verdict. So only an object at the end counts, and only one that was not in the queries.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _SHOWN = 80
 
 
 def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | str:
-    """The JSON object that ends an answer and says ``equivalent``, else a sentence on why there is none.
+    """The JSON object that ends an answer and has ``equivalent``, else a sentence on why there is none.
 
-    ``material`` is what the judge was shown of others: an object that stands there is an echo and no verdict.
+    ``material`` is text by others that the judge was shown: an object from there is an echo, not a verdict.
     """
     text = text.strip()
     if not text:
@@ -37,7 +37,7 @@ def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | st
 
 
 def yes_no(value: object) -> bool | None:
-    """A verdict; also as the text that servers without structured output make of it."""
+    """A verdict, also from the text that servers without structured output make of it."""
     if isinstance(value, str):
         return {"true": True, "yes": True, "false": False, "no": False}.get(value.strip().lower())
     return value if isinstance(value, bool) else None
@@ -62,7 +62,7 @@ def _last_object(text: str) -> tuple[dict[str, Any], str] | str:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are each there once: of two alike, one may stand in a quotation that was not closed."""
+    """An object in which each name occurs once: a repeated name may come from a quotation that was not closed."""
     pairs = list(pairs)
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -71,7 +71,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """A text without blanks, quotes, escapes and case: however it is quoted, it stays the same."""
+    """A text in one case without blanks, quotes and escapes: the same however it is quoted."""
     return "".join(one for one in text.casefold() if one.isalnum() or one in "{}:")
 
 

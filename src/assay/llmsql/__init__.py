@@ -14,7 +14,7 @@ __all__ = ["evaluate"]
 
 
 def __getattr__(name: str) -> Any:
-    # Worker processes import this package too, and need nothing of what `evaluate` does.
+    # Worker processes also import this package, and do not need what `evaluate` imports.
     if name != "evaluate":
         raise AttributeError(f"module 'assay.llmsql' has no attribute {name!r}")
     from assay.llmsql.evaluation import evaluate

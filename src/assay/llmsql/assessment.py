@@ -1,4 +1,4 @@
-"""Judge a model's outputs as a run, and count in it what the benchmark counts."""
+"""Judge a model's outputs as a run, and compute the benchmark's counts from it."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ from assay.runs.execute import OnProgress
 
 METRIC = "llmsql_ex"
 METRICS = ("match", METRIC)
-"""Our verdict of an output's first query, and beside it the benchmark's own of all of them."""
+"""Our verdict on an output's first query, and the benchmark's own verdict on all of its queries."""
 HEAD_ROWS = 5
-"""Of a result in a run's folder."""
+"""How many rows of a result are kept in a run's folder."""
 SHOWN_ROWS = 1_000
-"""Of a result in a mismatch of the package's report."""
+"""How many rows of a result a mismatch in the package's report shows."""
 _WORTH_A_WORKER = 2_000
-"""So few outputs are judged before another worker has started."""
+"""Fewer outputs than this are judged before a second worker has started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What became of one output, in the benchmark's terms."""
+    """The judgement of one output, in the benchmark's terms."""
 
     evidence: Evidence
     question_id: object
-    """As the output has it."""
+    """The id as it is in the output."""
 
     @property
     def matched(self) -> bool:
-        """Whether a query of it gives gold's rows."""
+        """Whether one of its queries gives gold's rows."""
         score = self.evidence.score(METRIC)
         return score is not None and score.value == 1.0
 
     @property
     def gold(self) -> Execution | None:
-        """What gold gave; None where judging failed."""
+        """The execution of gold; None where judging failed."""
         golds = self.evidence.gold_executions
         return golds[0] if golds else None
 
     @property
     def executions(self) -> tuple[Execution, ...]:
-        """What became of each query of the output."""
+        """The execution of each query of the output."""
         first = self.evidence.predicted_execution
         return () if first is None else (first, *self.evidence.candidates)
 
@@ -81,9 +81,9 @@ def _is_none(execution: Execution | None) -> bool:
     return execution is not None and execution.row_count == 1 and execution.head == ((None,),)
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots, for what is worked out once
+@dataclass(frozen=True, kw_only=True)  # without slots, for cached properties
 class Assessment:
-    """A run over outputs, and what the benchmark counts in it. The counts are of queries, as it counts them."""
+    """A run over outputs, with the benchmark's counts. They count queries, as the benchmark does."""
 
     run: Run
     version: str
@@ -109,12 +109,12 @@ class Assessment:
 
     @property
     def unanswered(self) -> int:
-        """Questions without an output. They are in no other number: the benchmark counts outputs."""
+        """How many questions have no output. They are in no other number: the benchmark counts outputs."""
         return self.questions - len(self.findings)
 
     @property
     def matches(self) -> int:
-        """Outputs of which a query gives gold's rows."""
+        """How many outputs have a query that gives gold's rows."""
         return len(self.findings) - len(self.mismatches)
 
     @property
@@ -124,31 +124,31 @@ class Assessment:
 
     @property
     def pred_none(self) -> int:
-        """Queries in outputs whose result is one NULL."""
+        """How many queries in outputs give a single NULL."""
         return sum(_is_none(one) for finding in self.findings for one in finding.executions)
 
     @property
     def gold_none(self) -> int:
-        """Outputs to questions whose gold result is one NULL."""
+        """How many outputs answer a question whose gold result is a single NULL."""
         return sum(_is_none(finding.gold) for finding in self.findings)
 
     @cached_property
     def errors(self) -> tuple[str, ...]:
-        """Why queries of outputs gave no result, of all outputs in their order."""
+        """Why queries gave no result, over all outputs in their order."""
         return tuple([error for finding in self.findings for error in finding.errors])
 
     @property
     def sql_errors(self) -> int:
-        """Queries in outputs that gave no result. An output may hold several."""
+        """How many queries in outputs gave no result. An output may hold several."""
         return len(self.errors)
 
     @property
     def without_query(self) -> int:
-        """Outputs without a SELECT."""
+        """How many outputs hold no SELECT."""
         return sum(finding.evidence.prediction.query is None for finding in self.findings)
 
     def gold_errors(self) -> Iterator[str]:
-        """Of every output whose gold query gives no result, why."""
+        """Why gold gives no result, for every output whose gold query gives none."""
         golds = (finding.gold for finding in self.findings)
         return (error for gold in golds if gold is not None and (error := error_of(gold)) is not None)
 
@@ -174,8 +174,8 @@ def assess(
     """Judge outputs (a path, or a list of mappings) by the metrics of `METRICS`.
 
     ``timeout_s`` is for gold's query and for all queries of a completion together, None as for
-    every query of Assay; ``workers`` None: one a core; ``head_rows`` how many rows of each result are kept of what
-    does not match; ``options`` how our own verdict compares. The rest is as in `assay.evaluate`. Raises as
+    every query of Assay; ``workers`` None: one per core; ``head_rows``: how many rows per result are kept where an
+    output does not match; ``options``: how our own verdict compares. The rest is as in `assay.evaluate`. Raises as
     `read_outputs`, `read_questions`, `locate_files`, `check_known` and `assay.evaluate` do.
     """
     if timeout_s is not None and not timeout_s > 0:
@@ -227,7 +227,7 @@ def _check_tables(database: str, cases: Sequence[Case]) -> None:
         with closing(open_read_only(database)) as connection:
             there = {name.casefold() for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     except (OSError, sqlite3.Error, DatabaseError):
-        return  # the run says why it cannot be read
+        return  # the run reports why it cannot be read
     wanted = [table for case in cases if (table := case.options.table) is not None]
     if wanted and not any(table.casefold() in there for table in wanted):
         raise InputError(

@@ -18,7 +18,7 @@ DEFAULT_WORKDIR = "llmsql_workdir"
 QUESTIONS, DATABASE = "questions.jsonl", "sqlite_tables.db"
 
 _MARK = "llmsql_version.txt"
-"""Written beside what was downloaded, so that one version is not taken for another."""
+"""The file that names the downloaded version, so that one version is not taken for another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ def locate_files(
     questions: str | os.PathLike[str] | None,
     database: str | os.PathLike[str] | None,
 ) -> BenchmarkFiles:
-    """Find both files; what is neither given nor in ``workdir`` is downloaded there.
+    """Find both files; a file that is neither given nor in ``workdir`` is downloaded there.
 
-    Raises UsageError for a version that there is not and for no place to look in, InputError where
+    Raises UsageError for an unknown version and where there is no place to look in, InputError where
     ``workdir`` holds another version or a file cannot be downloaded (which to place where), and
     MissingDependency where a download needs huggingface_hub.
     """
@@ -78,7 +78,7 @@ def _download(version: str, folder: Path, name: str) -> str:
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
     except ImportError:
         raise MissingDependency("huggingface_hub", "llmsql") from None
-    # The bases of its own error are those of the HTTP library that this version of it uses.
+    # Its own error derives from the errors of the HTTP library that this version uses.
     troubles: tuple[type[Exception], ...] = (OSError, EntryNotFoundError, *HfHubHTTPError.__bases__)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from assay.model import ComparisonOptions
 from assay.sdmx.gc_pause import collector_paused
 
 
-@collector_paused()  # what is read, judged and counted is kept to the end
+@collector_paused()  # all objects are kept to the end, so scanning them is useless
 def evaluate(
     outputs: str | os.PathLike[str] | Sequence[Mapping[str, Any]],
     *,
@@ -39,14 +39,14 @@ def evaluate(
         db_path: the benchmark's ``sqlite_tables.db``. It is opened read-only.
         save_report: the JSON file to write. None: ``evaluation_results_{uuid}.json`` in this folder.
         show_mismatches: print mismatches, in the outputs' order.
-        max_mismatches: print no more than so many; the report has all.
+        max_mismatches: print at most this many; the report has all.
         timeout_s: for gold's query, and for all queries of an output together. None: 30 seconds.
-        workers: processes that execute queries; None: one a core, at most 8.
+        workers: processes that execute queries; None: one per core, at most 8.
 
     Returns:
         total, matches, pred_none, gold_none, sql_errors, accuracy (0 to 1), mismatches, timestamp
-        (ISO 8601, UTC) and input_mode (``jsonl_path`` or ``dict_list``). The counts of pred_none and
-        sql_errors are of queries: an output may hold ten.
+        (ISO 8601, UTC) and input_mode (``jsonl_path`` or ``dict_list``). pred_none and sql_errors
+        count queries: an output may hold ten.
 
     Raises:
         InputError: a file, an output or the database cannot be used, or cannot be downloaded.
@@ -63,7 +63,7 @@ def evaluate(
         timeout_s=timeout_s,
         workers=workers,
         head_rows=SHOWN_ROWS,
-        options=ComparisonOptions(near_misses=False, sample_rows=0),  # the report has no place for them
+        options=ComparisonOptions(near_misses=False, sample_rows=0),  # the report does not show them
     )
     for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
         say(mismatch_text(finding) + "\n")

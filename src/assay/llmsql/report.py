@@ -1,4 +1,4 @@
-"""The report as data and as JSON, and what is printed of it."""
+"""The benchmark's report: as data, as JSON, and as printed text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report_of(assessment: Assessment) -> dict[str, Any]:
 
 
 def mismatch_of(finding: Finding) -> dict[str, Any]:
-    """One mismatch under the benchmark's own keys, and below them why queries failed and how many rows there are."""
+    """One mismatch under the benchmark's own keys, then why queries failed and how many rows there are."""
     case, prediction = finding.evidence.case, finding.evidence.prediction
     gold, predicted = finding.gold, next(reversed(finding.executions), None)
     return {
@@ -59,9 +59,9 @@ def mismatch_of(finding: Finding) -> dict[str, Any]:
 
 
 def _rows_of(execution: Execution | None) -> list[Row] | None:
-    """What is kept of a result's rows; None where there is no result.
+    """The kept rows of a result; None where there is no result.
 
-    Sorted, as the package has them, where they are all there and have an order; else as they came.
+    Sorted, as in the package, where all rows are kept and can be sorted; else in the order they came in.
     """
     if execution is None or not execution.succeeded:
         return None
@@ -73,14 +73,14 @@ def _rows_of(execution: Execution | None) -> list[Row] | None:
 
 
 def json_of(report: Mapping[str, Any]) -> str:
-    """A report as JSON, as Python's own module writes it: what it cannot write is text.
+    """A report as JSON, as Python's own module writes it; values that the module cannot write become text.
 
     Bytes are as SQLite writes them (``x'00ff'``), infinite numbers and lone surrogates as Python does.
     """
     plain = {**report, "mismatches": [_plain(mismatch) for mismatch in report["mismatches"]]}
     try:
         return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode("utf-8")
-    except (UnicodeEncodeError, OverflowError):  # some text is no text, or an id has a hundred digits: slowly, then
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an id of a hundred digits: write it the slow way
         text = json.dumps(plain, indent=2, ensure_ascii=False, default=lambda raw: float(bytes(raw)))
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -107,7 +107,7 @@ def _plain_cell(cell: object) -> object:
 def report_path(given: str | Path | None) -> Path:
     """Where the report goes: as given, else a new name in the current folder.
 
-    Raises InputError where it cannot go there, before anything was judged.
+    Raises InputError, before anything is judged, where the report cannot be written there.
     """
     path = Path(given) if given is not None else Path(f"evaluation_results_{uuid4()}.json")
     if path.is_dir() or not path.parent.is_dir():
@@ -190,7 +190,7 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
 
 
 def _reasons(assessment: Assessment) -> list[tuple[str, int]]:
-    """The commonest reasons, without the names that differ from query to query."""
+    """The most frequent reasons, without the names that differ from query to query."""
     from collections import Counter
 
     counted = Counter(

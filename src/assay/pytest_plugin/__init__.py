@@ -1,7 +1,7 @@
 """The pytest plugin: question sets are test files, and each case is a test.
 
-Files ``*.assay.yaml`` and those that the ini option ``assay_cases`` names are collected. Where
-there are none, nothing of Assay but this module is loaded.
+Files ``*.assay.yaml`` and those that the ini option ``assay_cases`` names are collected. Without
+such files only this module of Assay is loaded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     files = tuple(_named_files(config))
     config.stash[_CASE_FILES] = frozenset(files)
     if files and config.args_source is not pytest.Config.ArgsSource.ARGS:
-        # Named on purpose, so collected with whatever pytest collects by itself, wherever they are.
+        # Named on purpose, so collected besides the files that pytest finds by itself, wherever they are.
         roots = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
         config.args.extend(str(file) for file in files if not any(file.is_relative_to(root) for root in roots))
 
@@ -49,7 +49,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssayFile 
 
 
 def _named_files(config: pytest.Config) -> Iterator[Path]:
-    """The files of ``assay_cases``, each glob's sorted."""
+    """The files of ``assay_cases``, sorted per glob."""
     seen: set[Path] = set()
     for named in config.getini("assay_cases"):
         found = sorted(glob.glob(str(named), recursive=True)) if glob.has_magic(str(named)) else [str(named)]
@@ -62,10 +62,10 @@ def _named_files(config: pytest.Config) -> Iterator[Path]:
 
 
 def _import_as_it_is(config: pytest.Config) -> None:
-    """Leave this package's modules out of what pytest rewrites for its assertions.
+    """Exclude this package's modules from pytest's rewriting of assertions.
 
-    It marks the whole of any package that brings a plugin. That finds nothing here, and where no
-    bytecode is kept, as in many containers, it costs each session a second.
+    Pytest rewrites every package that brings a plugin. There is no assertion to rewrite here, and where
+    no bytecode is kept, as in many containers, the rewriting costs each session a second.
     """
     marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(marked, set):

@@ -16,7 +16,7 @@ from assay.settings import RunFileSettings, url_relative_to
 
 
 def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
-    """An item for each case, in the file's order; ``holds_settings`` where they are in a file of settings.
+    """An item for each case, in the file's order; ``holds_settings``: whether it is a file of settings.
 
     Raises AssayError where the file cannot be used.
     """
@@ -34,7 +34,7 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
         )
         for tag in dict.fromkeys(filter(None, map(marker_name, work.case.tags))):
             if tag not in registered:
-                # --strict-markers knows only those that are registered.
+                # --strict-markers accepts only registered markers.
                 config.addinivalue_line("markers", f"{tag}: a tag of cases that Assay judges")
                 registered.add(tag)
             item.add_marker(tag)
@@ -43,7 +43,7 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
 
 
 def _fixture(file: pytest.Module, read: CaseFile) -> str:
-    """The fixture that the answers come from. Raises InputError where there is none to use."""
+    """The name of the fixture that gives the answers. Raises InputError where there is none to use."""
     for name in (CALLABLE, MAPPING):
         found = file.session._fixturemanager.getfixturedefs(name, file)
         if not found:
@@ -60,7 +60,7 @@ def _fixture(file: pytest.Module, read: CaseFile) -> str:
 
 
 class _Answers:
-    """The answers of one file's cases out of what the fixture gives, read once for each thing that it gives."""
+    """The answers to one file's cases from the fixture's values; each value is read once."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self._cases = cases

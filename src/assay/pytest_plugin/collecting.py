@@ -1,4 +1,4 @@
-"""Case files as collectors. Light: pytest makes one for each case file that it passes by, also where it takes none."""
+"""Case files as collectors. Kept light, since pytest makes one for every case file it sees, even if it runs none."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SUFFIXES = (".assay.yaml", ".assay.yml")
 
 
 def is_settings(name: str) -> bool:
-    """Whether a file of this name holds settings, and its cases or where they are."""
+    """Whether a file of this name holds settings, with its cases or the place of these."""
     return name.lower().endswith(_SUFFIXES)
 
 
 class AssayFile(pytest.Module):
-    """A file of cases. A Module, as pytest's own doctest files are, so that fixtures of every scope have their node."""
+    """A file of cases. It is a Module, as pytest's doctest files are, so that fixtures of every scope have a node."""
 
     obj = None
 

@@ -23,7 +23,7 @@ CALLABLE = "assay_predict"
 MAPPING = "assay_predictions"
 
 AnswersOf: TypeAlias = Callable[[object, str], Prediction]
-"""From what the fixture gives and a case's id to the answer."""
+"""From the fixture's value and a case's id to the answer."""
 
 
 def _by_file() -> None:
@@ -31,11 +31,11 @@ def _by_file() -> None:
 
 
 def _by_callable(assay_predict: object) -> None:
-    """An item that a callable answers: its parameter is the fixture."""
+    """An item whose answer comes from a callable: its parameter is the fixture."""
 
 
 def _by_mapping(assay_predictions: object) -> None:
-    """An item that a mapping or a file answers."""
+    """An item whose answer comes from a mapping or a file."""
 
 
 _FUNCTIONS: dict[str | None, Callable[..., None]] = {None: _by_file, CALLABLE: _by_callable, MAPPING: _by_mapping}
@@ -44,8 +44,8 @@ _FUNCTIONS: dict[str | None, Callable[..., None]] = {None: _by_file, CALLABLE: _
 class AssayItem(pytest.Function):
     """One case. It is set up where gold gives an answer; the prediction is asked for and judged in its call.
 
-    So a broken gold is an error, as a fixture that fails is one, and costs no question; a wrong
-    answer is a failure.
+    So a broken gold is an error, like a fixture that fails, and no question is asked; a wrong answer is
+    a failure.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class AssayItem(pytest.Function):
         self.user_properties.extend((name, value) for name, value in known if value is not None)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where it stands, for pytest: the file, for a case has no line that is known in every format."""
+        """The item's place, for pytest: only the file, since not every format gives a case's line."""
         return self.path, 0, self.name
 
     def setup(self) -> None:
-        """Set up fixtures, then see that gold gives an answer."""
+        """Set up fixtures, then check that gold gives an answer."""
         super().setup()
         evidence, executions = self._scored(Prediction(case_id=self.case.id))
         if evidence.outcome == "unscored":
@@ -106,7 +106,7 @@ class AssayItem(pytest.Function):
         return _fail(message)
 
     def _prediction(self) -> Prediction:
-        """The answer. Raises what the user's callable raises; what is given wrongly fails the item."""
+        """The answer. Raises what the user's callable raises; an unusable value fails the item."""
         __tracebackhide__ = _is_not_told
         if self._source is None:
             return self._work.prediction
@@ -141,7 +141,7 @@ class AssayItem(pytest.Function):
         _fail(f"unscored: {pair_text(evidence, executions)}")
 
     def _record(self, evidence: Evidence) -> None:
-        """Put the outcome where reports, JUnit files and other processes find it."""
+        """Record the outcome for reports, JUnit files and other processes."""
         self._set(OUTCOME, evidence.outcome)
         self._set(FLAGS, ", ".join(sorted(evidence.verdict.flags)))
 
@@ -152,9 +152,9 @@ class AssayItem(pytest.Function):
 
 
 def _is_not_told(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether a frame of this module is hidden: from the traceback of what the user's code raised.
+    """Whether to hide a frame of this module: only from the traceback of the user's own exception.
 
-    Where the message is all that is shown, hiding every frame would earn a remark of pytest's about that.
+    Where only the message is shown, hiding every frame would make pytest add a remark.
     """
     return bool(getattr(excinfo.value, "pytrace", True))
 

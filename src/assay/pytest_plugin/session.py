@@ -1,4 +1,4 @@
-"""What lives as long as the session: the workers that judge, and the count of what came of it."""
+"""The objects that live as long as the session: the workers that judge, and the count of outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTCOME = "assay.outcome"
 FLAGS = "assay.flags"
 DATABASE = "assay.database"
 DIFFICULTY = "assay.difficulty"
-"""Names of the properties that each item carries: in JUnit files, and from the processes of pytest-xdist."""
+"""Names of each item's properties, for JUnit files and between the processes of pytest-xdist."""
 
 _CHECKER = pytest.StashKey["CaseChecker"]()
 
@@ -38,7 +38,7 @@ class Tally:
         self._skipped: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Called for each phase of each test, under pytest-xdist where the summary is written."""
+        """Count a test's outcome. Called per phase, under pytest-xdist in the process that writes the summary."""
         if report.skipped:
             self._skipped.add(report.nodeid)
         elif report.when == "teardown":
@@ -47,7 +47,7 @@ class Tally:
                 self._outcomes[report.nodeid] = str(said[OUTCOME]) if OUTCOME in said else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """One line, where any case was judged."""
+        """Write one line if any case was judged."""
         if self._outcomes:
             terminalreporter.write_line(self.line())
 

@@ -1,4 +1,4 @@
-"""What a case file says: its cases, where they are asked, and their answers where a file holds these."""
+"""The content of a case file: its cases, their databases, and their answers where a file holds them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME_LENGTH = 120
 _BUILT_IN = ("parametrize", "skip", "skipif", "xfail", "usefixtures", "filterwarnings", "tryfirst", "trylast")
 _OF_PLUGINS = ("timeout", "flaky", "asyncio", "anyio", "trio", "xdist_group", "django_db", "order", "dependency")
 _TAKEN = frozenset(["assay", "benchmark", *_BUILT_IN, *_OF_PLUGINS])
-"""Markers that do something: no tag may set them."""
+"""Markers with an effect, which no tag may set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,11 @@ class CaseFile:
     columns: ColumnRule
     limits: Limits
     system: str | None
-    """A live system that the file names, which is not asked here."""
+    """A live system that the file names; the plugin does not ask it."""
 
 
 def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSettings) -> CaseFile:
-    """Read a case file, or one of settings that names or holds the cases; what it leaves out is in ``defaults``.
+    """Read a case file, or a file of settings that names or holds the cases; ``defaults`` fill its gaps.
 
     Raises InputError, as CaseFileError with file, row and column where it is one file's.
     """
@@ -56,7 +56,7 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
         prediction_fields=settings.prediction_fields,
         limit=settings.limit,
     )
-    # Answers that serve every file of a project hold more than one file's.
+    # A file of answers may serve every case file of a project, so it may hold answers to other cases.
     shared = own.predictions is None
     inputs = read_inputs(
         own.cases,
@@ -83,7 +83,7 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: RunFileSetting
 
 
 def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Prediction]:
-    """What a mapping from id to query, or a prediction file, answers to each case. Raises InputError, UsageError.
+    """The answers to cases from a mapping of id to query, or a prediction file. Raises InputError, UsageError.
 
     ``what`` names the source, for messages.
     """
@@ -95,9 +95,9 @@ def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Predi
 
 
 def item_names(ids: Sequence[str]) -> list[str]:
-    """A name for each case that stands in a node id: visible, on one line, without ``::``, and none twice.
+    """A name per case for its node id: visible, on one line, without ``::``, and unique.
 
-    Square brackets are round ones: in a node id they hold parameters, and pytest-xdist and ``--lf`` read them so.
+    Square brackets become round ones: in a node id they hold parameters, for pytest-xdist and ``--lf`` as well.
     """
     names: list[str] = []
     seen: set[str] = set()
@@ -115,7 +115,7 @@ def item_names(ids: Sequence[str]) -> list[str]:
 
 
 def marker_name(tag: str) -> str | None:
-    """A tag as an identifier; None where nothing of it can be one. Markers that do something get ``tag_`` before."""
+    """A tag as an identifier; None where no part of it can be one. A marker with an effect gets the prefix ``tag_``."""
     name = re.sub(r"\W+", "_", tag).strip("_")
     if not name:
         return None
@@ -125,10 +125,10 @@ def marker_name(tag: str) -> str | None:
 
 
 def keywords_of(case: Case) -> set[str]:
-    """What ``-k`` finds a case by: its id, the words of its question, tags, difficulty and database."""
+    """The words by which ``-k`` finds a case: its id, the words of its question, tags, difficulty and database."""
     named = filter(None, (case.id, case.name, case.difficulty, case.database, *case.tags))
     return {*named, *re.findall(r"\w+", case.question)}
 
 
 def _unasked(_: Case) -> None:
-    """No answer yet."""
+    """Stands for the answer of a case that is not asked yet."""

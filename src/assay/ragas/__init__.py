@@ -1,6 +1,6 @@
 """ragas' SQL metrics under their own names, without ragas, pandas or datacompy.
 
-`assay.ragas.adapter` has the same metrics as classes of ragas' own, for `ragas.evaluate`.
+`assay.ragas.adapter` has the same metrics as subclasses of ragas' own, for `ragas.evaluate`.
 """
 
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables

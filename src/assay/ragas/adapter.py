@@ -1,10 +1,10 @@
-"""Assay's metrics as classes of ragas' own, which `ragas.evaluate(dataset, metrics=[…])` takes.
+"""Assay's metrics as subclasses of ragas' own, which `ragas.evaluate(dataset, metrics=[…])` takes.
 
     from assay.ragas.adapter import DataCompyScore, LLMSQLEquivalence
 
-in place of ``from ragas.metrics import …``. Import this where ragas is installed; `assay.ragas` needs it
-nowhere else. ``evaluate`` keeps numbers only, so the reason for a NaN is logged as a warning, and `detail`
-of a sample gives it as well.
+in place of ``from ragas.metrics import …``. Only this module of `assay.ragas` needs ragas to be installed.
+``evaluate`` keeps numbers only, so the reason for a NaN is logged as a warning; `detail` of a sample also
+returns it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
             super().__setattr__(name, value)
 
     def init(self, run_config: Any) -> None:
-        """Nothing is to be prepared."""
+        """Does nothing: there is nothing to prepare."""
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:  # noqa: ARG002 (ragas' signature)
         return _logged(self.name, await self.ascore(sample.reference, sample.response)).value
@@ -99,7 +99,7 @@ class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
 
 
 class LLMSQLEquivalence(MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
-    """`assay.ragas.LLMSQLEquivalence` for `ragas.evaluate`, which hands its ``llm`` on where none is set."""
+    """`assay.ragas.LLMSQLEquivalence` for `ragas.evaluate`, which passes on its ``llm`` where none is set."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ _MEASURES: dict[str, Measure] = {"precision": "precision", "recall": "recall", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableScore:
-    """A score with what it was made of. ``value`` is None, and ``failure`` says why, where there is no score."""
+    """A score and the comparison behind it. Without a score ``value`` is None, and ``failure`` says why."""
 
     value: float | None
     mode: Mode
@@ -56,12 +56,12 @@ def compare_tables(
     ignore_spaces: bool = False,
     sample_rows: int = 10,
 ) -> TableComparison:
-    """How two tables relate: CSV texts, data frames, lists of dicts. `report()` of what it gives is for reading.
+    """Compare two tables: CSV texts, data frames, lists of dicts. `report()` of the result is text for people.
 
     Columns are paired by name in lower case, rows by position or, where given, by `join_columns`.
     Numbers agree within ``abs_tol + rel_tol * |response|``; both tolerances may be given by column, as
-    ``{"price": 0.01, "default": 0.0}``. Raises InputError for a text that is no CSV and for tables that
-    cannot be compared, UsageError for what is no table.
+    ``{"price": 0.01, "default": 0.0}``. Raises InputError for a text that is not CSV and for tables
+    that cannot be compared, UsageError for a value that is not a table.
     """
     options = TableOptions(
         join_columns=_names(join_columns),
@@ -89,7 +89,7 @@ class DataCompyScore:
 
     rows: paired rows that agree in all shared columns, over the response's rows (precision) or the
     reference's (recall). columns: shared columns without a difference, over the response's or the
-    reference's columns. From 0 to 1; higher is better. Attributes may be set; each is checked when it is.
+    reference's columns. From 0 to 1; higher is better. Attributes may be set, and are checked then.
     """
 
     mode: Literal["rows", "columns", "row", "column"] = "rows"
@@ -128,7 +128,7 @@ class DataCompyScore:
         return self._result({"reference": reference, "response": response})
 
     async def abatch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
-        """The scores of many, in their order: mappings with ``reference`` and ``response``, or samples."""
+        """The scores of many inputs, in their order: mappings with ``reference`` and ``response``, or samples."""
         return await asyncio.to_thread(self.batch_score, inputs)
 
     def batch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
@@ -200,7 +200,7 @@ class _Unusable(Exception):
 
 
 def _nothing(table: Any) -> bool:
-    """An absent text comes as NaN out of a data frame."""
+    """Whether a table is absent; data frames give NaN for an absent text."""
     return table is None or (isinstance(table, float) and math.isnan(table))
 
 

@@ -27,7 +27,7 @@ class EquivalenceScore(float):
 
     opinion: Opinion
     traces: None = None
-    """As ragas' results have it; the votes say more."""
+    """Present for ragas' result interface; the votes say more."""
 
     @classmethod
     def of(cls, opinion: Opinion) -> EquivalenceScore:
@@ -105,9 +105,9 @@ class LLMSQLEquivalence:
         return self.single_turn_score(_sample(response, reference, reference_contexts))
 
     async def abatch_score(self, inputs: Sequence[Any]) -> list[EquivalenceScore]:
-        """Score many, ``settings.concurrency`` questions at a time, in their order: samples or mappings.
+        """Score many samples or mappings, ``settings.concurrency`` questions at a time; returns scores in their order.
 
-        Where one lacks a query it is NaN with that reason, and the others are scored.
+        One that lacks a query gets NaN with that reason, and the others are scored.
         """
         return await self._ascores([_pair_or_reason(sample) for sample in inputs])
 
@@ -142,13 +142,13 @@ class LLMSQLEquivalence:
                 else:
                     judge.close_cache()
 
-        # A thread of its own: what it waits for may run on this loop.
+        # In a thread of its own, because its model may run on this loop.
         opinions = iter(await asyncio.to_thread(work))
         return [EquivalenceScore.of(pair if isinstance(pair, Opinion) else next(opinions)) for pair in pairs]
 
 
 class SQLSemanticEquivalence(LLMSQLEquivalence):
-    """As `LLMSQLEquivalence`, by the name and arguments of ragas' newer metric."""
+    """`LLMSQLEquivalence` under the name and arguments of ragas' newer metric."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Whatever ragas' metrics are given as ``llm``, as a model that Assay's judge can ask.
+"""Turn any ``llm`` that ragas' metrics take into a model that Assay's judge can ask.
 
-Nothing of those libraries is imported unless its object is handed over.
+None of the libraries is imported unless one of its objects is passed in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Ask = Callable[[Sequence[ChatMessage], Mapping[str, Any]], Any]
 
 
 def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tuple[ChatModel, bool]:
-    """The model behind whatever was given, and whether it was opened here."""
+    """The model for ``llm``, and whether it was opened here."""
     if llm is None:
         raise UsageError("no llm is set: scorer.llm = 'gpt-4.1', a client, a chat model or a function")
     if isinstance(llm, str):
@@ -37,7 +37,7 @@ def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tup
 
 
 def _asking(llm: Any, name: str | None) -> tuple[_Ask, str]:
-    """How to ask it, and what to call it."""
+    """A function that asks ``llm``, and the model's name."""
     completions = getattr(getattr(llm, "chat", None), "completions", None)
     if completions is not None and callable(getattr(completions, "create", None)):
         if name is None:
@@ -67,7 +67,7 @@ def _name_of(llm: Any) -> str:
 
 
 class _ForeignModel:
-    """Somebody else's model as a ChatModel. It retries and bounds its time as it was made to."""
+    """A model of another library as a ChatModel. Its retries and time limits are its own."""
 
     def __init__(self, ask: _Ask, loop: asyncio.AbstractEventLoop, name: str) -> None:
         self.name = name
@@ -91,18 +91,18 @@ class _ForeignModel:
         try:
             said = self._ask(messages, {name: value for name, value in wanted.items() if value is not None})
             if isawaitable(said):
-                # On the caller's own loop: its connections belong to that one.
+                # On the caller's own loop, to which the client's connections belong.
                 said = asyncio.run_coroutine_threadsafe(_awaited(said), self._loop).result()
             return _completion(said, perf_counter() - started)
         except AssayError:
             raise
-        # The per-case boundary: whatever another's client raises is the trouble of one question.
+        # The per-case boundary: an exception of a foreign client is the trouble of one question.
         except (Exception, CancelledError) as error:  # noqa: BLE001
             message = f"{self.name} raised {type(error).__name__}: {error}"
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """Does nothing: the caller owns the model."""
 
 
 async def _awaited(said: Awaitable[Any]) -> Any:
@@ -126,7 +126,7 @@ def _function(function: Callable[[str], Any]) -> _Ask:
 
 
 def _ragas(llm: Any) -> _Ask:
-    """A model of ragas' older kind, which takes LangChain's prompts: LlamaIndex's, Haystack's, one's own."""
+    """A model of ragas' older kind, which takes LangChain's prompts: LlamaIndex's, Haystack's or a user's."""
 
     def ask(messages: Sequence[ChatMessage], wanted: Mapping[str, Any]) -> Any:
         from langchain_core.prompt_values import StringPromptValue
@@ -149,7 +149,7 @@ def _structured(llm: Any) -> _Ask:
 
 @cache
 def _verdict_class() -> Any:
-    """The judge's answer as a pydantic class: who hands over such a model has pydantic."""
+    """The judge's answer as a pydantic class: a caller with such a model has pydantic installed."""
     from pydantic import create_model
 
     types = {"string": str, "boolean": bool}
@@ -162,7 +162,7 @@ def _joined(messages: Sequence[ChatMessage]) -> str:
 
 
 def _completion(said: Any, latency_s: float) -> Completion:
-    """What foreign models answer: a text, an object with ``content``, or OpenAI's with ``choices``."""
+    """A foreign model's answer as a Completion: a text, an object with ``content``, or OpenAI's with ``choices``."""
     finish_reason = refusal = None
     content, usage = _plain(said), None
     if isinstance(choices := getattr(said, "choices", None), Sequence) and choices:
@@ -192,7 +192,7 @@ def _completion(said: Any, latency_s: float) -> Completion:
 
 
 def _plain(said: Any) -> Any:
-    """The text of answers that hold one in another form: an object of a class, LangChain's list of generations."""
+    """The text of an answer in another form: an object of a class, or LangChain's list of generations."""
     if callable(dump := getattr(said, "model_dump", None)) and hasattr(said, "equivalent"):
         return json.dumps(dump(), ensure_ascii=False)
     generations = getattr(said, "generations", None)

@@ -1,4 +1,4 @@
-"""What a metric returns, as ragas' newer metrics give it, and the error that their callers expect."""
+"""The result of a metric in the form of ragas' newer metrics, and the error that their callers expect."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from assay.errors import UsageError
 
 
 class WrongArgument(UsageError, ValueError):
-    """An argument that ragas answers with ValueError."""
+    """A wrong argument for which ragas raises ValueError."""
 
 
 class MetricResult(float):
-    """A score that is a number and says why: ``value``, ``reason``. NaN where there is none."""
+    """A score as a number with ``value`` and ``reason``; NaN where there is no score."""
 
     reason: str | None
     traces: dict[str, Any] | None
 
     def __new__(cls, value: float, reason: str | None = None, traces: dict[str, Any] | None = None) -> MetricResult:
-        """A number that remembers where it comes from."""
+        """Make the number, with its reason and traces."""
         result = super().__new__(cls, value)
         result.reason = reason
         result.traces = traces

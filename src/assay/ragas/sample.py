@@ -1,4 +1,4 @@
-"""One question's answer and what it is compared with, under the names that ragas gives them."""
+"""One question's answer and its reference, under ragas' names."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleTurnSample:
-    """What a metric scores. Every metric takes ragas' own sample as well: anything with these attributes."""
+    """The input of a metric. Every metric also takes ragas' own sample, or any object with these attributes."""
 
     user_input: str | None = None
     """The question."""
     response: Any = None
-    """What the system under test answered: CSV text or a data frame here, a query for a judge."""
+    """The answer of the system under test: CSV text or a data frame, or a query for a judge."""
     reference: Any = None
-    """What is right, in the same form."""
+    """The right answer, in the same form."""
     reference_contexts: Sequence[str] | None = None
-    """The database's schema, a text a table."""
+    """The database's schema, one text per table."""
     retrieved_contexts: Sequence[str] | None = None
     retrieved_context_ids: Sequence[str | int] | None = None
-    """This and what follows is taken as ragas takes it, and read by no metric here."""
+    """This and the following attributes are accepted as in ragas, and no metric here reads them."""
     reference_context_ids: Sequence[str | int] | None = None
     multi_responses: Sequence[str] | None = None
     rubrics: Mapping[str, str] | None = None

@@ -29,7 +29,7 @@ def _page_of_diff(diff: RunDiff, _: int | None, runs: BothRuns | None) -> bytes:
     return diff_page(diff, *runs())
 
 
-# A further format is a line in each of these.
+# A new format is one line in each of these.
 _DIFFS: Mapping[str, Callable[[RunDiff, int | None, BothRuns | None], bytes]] = {
     "html": _page_of_diff,
     "md": lambda diff, cases, _: diff_markdown(diff, cases),
@@ -46,7 +46,7 @@ LEADERBOARD_FORMATS = tuple(_LEADERBOARDS)
 
 
 def render_diff(record: RunDiff, format: str, *, runs: BothRuns | None = None, cases: int | None = None) -> bytes:
-    """A comparison in a format of `DIFF_FORMATS`, UTF-8; ``cases`` of each kind in full where it does not show all.
+    """A comparison in a format of `DIFF_FORMATS`, UTF-8; ``cases``: how many per kind a shortened format shows in full.
 
     Raises UsageError for another format, and for HTML without the ``runs``.
     """

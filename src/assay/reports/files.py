@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: a full disk leaves what was there before. Raises OSError.
+    """Write a file whole or not at all: where the disk is full, the old file stays. Raises OSError.
 
-    What is no plain file (a pipe, ``/dev/stdout``), or a link, is written to where it stands.
+    A link, a pipe or a device such as ``/dev/stdout`` is not replaced: its target is written to.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_bytes(content)
@@ -22,7 +22,7 @@ def replace_file(path: Path, content: bytes) -> None:
         if path.exists():
             shutil.copymode(path, beside)
         beside.replace(path)
-    except PermissionError:  # of the folder: the file itself may be written all the same
+    except PermissionError:  # of the folder: the file itself may still be writable
         if not path.exists():
             raise
         path.write_bytes(content)

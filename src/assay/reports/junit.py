@@ -1,19 +1,19 @@
 """A run as JUnit XML, for the test reports of CI servers.
 
 The shape is the one that Jenkins' ``junit-10.xsd`` describes and that GitLab, GitHub's reporters, Azure and
-CircleCI read: ``testsuites`` with one ``testsuite``, in it ``properties`` and a ``testcase`` a case.
+CircleCI read: ``testsuites`` with one ``testsuite``, in it ``properties`` and one ``testcase`` per case.
 
 - incorrect: ``failure``. Its message is the reason, its body the evidence: the reason, both queries, the first rows
-  that each returned, and how they differ. It is plain text for a fixed-width font; servers show it as it is.
+  of each result, and how they differ. It is plain text for a fixed-width font; servers show it as it is.
 - unscored because something broke (gold, engine, setup, the judge, or the system could not be asked): ``error``.
-  The test could not be carried out, somebody has to act, and a run whose gold is broken must not come out green.
-- unscored because there is nothing to compare with (no gold query, no target): ``skipped``. The question was asked
-  on purpose and nobody is to blame; CI servers count these and let the build pass.
+  The test could not be carried out and needs repair; a run whose gold is broken must not pass.
+- unscored because there is nothing to compare with (no gold query, no target): ``skipped``. This is intended and no
+  fault; CI servers count these and let the build pass.
 
-Repeated answers to one question are tests of their own, told apart by name: ``12 [answer 2 of 3]: How many …``.
+Each of several answers to one question is a test of its own with its own name: ``12 [answer 2 of 3]: How many …``.
 
-``time`` is in seconds, 0 where nothing is known: some readers fail where it is missing. ``timestamp`` is in UTC,
-without a zone, as the schema has it.
+``time`` is in seconds, 0 where it is not known: some readers fail where it is missing. ``timestamp`` is in UTC,
+without a zone, as the schema demands.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LONGEST_BODY, _SHORTEST_BODY = 8000, 300
 _MESSAGE_LENGTH, _NAME_LENGTH, _ID_LENGTH = 400, 160, 130
 _SHORTEST_QUERY = 200
 _NOTE = 40
-"""Characters for the blank line behind a text and for saying how much of it is cut."""
+"""Characters reserved for the blank line after a text and for the note on how much of it is cut."""
 _CLASS_TAGS = 2
 _TAGS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -112,12 +112,12 @@ def _tell(case: ElementTree.Element, item: Evidence, tag: str | None, room: int)
         ElementTree.SubElement(case, "skipped", {"message": reason})
         return
     told = ElementTree.SubElement(case, tag, {"message": reason, "type": _type(item)})
-    # What XML cannot hold is gone here: control characters and half characters show as marks.
+    # The text holds nothing that XML cannot: control characters and lone surrogates show as marks.
     told.text = clipped("\n\n".join(_body(item, room)), limit=room)
 
 
 def _names(run: Run) -> Iterable[str]:
-    """A name a test, no two the same: servers keep one test of a name."""
+    """One name per test, all different: servers keep only one test of each name."""
     seen: Counter[str] = Counter()
     for item in run.evidence:
         name = _name(item, answer_name(item, run))
@@ -126,7 +126,7 @@ def _names(run: Run) -> Iterable[str]:
 
 
 def _name(item: Evidence, answer: str) -> str:
-    """The id first: servers tell by class and name which case of the last run this is."""
+    """The name of a test, id first: servers find the same case in the last run by class and name."""
     name = one_line(item.case.id, limit=_ID_LENGTH)
     if answer:
         name += f" [{answer}]"
@@ -135,7 +135,7 @@ def _name(item: Evidence, answer: str) -> str:
 
 
 def _class_name(item: Evidence) -> str:
-    """Database and difficulty, or the first tags: Jenkins takes what is before the last dot for a package."""
+    """Database and difficulty, or the first tags: Jenkins reads the part before the last dot as a package."""
     case = item.case
     parts = [case.database, case.difficulty] if case.database or case.difficulty else case.tags[:_CLASS_TAGS]
     names = [one_line(part, limit=60).replace(".", "_") for part in parts if part]
@@ -150,7 +150,7 @@ def _type(item: Evidence) -> str:
 
 
 def _body(item: Evidence, room: int) -> Iterable[str]:
-    """The evidence in about ``room`` characters, a blank line to come between its parts."""
+    """The parts of the evidence, about ``room`` characters in all; the caller puts blank lines between them."""
     opening = [visible(item.verdict.reason), *failures(item)]
     if item.turns or item.case.turns:
         return [*opening, *_conversation(item)]
@@ -168,7 +168,7 @@ def _body(item: Evidence, room: int) -> Iterable[str]:
 
 
 def _longest(lengths: Sequence[int], room: int) -> int:
-    """How long a text may be so that all fit into the room together, those cut to it that are longer."""
+    """The length to cut longer texts to, so that all texts together fit into the room."""
     for place, length in enumerate(sorted(lengths)):
         share = room // (len(lengths) - place)
         if length > share:
@@ -188,7 +188,7 @@ def _conversation(item: Evidence) -> Iterable[str]:
 
 
 def _heads(item: Evidence, shown: CaseView) -> list[tuple[str, str | None, str]]:
-    """Of gold and then of the prediction: the heading, the query, and the first rows that it returned."""
+    """For gold, then for the prediction: the heading, the query, and the first rows of its result."""
     queries: list[tuple[QueryView, Execution | None]] = [
         (gold, item.gold_executions[place] if place < len(item.gold_executions) else None)
         for place, gold in enumerate(shown.golds)
@@ -226,7 +226,7 @@ def _difference(difference: DifferenceView) -> str:
 
 
 def _time_s(item: Evidence) -> float:
-    """What the answer took: as the system said, else what its query took. 0 where neither is known."""
+    """The time of the answer as the system reported it, else the time of its query. 0 where neither is known."""
     told = item.prediction.timing_s("total_execution_time")
     if told is None:
         known = [turn.latency_s for turn in item.prediction.turns if turn.latency_s is not None]
@@ -250,7 +250,7 @@ def _timestamp(started_at: str | None) -> str:
 
 
 def _properties(run: Run, view: RunView) -> Iterable[tuple[str, str]]:
-    """What the run was made with, and each metric's rate with all that is needed to judge it."""
+    """The run's settings, and each metric's rate with its interval and counts."""
     provenance, numbers = run.provenance, run.aggregates
     yield "assay.version", one_line(provenance.assay_version)
     yield from ((one_line(fact.name).lower(), one_line(fact.value)) for fact in view.facts)

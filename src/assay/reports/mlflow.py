@@ -1,7 +1,7 @@
 """A run as a run of an MLflow experiment: its settings, numbers, labels and report.
 
-MLflow is imported here and nowhere else, when an export is asked for. While it works, what it says of its own use to
-its makers and on standard output is switched off, unless the user's environment says otherwise.
+MLflow is imported only here, when an export is asked for. During the export its telemetry and its messages on
+standard output are switched off, unless the user's environment says otherwise.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from assay.runs.history import identity_of, point_of, question_set, run_name, st
 from assay.runs.store.folder import RUN_FILE, finished_file
 
 IDENTITY = "assay.identity"
-"""The tag by which a run that is there already is known."""
+"""The tag by which an earlier export of the same run is found."""
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    # Seven by default, which makes minutes of silence where nobody is there.
+    # The default of seven waits for minutes where no server answers.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
 }
 _LONGEST_PARAM = 500
@@ -39,16 +39,16 @@ _NOT_IN_A_NAME = re.compile(r"[^\w\-. /]", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlflowExport:
-    """Where a run stands in MLflow."""
+    """Where an exported run is in MLflow."""
 
     run_id: str
     experiment: str
     created: bool
-    """False where it was there already; its name and tags were brought up to date then."""
+    """False where the run was there already; its name and tags were then brought up to date."""
 
 
 def export_run(run: Run, *, tracking_uri: str | None, experiment: str, folder: str = "") -> MlflowExport:
-    """Write the run into the experiment, which is made where it is absent; a run that is there is not written again.
+    """Write the run into the experiment, which is created where it is absent; an exported run is not written again.
 
     ``tracking_uri`` None: MLflow's own (``MLFLOW_TRACKING_URI``). Raises MissingDependency without MLflow,
     InputError where the store cannot be written.
@@ -59,7 +59,7 @@ def export_run(run: Run, *, tracking_uri: str | None, experiment: str, folder: s
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Our defaults for what the user's environment leaves open, for as long as this lasts."""
+    """Set our defaults for variables that the user's environment does not set, while this context lasts."""
     added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -115,7 +115,7 @@ def _export(client: Any, run: Run, experiment: str, folder: str) -> MlflowExport
 
 
 def _bring_up_to_date(client: Any, existing: Any, name: str, tags: dict[str, str]) -> None:
-    """Labels may be given to a run later, or taken away."""
+    """Update name and tags: labels may be added to a run later, or removed."""
     before = existing.data.tags
     for key in before:
         if key.startswith("tag.") and key not in tags:
@@ -144,8 +144,8 @@ def _write_files(client: Any, run_id: str, run: Run) -> None:
 
 
 def _metrics(run: Run) -> Iterator[tuple[str, float]]:
-    """Every metric with its interval, its n and its unscored cases, then the counts of the run; what is absent is
-    left out."""
+    """Every metric with its interval, its n and its unscored cases, then the run's counts; absent values are left
+    out."""
     numbers = run.aggregates
     for summary in numbers.overall.metrics:
         name, rate = _NOT_IN_A_NAME.sub("_", summary.metric), summary.rate

@@ -1,4 +1,4 @@
-"""Servers to try on and to test against, on loopback and with faults on demand: Denodo's two APIs, and chat models.
+"""Servers for trials and tests, on loopback and with faults on demand: Denodo's two APIs, and chat models.
 
     with DenodoEmulator(answers={"How many?": "SELECT COUNT(*) FROM client"}, tables=folder) as server:
         ...  # ask server.api_url, run VQL at server.catalog_url
@@ -6,7 +6,7 @@
     with ChatEmulator(answers={"How many?": "Seven."}) as server:
         ...  # chat at server.openai_url, or at server.deployment_url()
 
-`python -m assay.testing` starts one with the bundled example and says what to try on it.
+`python -m assay.testing` starts one with the bundled example and prints what to try with it.
 """
 
 from assay.testing.chat import ChatAnswer, ChatEmulator

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         if given.once:
-            # Each time at another port, so that an earlier trial's run is another one.
+            # Each trial is at another port, so an earlier trial's run is a different one: overwrite it.
             command = [sys.executable, "-m", *_command(server, workbook), "--overwrite"]
             return subprocess.run(command, check=False).returncode
         print(_welcome(server, workbook), flush=True)
@@ -90,7 +90,7 @@ def _until_stopped() -> None:
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    while not stop.wait(0.5):  # on Windows a wait without end would not see Ctrl-C
+    while not stop.wait(0.5):  # on Windows a wait without a timeout would not see Ctrl-C
         pass
 
 

@@ -1,4 +1,4 @@
-"""What the emulated AI SDK answers to which question."""
+"""The emulated AI SDK's answers by question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Response fields by question, and the faults that belong to questions."""
+    """Response fields by question, and faults by question."""
 
     by_question: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
@@ -38,7 +38,7 @@ class Answers:
         return cls(by_question=found)
 
     def response(self, question: str) -> dict[str, Any]:
-        """The whole response, every documented field filled."""
+        """The whole response to a question, with every documented field filled."""
         given = self.by_question.get(question)
         if given is None:
             given = {"answer": "I could not find any data that answers this question.", "sql_query": ""}

@@ -1,4 +1,4 @@
-"""What every engine must hold, for whoever writes one: checks that run against a real database.
+"""Conformance checks for authors of an engine, run against a real database.
 
     import pytest
     from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
@@ -14,9 +14,9 @@
         if gap := conform(adapter, check):
             pytest.xfail(f"{gap.whose}: {gap.why}")
 
-The checks need nothing of a database but two tables, which `prepare` makes in standard SQL. What an
-engine cannot hold is named as a `Gap`, with whose it is and why; a gap that has closed fails, so
-that the list stays true.
+The checks need only two tables, which `prepare` makes in standard SQL. A check that an engine cannot
+pass is named as a `Gap`, with its owner and reason; a gap that has closed fails, so that the list
+stays true.
 """
 
 from __future__ import annotations
@@ -48,20 +48,19 @@ STANDARD_TYPES: Mapping[Kind, str] = {
 _LIMITS = Limits(timeout_s=10.0, max_memory_bytes=512 * 1024 * 1024)
 _SHORT_S = 1.0
 _SLACK_S = 30.0
-"""What a busy machine may take beyond a limit before it counts as not held."""
-"""How much longer than its limit a query may take."""
+"""How much longer than its limit a query may take, since a machine may be busy."""
 _TEXT = "it''s 100% ü😀 :a ? $1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Something that an engine does not hold."""
+    """A check that an engine is known not to pass."""
 
     whose: Literal["ours", "upstream", "never"]
-    """``ours`` to be closed by the engine's author, ``upstream`` by the database or its driver, ``never`` by nature."""
+    """Who can close it: ``ours`` the engine's author, ``upstream`` the database or its driver, ``never`` nobody."""
     why: str
     shows: str = ""
-    """What the failure then says, in part: a check that fails otherwise is no known gap. Empty: anything."""
+    """A part of the failure's message: a check that fails with another one is not this gap. Empty: any message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +79,9 @@ class Adapter:
     types: Mapping[Kind, str] = field(default_factory=dict)
     binary_literal: Callable[[bytes], str] = lambda value: f"X'{value.hex()}'"
     gaps: Mapping[str, Gap] = field(default_factory=dict)
-    """By the name of the check."""
+    """The known gaps by the name of their check."""
     secrets: tuple[str, ...] = ()
-    """What no message may show."""
+    """Texts that no message may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,10 @@ def prepare(adapter: Adapter) -> None:
 
 
 def conform(adapter: Adapter, check: Check) -> Gap | None:
-    """Run one check. None: it holds. A Gap: it does not, as was known.
+    """Run one check. None: it passes. A Gap: it fails as the gap says.
 
-    Raises AssertionError where it does not hold though it should or otherwise than the gap says, or holds though a
-    gap is named.
+    Raises AssertionError where it fails without a gap or in another way than the gap says, or passes although a gap
+    is named.
     """
     gap = adapter.gaps.get(check.name)
     try:
@@ -139,7 +138,7 @@ def _opened(adapter: Adapter, limits: Limits = _LIMITS) -> Iterator[Engine]:
 
 
 def _same(found: object, expected: object) -> None:
-    """Say what was found: outside pytest's own files a bare assertion would say nothing."""
+    """Assert equality with a message: outside pytest's own files a bare assertion would give none."""
     assert found == expected, f"found {found!r} in place of {expected!r}"
 
 
@@ -164,7 +163,7 @@ def _told(adapter: Adapter, execution: Execution) -> str:
 
 
 def _many(columns: str, digits: int) -> str:
-    """A query of 10 to the power of so many rows."""
+    """A query with 10 to the power of ``digits`` rows."""
     return f"SELECT {columns} FROM {', '.join(f'digit t{n}' for n in range(digits))}"
 
 
@@ -178,27 +177,27 @@ def _one_value(adapter: Adapter, column: str) -> list[object]:
 
 
 def integers_are_exact(adapter: Adapter) -> None:
-    """64 bits, and NULL is None."""
+    """Integers keep 64 bits, and NULL is None."""
     assert _one_value(adapter, "a_integer") == [4611686018427387905, -1, None]
 
 
 def texts_are_exact(adapter: Adapter) -> None:
-    """Signs that drivers take for parameters, characters outside of the basic plane, the empty text."""
+    """Texts may hold parameter signs of drivers, characters outside the basic plane, or nothing."""
     assert _one_value(adapter, "a_text") == [_TEXT.replace("''", "'"), "", None]
 
 
 def decimals_are_exact(adapter: Adapter) -> None:
-    """A Decimal, not a float."""
+    """A decimal is a Decimal, not a float."""
     _same(_one_value(adapter, "a_decimal"), [Decimal("12345678901.2345"), Decimal("-0.5"), None])
 
 
 def reals_are_floats(adapter: Adapter) -> None:
-    """Double precision."""
+    """A double-precision number is a float."""
     _same(_one_value(adapter, "a_real"), [0.1, -2.5, None])
 
 
 def truth_is_as_declared(adapter: Adapter) -> None:
-    """True and False where ``has_boolean_type``, else 1 and 0."""
+    """Booleans are True and False where ``has_boolean_type``, else 1 and 0."""
     found = _one_value(adapter, "a_boolean")
     expected: list[object] = [True, False, None] if adapter.engine.has_boolean_type else [1, 0, None]
     _same(found, expected)
@@ -206,30 +205,30 @@ def truth_is_as_declared(adapter: Adapter) -> None:
 
 
 def dates_are_dates(adapter: Adapter) -> None:
-    """A date without a time."""
+    """A date comes without a time."""
     found = _one_value(adapter, "a_date")
     _same(found, [date(2024, 2, 29), None, None])
     assert type(found[0]) is date
 
 
 def timestamps_are_datetimes(adapter: Adapter) -> None:
-    """A datetime to the second at least."""
+    """A timestamp is a datetime, exact to the second at least."""
     _same(_one_value(adapter, "a_timestamp"), [datetime(2024, 2, 29, 12, 34, 56), None, None])  # noqa: DTZ001
 
 
 def binaries_are_bytes(adapter: Adapter) -> None:
-    """With NUL and quotes in them."""
+    """Binaries are bytes, also with NUL and quotes in them."""
     _same(_one_value(adapter, "a_binary"), [b"\x00\xff'", None, None])
 
 
 def signs_in_literals_stay(adapter: Adapter) -> None:
-    """Nothing in a query's text is a parameter."""
+    """No sign in a query's text is taken for a parameter."""
     with _opened(adapter) as engine:
         assert _rows(engine, "SELECT '100%', '%s', ':a', '?', 7 % 4") == (("100%", "%s", ":a", "?", 3),)
 
 
 def columns_keep_their_names(adapter: Adapter) -> None:
-    """Without rows, too, and where two are called the same."""
+    """Columns keep their names without rows, too, and where two names are the same."""
     with _opened(adapter) as engine:
         empty = engine.execute("SELECT id, a_text AS b FROM kinds WHERE id < 0")
         assert (empty.status, empty.columns, empty.row_count) == ("empty", ("id", "b"), 0)
@@ -240,20 +239,20 @@ def columns_keep_their_names(adapter: Adapter) -> None:
 
 
 def rows_keep_their_order(adapter: Adapter) -> None:
-    """Over many chunks."""
+    """Rows keep their order over many chunks."""
     with _opened(adapter) as engine:
         found = _rows(engine, f"{_many(f'{_number(4)} AS n', 4)} ORDER BY n DESC")
     assert found == tuple((n,) for n in range(9999, -1, -1))
 
 
 def comments_and_a_last_semicolon_are_harmless(adapter: Adapter) -> None:
-    """A query stays one."""
+    """A query with comments or a last semicolon is still one query."""
     with _opened(adapter) as engine:
         assert _rows(engine, "/* one */ SELECT id -- two\nFROM kinds WHERE id = 1 ; ") == ((1,),)
 
 
 def no_statement_is_no_query(adapter: Adapter) -> None:
-    """Nothing, spaces, comments, semicolons."""
+    """An empty text, spaces, comments and semicolons are refused as no query."""
     with _opened(adapter) as engine:
         for text in ("", " \n", "-- nothing", ";"):
             execution = engine.execute(text)
@@ -263,7 +262,7 @@ def no_statement_is_no_query(adapter: Adapter) -> None:
 
 
 def several_statements_are_refused(adapter: Adapter) -> None:
-    """And none of them is run."""
+    """Several statements in one text are refused, and none of them runs."""
     with _opened(adapter) as engine:
         for second in ("SELECT 2", "DROP TABLE kinds", "COMMIT"):
             execution = engine.execute(f"SELECT 1; {second}")
@@ -274,7 +273,7 @@ def several_statements_are_refused(adapter: Adapter) -> None:
 
 
 def writes_change_nothing(adapter: Adapter) -> None:
-    """Whatever is tried is refused as a write, the content stays, and the next query runs."""
+    """Every write is refused as one, the content stays, and the next query runs."""
     before = adapter.engine.fingerprint(adapter.url)
     with _opened(adapter) as engine:
         for text in (
@@ -296,7 +295,7 @@ def writes_change_nothing(adapter: Adapter) -> None:
 
 
 def sessions_cannot_be_steered(adapter: Adapter) -> None:
-    """Neither transactions nor settings are a query's business, and trying leaves no trace."""
+    """A query cannot change transactions or settings, and an attempt leaves no trace."""
     with _opened(adapter) as engine:
         for text in ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "SET x = 1", "I do not know."):
             execution = engine.execute(text)
@@ -306,7 +305,7 @@ def sessions_cannot_be_steered(adapter: Adapter) -> None:
 
 
 def errors_are_said_in_one_line(adapter: Adapter) -> None:
-    """And the next query runs."""
+    """An error has a message of one line, and the next query runs."""
     with _opened(adapter) as engine:
         for text in (
             "SELECT nothing_like_it FROM kinds",
@@ -322,7 +321,7 @@ def errors_are_said_in_one_line(adapter: Adapter) -> None:
 
 
 def monstrous_texts_are_survived(adapter: Adapter) -> None:
-    """Deep nesting, megabytes, NUL: run or refused within the time, and the next query runs."""
+    """Deep nesting, megabytes and NUL are run or refused within the time, and the next query runs."""
     with _opened(adapter, Limits(timeout_s=_SHORT_S * 3)) as engine:
         for text in (
             f"SELECT {'(' * 3000}1{')' * 3000}",
@@ -340,7 +339,7 @@ def monstrous_texts_are_survived(adapter: Adapter) -> None:
 
 
 def what_takes_too_long_is_ended(adapter: Adapter) -> None:
-    """10^12 rows to add up; ended at the limit, twice, and the next query runs."""
+    """A sum over 10^12 rows is ended at the limit, twice, and the next query runs."""
     endless = _many("SUM(t0.d * t5.d + t11.d)", 12)
     with _opened(adapter, Limits(timeout_s=_SHORT_S, max_memory_bytes=_LIMITS.max_memory_bytes)) as engine:
         _rows(engine, "SELECT 1")
@@ -354,7 +353,7 @@ def what_takes_too_long_is_ended(adapter: Adapter) -> None:
 
 
 def rows_are_capped(adapter: Adapter) -> None:
-    """A result of 10^9 rows is cut at once; one of just the limit is whole."""
+    """A result of 10^9 rows is cut at once; a result of exactly the limit is whole."""
     with _opened(adapter, Limits(timeout_s=5.0, max_rows=1000)) as engine:
         assert len(_rows(engine, _many("t0.d", 3))) == 1000
         started = time.monotonic()
@@ -366,7 +365,7 @@ def rows_are_capped(adapter: Adapter) -> None:
 
 
 def bytes_are_capped(adapter: Adapter) -> None:
-    """Few rows that are wide."""
+    """A result of few wide rows is cut at the byte limit."""
     wide = ", ".join(f"a_text AS c{n}" for n in range(200))
     with _opened(adapter, Limits(timeout_s=10.0, max_result_bytes=1_000_000)) as engine:
         execution = engine.execute(f"SELECT {wide} FROM kinds, {_many('', 4).partition('FROM ')[2]} WHERE id = 1")
@@ -377,7 +376,7 @@ def bytes_are_capped(adapter: Adapter) -> None:
 
 
 def content_has_a_fingerprint(adapter: Adapter) -> None:
-    """It is the same twice and changes with the content."""
+    """The fingerprint stays the same for the same content and changes with it."""
     first = adapter.engine.fingerprint(adapter.url)
     assert first
     assert adapter.engine.fingerprint(adapter.url) == first
@@ -388,7 +387,7 @@ def content_has_a_fingerprint(adapter: Adapter) -> None:
 
 
 def what_is_absent_is_said(adapter: Adapter) -> None:
-    """By ``check``, as a DatabaseError without secrets; a database that is there passes."""
+    """``check`` raises DatabaseError without secrets for an absent database, and accepts one that exists."""
     adapter.engine.check(adapter.url)
     said = ""
     try:
@@ -400,7 +399,7 @@ def what_is_absent_is_said(adapter: Adapter) -> None:
 
 
 def engines_are_told_apart(adapter: Adapter) -> None:
-    """Two at once, the library's version, siblings as URLs, closed twice."""
+    """Two engines work at once, give the library's version and siblings as URLs, and may be closed twice."""
     assert adapter.engine.version().strip()
     with _opened(adapter) as one, _opened(adapter) as other:
         assert _rows(one, "SELECT 1") == _rows(other, "SELECT 1")

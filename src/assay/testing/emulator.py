@@ -1,4 +1,4 @@
-"""The emulated Denodo: what it answers, and what it was asked."""
+"""The emulated Denodo: its answers, and the requests it got."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class DenodoEmulator(Emulator):
             server.api_url, server.catalog_url, server.asked["How many?"]
 
     ``answers``: question to response fields, or to a query as text; or a JSON-lines file of
-    ``{"question": …, "response": {…}, "fault": {…}}``. A question it does not know gets an answer
+    ``{"question": …, "response": {…}, "fault": {…}}``. An unknown question gets an answer
     without a query. ``tables``: a folder of CSV files, the database of the execute endpoint.
-    Without user and token, every request is let in. ``default_limit`` cuts results where the
+    Without user and token, every request is accepted. ``default_limit`` cuts results where the
     request names no limit, ``row_limit`` cuts them in any case. ``no_rows`` is how an empty result
     is written. ``certificate`` is a PEM file with key and certificate, for HTTPS. ``newer``: as
-    newer releases, it asks back where an answer has a ``clarification``, unless the request says
-    ``check_ambiguity: false``, and answers 404 to a question it does not know.
+    newer releases do, it asks back where an answer has a ``clarification``, unless the request says
+    ``check_ambiguity: false``, and answers 404 to an unknown question.
 
     Raises InputError for answers or tables that cannot be read.
     """
@@ -76,7 +76,7 @@ class DenodoEmulator(Emulator):
         self._executed: Counter[str] = Counter()
 
     def released(self) -> None:
-        """The tables go with the server."""
+        """Close the tables together with the server."""
         self.tables.close()
 
     @property
@@ -101,13 +101,13 @@ class DenodoEmulator(Emulator):
 
     @property
     def asked(self) -> Counter[str]:
-        """How often each question came, whatever became of it."""
+        """How often each question came, answered or not."""
         with self._lock:
             return Counter(self._asked)
 
     @property
     def executed(self) -> Counter[str]:
-        """How often each VQL came, whatever became of it."""
+        """How often each VQL came, executed or not."""
         with self._lock:
             return Counter(self._executed)
 
@@ -207,7 +207,7 @@ def _accepted(user: str | None, password: str, token: str | None) -> tuple[str, 
 
 
 def _refusal(fault: Fault, api: Api) -> Reply | None:
-    """What a fault answers in place of the server; None where it does something else."""
+    """The reply of a fault in place of the server's; None where the fault does something else."""
     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
     match fault.kind:
         case "error":
@@ -230,7 +230,7 @@ def _refusal(fault: Fault, api: Api) -> Reply | None:
 
 
 def _not_understood(path: str, body: Any) -> dict[str, Any] | None:
-    """What is wrong with the request, as FastAPI says it."""
+    """The error for a wrong request in FastAPI's form; None where it is right."""
     if not isinstance(body, dict):
         return {"type": "json_invalid", "loc": ["body", 0], "msg": "JSON decode error"}
     if "question" not in body:

@@ -1,4 +1,4 @@
-"""Trouble on demand."""
+"""Faults that an emulated server makes on demand."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Api = Literal["ask", "execute"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One kind of trouble, and which calls meet it."""
+    """One kind of fault, and which calls get it."""
 
     kind: FaultKind
     on: Api = "ask"
     question: str | None = None
     """Only calls with this question (with ``on="execute"``: this VQL); None: every call of the API."""
     after: int = 0
-    """How many matching calls go well first."""
+    """How many matching calls succeed first."""
     times: int | None = None
-    """How many calls meet it then; None: all that follow."""
+    """How many calls then get the fault; None: all that follow."""
     seconds: float = 1.0
     retry_after: str | None = None
     status: int = 503
@@ -42,7 +42,7 @@ class Fault:
 
 
 class FaultPlan:
-    """The faults of one server and how often each was met. Used by several threads."""
+    """The faults of one server, with how often each was used. Safe to use from several threads."""
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
         self._lock = Lock()
@@ -51,17 +51,17 @@ class FaultPlan:
             self.add(fault)
 
     def add(self, fault: Fault) -> None:
-        """One more, from the next call on."""
+        """Add a fault, from the next call on."""
         with self._lock:
             self._faults.append((fault, [0]))
 
     def clear(self) -> None:
-        """All goes well from the next call on."""
+        """Remove all faults, from the next call on."""
         with self._lock:
             self._faults.clear()
 
     def met_by(self, api: Api, text: str) -> list[Fault]:
-        """The faults that this call meets, in the order in which they were given. Counts the call."""
+        """The faults for this call, in the order in which they were given. Counts the call."""
         met: list[Fault] = []
         with self._lock:
             for fault, seen in self._faults:

@@ -1,4 +1,4 @@
-"""A judge by rule in place of a model: for trying `assay judge` without one, and for tests.
+"""A judge that follows a rule instead of a model, for tests and for trying `assay judge` without a model.
 
 with ChatEmulator(answers=judge_by(same_text)) as server:
     ...  # assay judge RUN --model chat:<server.openai_url> --param model=any
@@ -18,7 +18,7 @@ _QUERY = re.compile(
 
 
 def fenced_queries(prompt: str) -> tuple[str, str]:
-    """The two queries that a judge is asked about, as they stand within the fences. Raises ValueError without any."""
+    """The two queries in a judge's prompt, as they are between the fences. Raises ValueError without fences."""
     found = {one["number"]: one["text"] for one in _QUERY.finditer(prompt)}
     if set(found) != {"1", "2"}:
         raise ValueError("the prompt holds no two fenced queries")
@@ -26,7 +26,7 @@ def fenced_queries(prompt: str) -> tuple[str, str]:
 
 
 def judge_by(decide: Callable[[str, str], bool]) -> ChatAnswers:
-    """What a model says that judges by a rule of its own."""
+    """Answers for a chat model that judges by the rule ``decide``."""
 
     def answer(messages: Messages) -> str:
         first, second = fenced_queries(last_question(messages))
@@ -36,12 +36,12 @@ def judge_by(decide: Callable[[str, str], bool]) -> ChatAnswers:
 
 
 def verdict(equivalent: bool, *, difference: str | None = None) -> str:  # noqa: FBT001 - the one thing it says
-    """An answer as a judge is asked for it."""
+    """An answer in the form that a judge is asked for."""
     said = difference if difference is not None else "" if equivalent else "they are written differently"
     return json.dumps({"query_1": "rows", "query_2": "rows", "difference": said, "equivalent": equivalent})
 
 
 def same_text(first: str, second: str) -> bool:
-    """A rule: two queries are equivalent where they are the same but for case, blanks and a final semicolon."""
+    """A rule: two queries are equivalent where they differ only in case, blanks and a final semicolon."""
     plain = [re.sub(r"\s+", " ", query).strip(" ;").casefold() for query in (first, second)]
     return plain[0] == plain[1]

@@ -1,4 +1,4 @@
-"""Send what an emulated server answers, whole or damaged."""
+"""Send an emulated server's replies, whole or damaged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.testing.faults import Fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a client asks."""
+    """A client's request."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request that came, as it was answered."""
+    """One request that came, with its answer's status."""
 
     method: str
     path: str
@@ -54,7 +54,7 @@ class Reply:
 
 
 def damaged(reply: Reply, faults: Iterable[Fault]) -> Reply:
-    """The reply with what the faults do to its body."""
+    """The reply with its body damaged by the faults."""
     kinds = {fault.kind for fault in faults}
     reply.cut_off = "cut_off" in kinds
     reply.malformed = "malformed" in kinds
@@ -62,18 +62,18 @@ def damaged(reply: Reply, faults: Iterable[Fault]) -> Reply:
 
 
 class Answering(Protocol):
-    """What a handler serves: it counts each request, and says what to answer."""
+    """The server behind a handler: it counts each request and gives its reply."""
 
     software: str
 
     def begin(self) -> None:
-        """A request has come."""
+        """Count a request that has come."""
 
     def reply(self, request: Request) -> Reply:
-        """What to answer."""
+        """The reply to a request."""
 
     def end(self, call: Call | None) -> None:
-        """The request is answered; None: working out the reply failed."""
+        """Count a request as answered; None: making the reply failed."""
 
 
 def handler_of(served: Answering) -> type[BaseHTTPRequestHandler]:
@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             sent = 0 if reply.dropped else reply.status
             call = Call(method=self.command, path=path, body=body if isinstance(body, dict) else {}, status=sent)
         finally:
-            # Before the answer goes out: whoever has it must find it counted.
+            # Before the answer goes out: a client that has it must find the call counted.
             self.answering.end(call)
         self._send(reply)
 
@@ -162,5 +162,5 @@ class _Handler(BaseHTTPRequestHandler):
 def _encoded(body: Any) -> bytes:
     import msgspec
 
-    # Decimals as numbers with all of their digits, which the standard library's encoder cannot do.
+    # Decimals as numbers with all their digits, which the standard library's encoder cannot write.
     return msgspec.json.Encoder(decimal_format="number").encode(body)

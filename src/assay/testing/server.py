@@ -1,4 +1,4 @@
-"""The life of an emulated server: it listens on loopback, counts what comes, and ends."""
+"""The life cycle of an emulated server: it listens on loopback, counts requests, and stops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Emulator(ABC):
     """
 
     software = "assay-emulator"
-    """What the server calls itself."""
+    """The name in the server's ``Server`` header."""
 
     def __init__(self, *, port: int = 0, certificate: Path | None = None) -> None:
         self.stopping = Event()
@@ -38,10 +38,10 @@ class Emulator(ABC):
 
     @abstractmethod
     def reply(self, request: Request) -> Reply:
-        """What to answer."""
+        """The reply to a request."""
 
     def released(self) -> None:  # noqa: B027 - most have nothing to release
-        """The server has stopped."""
+        """Release resources after the server has stopped."""
 
     def start(self) -> Self:
         """Begin to listen, on ``port`` or on a free one. Raises OSError where the port is taken."""
@@ -93,20 +93,20 @@ class Emulator(ABC):
             return self._peak
 
     def begin(self) -> None:
-        """A request has come."""
+        """Count a request that has come."""
         with self._lock:
             self._in_flight += 1
             self._peak = max(self._peak, self._in_flight)
 
     def end(self, call: Call | None) -> None:
-        """A request has been answered."""
+        """Count a request as answered, and keep its call."""
         with self._lock:
             self._in_flight -= 1
             if call is not None:
                 self._calls.append(call)
 
     def reply_of(self, faults: Iterable[Fault], refusal: Callable[[Fault], Reply | None]) -> Reply | None:
-        """The reply of the first fault that replaces the answer. Slow ones are waited for."""
+        """The reply of the first fault that replaces the answer. Waits as slow faults demand."""
         for fault in faults:
             if fault.kind == "dropped" or (fault.kind == "slow" and self.stopping.wait(fault.seconds)):
                 return Reply(status=0, body=None, dropped=True)
@@ -134,7 +134,7 @@ class LoopbackServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """A connection has come to its end."""
+        """Forget a connection that has ended."""
         with self._lock:
             self._open.discard(request)
         super().shutdown_request(request)
@@ -148,4 +148,4 @@ class LoopbackServer(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is no news: nothing is printed."""
+        """Print nothing for a client that goes away in the middle of a request."""

@@ -55,7 +55,7 @@ class Tables:
                     self._connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {source}")
                 else:
                     self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {source}")
-                # A view, since a search path would hold for one cursor only.
+                # A view, because a search path holds for one cursor only.
                 if folder.name != "main":
                     self._connection.execute(f"CREATE VIEW {database}.{_quoted(file.stem)} AS SELECT * FROM {table}")
         except self._duckdb.Error as error:
@@ -84,7 +84,7 @@ class Tables:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Interrupt what runs and release the database. Closing twice is harmless."""
+        """Interrupt running queries and release the database. Closing twice is harmless."""
         with self._changed:
             self._closed = True
             for cursor in self._running:

@@ -1,1 +1,1 @@
-"""Two tables with named columns, row beside row, as pandas and datacompy see them."""
+"""Comparison of two tables with named columns, row by row, as pandas and datacompy do it."""

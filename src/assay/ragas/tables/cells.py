@@ -1,4 +1,4 @@
-"""Are the cells of two columns equal, pair by pair? Whole columns at a time."""
+"""Compare the cells of two columns pair by pair, whole columns at a time."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def equal_cells(
 def _written(
     left: Cells, right: Cells, *, kinds: tuple[ColumnKind, ColumnKind], abs_tol: float, rel_tol: float
 ) -> Cells:
-    """Texts beside texts, numbers or truths, as datacompy takes them.
+    """Compare texts with texts, numbers or booleans by datacompy's rules.
 
-    Two columns of texts without an absent cell are texts. In any other pair of columns all cells are
-    numbers if every one of them reads as one, and else each is what it looks like: 2.5 is ``2.5``, and
-    an absent cell ``nan``.
+    Two columns of texts without an absent cell are compared as texts. Any other pair of columns is compared as
+    numbers if every cell reads as one, and else by how each cell is written: 2.5 as ``2.5``, an absent cell as
+    ``nan``.
     """
     if kinds == ("text", "text") and (
         _begins_with_a_word(left)
@@ -76,7 +76,7 @@ def _written(
 
 
 def _begins_with_a_word(cells: Cells) -> bool:
-    """Most columns of texts say with their first cell that not all of them are numbers."""
+    """Whether the first cell already shows that not all cells are numbers, as in most columns of texts."""
     first = next((cell for cell in cells if cell is not None), "0")
     try:
         float(first)
@@ -86,7 +86,7 @@ def _begins_with_a_word(cells: Cells) -> bool:
 
 
 def as_numbers(cells: Cells, kind: ColumnKind) -> Cells | None:
-    """Every cell as a number, NaN where absent; None where one of them is none."""
+    """Every cell as a number, NaN where absent; None where some cell is not a number."""
     import numpy
 
     if kind in _NUMERIC:
@@ -98,7 +98,7 @@ def as_numbers(cells: Cells, kind: ColumnKind) -> Cells | None:
 
 
 def as_texts(cells: Cells, kind: ColumnKind) -> Cells:
-    """Every cell as it looks when it is written, ``nan`` where absent."""
+    """Every cell as it is written, ``nan`` where absent."""
     import numpy
 
     texts = numpy.empty(len(cells), dtype=object)
@@ -127,7 +127,7 @@ def _same(left: Cells, right: Cells) -> Cells:
 
     try:
         same: Cells = numpy.equal(left, right).astype(bool)
-    except (TypeError, ValueError):  # arrays in cells: their own equality is no single answer
+    except (TypeError, ValueError):  # arrays in cells: their equality is not a single boolean
         same = numpy.array([_equal(a, b) for a, b in zip(left, right, strict=True)], dtype=bool)
     return same
 
@@ -166,7 +166,7 @@ def normalized(cells: Cells, *, ignore_case: bool, ignore_spaces: bool) -> Cells
 
 
 def instants(cells: Cells, *, zoned: bool) -> Cells:
-    """Texts read as ISO dates and times; what is none stays the text, which equals no instant."""
+    """Texts read as ISO dates and times; any other text stays a text, which equals no instant."""
     import numpy
 
     read = numpy.empty(len(cells), dtype=object)
@@ -187,7 +187,7 @@ def _instant(text: str, *, zoned: bool) -> Any:
 
 
 def absent(cells: Cells, kind: ColumnKind) -> Cells:
-    """A boolean for each cell: is there nothing in it?"""
+    """A boolean for each cell: whether it is absent."""
     import numpy
 
     nothing: Cells

@@ -1,15 +1,15 @@
-"""Two tables with named columns, row beside row: what agrees, what differs, and by how much.
+"""Compare two tables with named columns, row by row: what agrees, what differs, and by how much.
 
-This is the comparison of ragas' DataCompyScore. `match` (`assay.comparison.compare`) asks another
-question: there names and row order say nothing. Here columns are paired by name in lower case, rows by
-position or by key columns, and cells are compared as datacompy 0.18 does it, the one that ragas runs with:
+This is the comparison of ragas' DataCompyScore. It differs from `match` (`assay.comparison.compare`), where
+column names and row order do not count. Here columns are paired by name in lower case, rows by position or by
+key columns, and cells are compared as in datacompy 0.18, the release that ragas works with:
 
 - numbers as 64-bit floats, where ``|reference - response| <= abs_tol + rel_tol * |response|``;
-- a boolean beside a number as 0 or 1;
+- a boolean against a number as 0 or 1;
 - texts exactly, or without surrounding whitespace or case where that is asked for;
 - absent cells equal absent cells;
-- texts beside numbers or truths, or beside absent cells, as numbers where all of the paired cells read as
-  numbers, and else as each is written: 2.5 and ``2.5`` agree whatever stands in the other rows.
+- texts against numbers, booleans or absent cells as numbers where all of the paired cells read as
+  numbers, and else as each is written: 2.5 and ``2.5`` agree whatever the other rows hold.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _tolerance(tolerance: Tolerance, name: str) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pairs:
-    """Which rows stand beside which: row numbers from 0, or a slice where rows are paired by position."""
+    """The paired rows of both sides: row numbers from 0, or a slice where rows are paired by position."""
 
     reference: Cells | slice
     response: Cells | slice
@@ -189,7 +189,7 @@ def _keys(columns: dict[str, TableColumn], keys: tuple[str, ...], options: Table
 
 
 def _found(ours: Cells, theirs: Cells) -> Cells | None:
-    """The place in theirs of each of our keys, or -1; None where keys are no plain integers, or repeat."""
+    """The place in ``theirs`` of each key of ``ours``, or -1; None where keys are not plain integers, or repeat."""
     import numpy
 
     if ours.dtype.kind != "i" or theirs.dtype.kind != "i" or not len(ours) or not len(theirs):
@@ -200,12 +200,12 @@ def _found(ours: Cells, theirs: Cells) -> Cells | None:
         return None
     places = numpy.minimum(numpy.searchsorted(ordered, ours), len(ordered) - 1)
     found: Cells = numpy.where(ordered[places] == ours, order[places], -1)
-    # A key that repeats on our side finds the same place again.
+    # A key that repeats in ``ours`` finds the same place again.
     return None if (numpy.bincount(found[found >= 0]) > 1).any() else found
 
 
 def _counted(keys: list[Any]) -> list[Any]:
-    """Each key with how often it came before."""
+    """Each key with how often it occurred before."""
     seen: dict[Any, int] = {}
     counted = []
     for key in keys:
@@ -260,7 +260,7 @@ def _compare_column(
 
 
 def _beside_gaps(cells: Cells, *, gaps: bool) -> Cells:
-    """Integers are floats where their table lacks a row of the other one: 3 then looks like ``3.0``."""
+    """Integers become floats where their table lacks a row of the other one: 3 is then written ``3.0``."""
     import numpy
 
     return cells.astype(numpy.float64) if gaps and cells.dtype.kind in "iu" else cells

@@ -1,9 +1,8 @@
-"""CSV text as a table, by the rules that pandas' ``read_csv`` has for types, absent cells and headers.
+"""CSV text as a table, by the rules of pandas' ``read_csv`` for types, absent cells and headers.
 
-Written against its documented behaviour and tested against pandas itself, which is not needed here. It
-differs on purpose in two things: a column has one type over all its rows (pandas guesses again every few
-thousand rows of a large text), and rows wider than the header are an error (pandas makes their first cells
-an index).
+It follows the documented behaviour, is tested against pandas, and does not need pandas installed. Two things
+differ on purpose: a column has one type over all its rows (pandas guesses again every few thousand rows of a
+large text), and rows wider than the header are an error (pandas makes their first cells an index).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _ABSENT = frozenset(
 )
 _EMPTY = frozenset({""})
 _ABSENT_WORDS = ("#", "NA", "N/A", "NULL", "NaN", "None", "n/a", "nan", "null")
-"""Where none of these stands anywhere in a text, only an empty cell is absent."""
+"""If a text contains none of these words, only empty cells are absent."""
 _COMMA, _LINE_END = b",\n"
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _END = "\x00 end of the text"
@@ -40,8 +39,8 @@ def read_csv_table(text: str) -> Table:
     """The table that a CSV text holds: its first line names the columns.
 
     Cells that are empty, or say NaN, NULL, None, N/A and the like, are absent. A row that is shorter
-    than the header lacks its last cells. Raises InputError where the text is no CSV: nothing in it, a
-    quote that is never closed, a row with more cells than the header has names.
+    than the header lacks its last cells. Raises InputError where the text is not CSV: it is empty, has a
+    quote that is never closed, or a row with more cells than the header has names.
     """
     text = text.removeprefix("\ufeff")
     plain = is_plain(text)
@@ -66,7 +65,7 @@ def read_csv_table(text: str) -> Table:
 def _regular(text: str) -> tuple[list[str], list[Sequence[str]]] | None:
     """The header and the columns of a text without quotes whose lines have equally many cells; None for any other.
 
-    Most texts are so, and cutting them up at once takes a fraction of the time that reading cell by cell does.
+    Most texts are like this, and splitting them at once takes a fraction of the time of reading cell by cell.
     """
     import numpy
 
@@ -92,11 +91,11 @@ def _regular(text: str) -> tuple[list[str], list[Sequence[str]]] | None:
 def _rows(text: str) -> list[list[str]]:
     # Lines keep their ends: a line break inside quotes is part of the cell.
     lines = io.StringIO(text if text.endswith(("\n", "\r")) else text + "\n", newline="")
-    # The limit is one for the whole process, and scores may be asked for from several threads.
+    # The limit holds for the whole process, and several threads may ask for scores.
     with _FIELD_LIMIT:
         previous = csv.field_size_limit(_LARGEST_FIELD)
         try:
-            # The last line is ours: where it is not read as a line, a quote was open.
+            # The last line is added here: where it is not read as a line of its own, a quote was left open.
             rows = list(csv.reader(chain(lines, (_END,))))
         except csv.Error as error:
             raise InputError(f"the text is no CSV: {error}") from error
@@ -125,7 +124,7 @@ def _body(rows: list[list[str]]) -> list[list[str]]:
 
 
 def _names(header: list[str]) -> list[str]:
-    """The header's names, made different as pandas does: ``a, a`` is ``a, a.1``; no name is ``Unnamed: 2``."""
+    """The header's names, made unique as in pandas: ``a, a`` becomes ``a, a.1``, an empty name ``Unnamed: 2``."""
     names = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
     taken, repeats, different = set(names), dict.fromkeys(names, 0), []
     seen: set[str] = set()

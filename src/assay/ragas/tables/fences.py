@@ -15,10 +15,10 @@ _SHOWN = 60
 
 
 def unfenced(text: str) -> str:
-    """The text inside the one code fence that it is, or the text itself where it holds none.
+    """The text inside the only code fence of ``text``, or the text itself where it has no fence.
 
-    Raises InputError where a fence has no other end, where words or another block stand beside it, and
-    where it says that it holds something else than CSV. A fence inside a quoted cell is part of that cell.
+    Raises InputError where a fence is not closed, where other text or another block surrounds it, and
+    where it names a language other than CSV. A fence inside a quoted cell is part of that cell.
     """
     if "```" not in text and not text.lstrip("\ufeff \r\n\t").startswith("~~~"):
         return text
@@ -45,7 +45,7 @@ def unfenced(text: str) -> str:
 
 
 def _outdented(table: str, indent: int) -> str:
-    """The lines without the blanks by which their fence is indented, as Markdown takes them; cells keep theirs."""
+    """The lines without the indentation of their fence, as in Markdown; quoted cells keep their blanks."""
     if not indent:
         return table
     parts: list[str] = []
@@ -58,7 +58,7 @@ def _outdented(table: str, indent: int) -> str:
 
 
 def _fences(text: str) -> Iterator[re.Match[str]]:
-    """The lines of marks that stand outside quotes."""
+    """The fence lines outside quotes."""
     quotes = place = 0
     for fence in _FENCE.finditer(text):
         quotes += text.count('"', place, fence.start())

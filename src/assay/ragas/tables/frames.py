@@ -1,6 +1,6 @@
-"""Tables from what holds them: CSV text, pandas, polars and Arrow frames, rows with names.
+"""Tables from CSV text, pandas, polars and Arrow frames, and rows with names.
 
-No such library is imported: who hands over a frame has it loaded.
+These libraries are not imported here: a caller with a frame has already loaded its library.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LARGE = 1_000_000
 def as_table(source: Any) -> Table:
     """The table in CSV text, a pandas, polars or Arrow frame, a Result with column names, or rows as dicts.
 
-    A mapping of column names to cells is a table too. Raises InputError for a text that is no CSV and
-    for columns of different lengths, UsageError for anything that is no table.
+    A mapping of column names to cells is also a table. Raises InputError for a text that is not CSV and
+    for columns of different lengths, UsageError for anything else.
     """
     if isinstance(source, Table):
         return source
@@ -60,10 +60,10 @@ def as_table(source: Any) -> Table:
 
 
 def _csv(text: str) -> Table:
-    """The table in a CSV text. A large one is read by pandas where that is installed: by the same rules, faster.
+    """The table in a CSV text. A large one is read by pandas where it is installed: faster, by the same rules.
 
-    Releases of pandas differ in what they make of integers beyond 64 bits and of floats that are too large:
-    those are always read here.
+    Releases of pandas differ on integers beyond 64 bits and on floats that are too large, so such texts
+    are always read here.
     """
     text = unfenced(text)
     if len(text) < _LARGE or find_spec("pandas") is None or may_hold_huge_numbers(text):
@@ -73,7 +73,7 @@ def _csv(text: str) -> Table:
     try:
         frame = pandas.read_csv(StringIO(text), low_memory=False)
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError):
-        return read_csv_table(text)  # says what is wrong with it
+        return read_csv_table(text)  # raises with what is wrong with the text
     if not isinstance(frame.index, pandas.RangeIndex):  # rows are wider than the header
         return read_csv_table(text)
     return as_table(frame)
@@ -138,7 +138,7 @@ def _column(name: str, cells: Any) -> TableColumn:
 
 
 def _absent(cell: Any) -> bool:
-    # NaN, NaT and pandas' NA: the first two differ from themselves, the last does not say.
+    # NaN, NaT and pandas' NA: the first two differ from themselves, the last compares as NA.
     return (
         cell is None or type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and math.isnan(cell))
     )
@@ -168,7 +168,7 @@ def _objects(cells: list[Any]) -> Cells:
 
     objects = numpy.empty(len(cells), dtype=object)
     if any(issubclass(kind, (Sequence, numpy.ndarray)) and kind is not str for kind in set(map(type, cells))):
-        for place, cell in enumerate(cells):  # numpy would spread cells that are sequences themselves
+        for place, cell in enumerate(cells):  # numpy would unpack cells that are sequences
             objects[place] = cell
     else:
         objects[:] = cells
@@ -197,7 +197,7 @@ def _floats(cells: list[Any]) -> Cells:
 
 def _moment(cell: Any) -> Any:
     if isinstance(cell, datetime):
-        # pandas' Timestamp holds nanoseconds, which Python's datetime has no room for.
+        # pandas' Timestamp holds nanoseconds, which Python's datetime cannot.
         moment = cell.to_pydatetime(warn=False) if hasattr(cell, "to_pydatetime") else cell
         return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo is not None else moment
     return cell
@@ -209,7 +209,7 @@ def _pandas(column: Any) -> Any:
         return column.to_numpy() if kind in "biufM" else column.tolist()
     if hasattr(column.array, "__arrow_array__") and column.dtype.name in {"str", "string"}:
         return _arrow(column.array.__arrow_array__())
-    # Extension types (nullable numbers, categories, strings, time zones): by their values, NA is absent.
+    # Extension types (nullable numbers, categories, strings, time zones) are read by value; NA is absent.
     cells = column.to_numpy(dtype=object, copy=True)
     cells[column.isna().to_numpy(dtype=bool)] = None
     return cells

@@ -1,8 +1,8 @@
-"""Numbers in CSV as pandas reads them: to the bit, since a cell may be compared by what its number looks like.
+"""Numbers in CSV as pandas reads them, bit for bit, since a cell may be compared by how its number is written.
 
-Its reader tries 64-bit integers, then floats, and takes a column for text where neither fits. Two things
-are its own: a float is made of at most 17 digits, leading zeros counted, by one multiplication or division,
-so ``0.30000000000000004`` is 0.3; and one that is too large is no number, which makes its column text.
+The reader of pandas tries 64-bit integers, then floats, and makes a column text where neither fits. It has two
+peculiarities: a float is made of at most 17 digits, leading zeros counted, by one multiplication or division,
+so ``0.30000000000000004`` is 0.3; and a float that is too large is not a number, so its column is text.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _FLOAT = re.compile(
     r"(?:[eE](?P<exponent>[+-]?[0-9]{1,17}))?[ \t\n\v\f\r]*"
 )
 _SEPARATORS = "\x1c\x1d\x1e\x1f"
-"""What Python takes for blanks around a number, and pandas does not."""
+"""Characters that Python strips around a number and pandas does not."""
 _DIGITS = 17
 _EXACT_DIGITS = 15
-"""So many fit into a float as they are."""
+"""Up to this many digits fit into a float exactly."""
 _LARGEST_EXPONENT = 308
 _EXACT_LENGTH = 16
-"""A text without an exponent that is no longer than this is the float that Python reads."""
+"""A text without an exponent of at most this length is the float that Python reads."""
 _SHORTEST_OVERFLOW = 19
 
 
 def read_numbers(
     values: Sequence[str], absent: Collection[str], *, gaps: bool, plain: bool
 ) -> Cells | Literal["text", "raw text"]:
-    """The cells that are not absent as numbers, or what the column is instead.
+    """The cells as numbers, absent ones left out, or the kind of the column that they make instead.
 
     ``raw text`` is a column whose absent cells keep their text: pandas has no type for a number of 64
     bits beside a negative or an absent one. ``gaps``: some cell is absent. ``plain``: no cell holds what
@@ -58,21 +58,21 @@ def read_numbers(
         return "text" if floats is None else floats
     if not gaps:
         return integers
-    # Beside absent cells the smallest integer is pandas' own sign for one more of them.
+    # In a column with absent cells pandas takes the smallest integer for one more absent cell.
     return numpy.where(integers == -(2**63), numpy.nan, integers.astype(numpy.float64))
 
 
 def is_plain(text: str) -> bool:
-    """Is nothing in it that Python reads as part of a number and CSV does not: ``1_000``, digits of other scripts?"""
+    """Whether a text lacks what Python reads in a number and CSV does not: ``1_000``, digits of other scripts."""
     return text.isascii() and "_" not in text and not any(sign in text for sign in _SEPARATORS)
 
 
 def may_hold_huge_numbers(text: str) -> bool:
-    """Whether what may be an integer beyond 64 bits, or a float beyond the largest, stands anywhere in a text."""
+    """Whether a text may contain an integer beyond 64 bits or a float beyond the largest."""
     import numpy
 
     signs = numpy.frombuffer(f",{text}{',' * _SHORTEST_OVERFLOW}".encode("utf-8", "surrogatepass"), dtype=numpy.uint8)
-    digits = signs - numpy.uint8(ord("0")) < 10  # what stands before 0 wraps round
+    digits = signs - numpy.uint8(ord("0")) < 10  # characters before 0 wrap around
     three = digits[:-2] & digits[1:-1] & digits[2:]
     run, length = three, 3
     while length < _SHORTEST_OVERFLOW:
@@ -92,7 +92,7 @@ def may_hold_huge_numbers(text: str) -> bool:
 def _large_integers(
     values: Sequence[str], absent: Collection[str], *, gaps: bool
 ) -> Literal["integers", "text", "raw text"] | None:
-    """What integers beyond a signed 64-bit one make of their column; None where pandas meets none of them in time."""
+    """The kind of a column with integers beyond signed 64 bits; None where pandas meets none of them in time."""
     for value in values:
         if gaps and value in absent:
             continue
@@ -141,7 +141,7 @@ def _floats(present: Sequence[str]) -> Cells | None:
 
 
 def _approximately(word: str) -> float | None:
-    """The float of at most 17 digits; None where it is too large for one."""
+    """The float made of at most 17 digits; None where it is too large for a float."""
     read = _FLOAT.fullmatch(word)
     if read is None:
         return float(word) if "i" in word.lower() else None  # infinity

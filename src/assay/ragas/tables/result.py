@@ -1,4 +1,4 @@
-"""What the comparison of two tables found, its scores, and its report as plain text."""
+"""The result of comparing two tables, its scores, and its report as plain text."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class ColumnComparison:
     reference_kind: ColumnKind
     response_kind: ColumnKind
     unequal: int
-    """Paired rows whose cells differ."""
+    """How many paired rows have different cells."""
     absent_on_one_side: int = 0
     largest_difference: float | None = None
-    """Among paired numbers; None where there are none."""
+    """The largest difference of paired numbers; None where there are none."""
     samples: tuple[CellDifference, ...] = ()
 
 
@@ -58,7 +58,7 @@ class TableComparison:
     response_columns: tuple[str, ...]
     paired_rows: int
     matching_rows: int
-    """Paired rows that agree in every shared column: all of them where no column is shared."""
+    """How many paired rows agree in every shared column: all of them where no column is shared."""
     columns: tuple[ColumnComparison, ...]
     """The shared columns, in the reference's order."""
     reference_only_rows: tuple[UnpairedRow, ...] = ()
@@ -76,7 +76,7 @@ class TableComparison:
 
     @property
     def matches(self) -> bool:
-        """The same columns, the same rows, no difference; two tables without rows and with the same columns too."""
+        """Whether columns and rows are the same without a difference, also for two tables without rows."""
         return (
             set(self.reference_columns) == set(self.response_columns)
             and self.paired_rows == self.reference_row_count == self.response_row_count == self.matching_rows
@@ -98,7 +98,7 @@ class TableComparison:
         return 2 * (precision * recall) / (precision + recall) if precision + recall else 0.0
 
     def cautions(self) -> list[str]:
-        """What makes the scores say less than they seem to."""
+        """Reasons why the scores say less than they seem to."""
         found = []
         if not self.columns and self.paired_rows:
             names = (_short(names) for names in (self.reference_columns, self.response_columns))
@@ -114,7 +114,7 @@ class TableComparison:
 
 
 def _draw(comparison: TableComparison) -> str:
-    """One text of several parts: columns, rows, the columns that differ, samples, unpaired rows."""
+    """The report's text: columns, rows, the columns that differ, samples, unpaired rows."""
     parts = [_summary(comparison), *_columns(comparison)]
     names = comparison.reference_columns, comparison.response_columns
     missing = comparison.reference_row_count - comparison.paired_rows

@@ -31,7 +31,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """Columns of equal length; their names differ in lower case, or it cannot be compared."""
+    """Columns of equal length. Only tables whose names differ in lower case can be compared."""
 
     columns: tuple[TableColumn, ...]
     row_count: int
@@ -44,12 +44,12 @@ class TableOptions:
     join_columns: tuple[str, ...] = ()
     """The key that pairs rows; without one, rows are paired by position. Equal keys pair in their order."""
     abs_tol: Tolerance = 0.0
-    """For all columns, or by column name, where ``default`` stands for the columns not named."""
+    """For all columns, or by column name, with ``default`` for all other columns."""
     rel_tol: Tolerance = 0.0
-    """As ``abs_tol``; times the response's number."""
+    """As ``abs_tol``; it is multiplied by the response's number."""
     ignore_case: bool = False
-    """Not in keys."""
+    """Does not apply to keys."""
     ignore_spaces: bool = False
-    """Around a text, in keys too."""
+    """Ignores blanks around a text, also in keys."""
     sample_rows: int = 10
-    """How many differences to keep of each column, and unpaired rows of each side."""
+    """How many differences to keep per column, and how many unpaired rows per side."""

@@ -1,1 +1,1 @@
-"""Summaries for whoever just ran it: rich on a terminal, plain lines anywhere else."""
+"""Summaries for the person who gave the command: drawn with rich on a terminal, plain lines anywhere else."""

@@ -20,7 +20,7 @@ COLOURS: Final[dict[Direction, str]] = {"better": "green", "worse": "red", "uncl
 def column_of_bars(
     figures: Sequence[Figure | DiffFigure], room: int, *, ranged: bool
 ) -> tuple[Text, list[Text]] | None:
-    """A head and a bar for each figure, as wide as there is room, all on one scale; None where they would say nothing.
+    """A head and a bar per figure, as wide as there is room, all on one scale; None where the bars would say nothing.
 
     ``ranged``: the scale is that of the intervals, and not 0 to 1; differences always have zero in the middle.
     """
@@ -72,7 +72,7 @@ def bar(figure: Figure, cells: int) -> Text:
 
 
 def range_of(figures: Sequence[Figure]) -> tuple[float, float]:
-    """What bars of a range span: all intervals, out to whole tenths."""
+    """The span of range bars: all intervals, rounded outwards to whole tenths."""
     rates = [figure.rate for figure in figures]
     ends = [end for rate in rates for end in (rate.low, rate.value, rate.high) if end is not None]
     if not ends:
@@ -98,7 +98,7 @@ def range_bar(figure: Figure, cells: int, low: float, high: float) -> Text:
 
 
 def _ends(one: DiffFigure) -> list[float]:
-    """What a bar of it shows; nothing where it is no share, for which the axis is none."""
+    """The numbers that the bar shows; none for a metric that is not a share: only its axis is drawn."""
     return [end for end in (one.diff.low, one.diff.high, one.diff.difference) if end is not None and one.share]
 
 

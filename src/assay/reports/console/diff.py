@@ -1,4 +1,4 @@
-"""A comparison for whoever just asked for it: drawn with rich on a terminal, plain lines anywhere else."""
+"""A comparison of two runs on standard output: drawn with rich on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def print_diff(diff: RunDiff, *, console: Console | None = None, cases: int | No
 
 
 def plain_diff(diff: RunDiff, *, cases: int | None = None) -> str:
-    """A comparison as plain lines: nothing drawn, no line cut, one fact a line."""
+    """A comparison as plain lines: nothing drawn, no line cut, one fact per line."""
     return _plain_diff(view_of_diff(diff, cases=cases), ())
 
 
@@ -57,7 +57,7 @@ def _plain_diff(view: DiffView, steps: Sequence[tuple[str, str]]) -> str:
 def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
     """The command for a pull request's comment, where both runs are stored."""
     folders = [head.folder or "" for head in heads]
-    # A name with characters that do not show could not be typed from what is shown.
+    # A folder name with hidden characters could not be typed from what is shown.
     if not all(folder and one_line(folder) == folder for folder in folders):
         return []
     return [("for a pull request", f"assay diff {shlex.join(folders)} --md diff.md")]
@@ -83,14 +83,14 @@ def _panel(view: DiffView, width: int) -> RenderableType:
 
 
 def _kinds_bar(view: DiffView, cells: int) -> Text:
-    """All paired cases, from still right to unscored; each kind has a cell at least."""
+    """A bar of all paired cases, from still right to unscored; each kind has at least one cell."""
     from rich.text import Text
 
     counts = {one.kind: one.count for one in view.counts}
     kinds = [kind for kind in KIND_STYLES if kind in counts]
     total = sum(counts.values())
     shares = {kind: max(1, round(counts[kind] / total * cells)) for kind in kinds}
-    # The largest kind gives or takes what rounding left over.
+    # The largest kind absorbs the rounding.
     largest = max(kinds, key=lambda kind: counts[kind])
     shares[largest] = max(1, shares[largest] + cells - sum(shares.values()))
     bar = Text(no_wrap=True)

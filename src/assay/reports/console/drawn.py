@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 MARGIN = 2
 WIDEST = 100
-"""A panel is no wider; from this width on, tables have their less needful columns."""
+"""The greatest width of a panel; from this width on, tables also show their less important columns."""
 _GAP = 2
 _NAME_WIDTH = 28
 _LEAST_WIDTH = 10
 _SOFT = 6
-"""Columns of this rank or above give way for a bar that is easy to read; the others only for a bar at all."""
+"""Columns of this rank or above are dropped to make a bar easy to read; the others only to fit a bar at all."""
 _LONG: Final = frozenset({"ids", "query", "remark", "quoted"})
-"""What is cut where a line ends, rather than a name."""
+"""Roles whose text is cut where a line ends, so that names stay whole."""
 _STYLES: Final = {"aside": "dim", "ids": "dim", "remark": "dim", "query": "dim"}
 KIND_STYLES: Final[dict[ShownKind, tuple[str, str]]] = {
     "still_right": ("━", "green dim"),
@@ -55,7 +55,7 @@ KIND_STYLES: Final[dict[ShownKind, tuple[str, str]]] = {
     "still_wrong": ("─", "bright_black"),
     "unscored": ("·", "bright_black"),
 }
-"""Sign and style of what became of a case between two runs, right to wrong."""
+"""Sign and style per kind of change between two runs, from right to wrong."""
 
 
 def drawn_sections(sections: Iterable[Section], width: int) -> Iterable[RenderableType]:
@@ -149,7 +149,7 @@ def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]
     elif found.rows:
         kept, left_out = _fitting(found, width)
         if ADJUSTED in left_out:
-            # One column of p-values then, and it must not say other than the signs do.
+            # Only one column of p-values is left, and it must agree with the signs.
             kept, left_out = _fitting(grid(table, medium, decisive=True), width)[0], []
         yield from _grid(kept, width, headed=table.headed)
     named = [title for title in left_out if any(column.rank and column.title == title for column in table.columns)]
@@ -159,7 +159,7 @@ def _table(table: Table, medium: Medium, width: int) -> Iterable[RenderableType]
 
 
 def _wrapped(found: Grid, width: int) -> RenderableType:
-    """Rows of which nothing is cut: what does not fit a line goes on in the next."""
+    """Rows that are never cut: what does not fit a line goes on in the next."""
     from rich.table import Table as Rows
 
     made = Rows.grid(padding=(0, 2, 0, 0))
@@ -177,14 +177,14 @@ def _wrapped(found: Grid, width: int) -> RenderableType:
 
 
 def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
-    """Without the columns that find no room, those of the highest rank first, and how these are called."""
+    """The table without the columns that do not fit, and their names. Those of the highest rank go first."""
     roles = [piece.role for piece in found.rows[0]]
 
     def needs(place: int) -> int:
         if roles[place] == "bar":
             return 0
         widest = max(cell_len(text) for text in (found.heads[place], *(row[place].text for row in found.rows)))
-        # What is long may be cut, so it drives nothing out.
+        # Long text may be cut, so it never pushes another column out.
         long = _LEAST_WIDTH if roles[place] in _LONG else widest
         most = found.least[place] or (_NAME_WIDTH if roles[place] == "name" else long)
         return min(widest, most) + _GAP
@@ -212,7 +212,7 @@ def _fitting(found: Grid, width: int) -> tuple[Grid, list[str]]:
 
 
 def _grid(found: Grid, width: int, *, headed: bool) -> Iterable[Text]:
-    """The lines. Bars take what is left over; under a header the first name gives way until the others fit."""
+    """The lines. Bars take the room that is left; under a header the first name shrinks until the others fit."""
     from rich.text import Text
 
     rows = [[_drawn(piece) for piece in row] for row in found.rows]
@@ -256,7 +256,7 @@ def lines(
 ) -> list[Text]:
     """Rows as aligned lines no wider than ``width``: columns shrink to their ``least``, or that of names is capped.
 
-    What then no longer fits at the right is cut, or left out where only a stub of it would remain.
+    What still does not fit at the right is cut, or left out where only a stub of it would remain.
     """
     from rich.text import Text
 
@@ -296,7 +296,7 @@ def _widest(cells: Sequence[Text]) -> int:
 
 
 def _matrix(matrix: Matrix, width: int) -> Iterable[Text]:
-    """The columns are numbered, as the lines are, so that many fit."""
+    """The matrix as lines. Columns are numbered as the lines are, so that many fit."""
     from rich.text import Text
 
     def cell(found: Number | None) -> Text:
@@ -339,7 +339,7 @@ def _said_of(row: ChangeRow) -> tuple[Text, Text, Text]:
 
 
 def padded(text: Text, room: int) -> Text:
-    """Text cut or filled up to that many columns, and the gap to what follows."""
+    """Text cut or filled up to ``room`` columns, and the gap to the next column."""
     shown = text.copy()
     shown.truncate(room, overflow="ellipsis", pad=True)
     return shown.append(" " * _GAP)

@@ -1,4 +1,4 @@
-"""A folder's runs on a terminal or as plain lines, newest last: beside the prompt, as in any log."""
+"""A folder's runs on a terminal or as plain lines, newest last: next to the prompt, as in any log."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def print_runs(points: Sequence[HistoryPoint], *, folder: str, console: Console 
 
 
 def plain_runs(view: HistoryView) -> str:
-    """A line a run with nothing cut, then what must be known of them."""
+    """One line per run with nothing cut, then the notes on these runs."""
     told = [f"damaged: {folder}: {trouble}" for folder, trouble in view.troubles]
     told += [f"note: {note}" for note in view.notes]
     return plain_text((heading(view), *plain_sections(history_sections(view)), *told))
 
 
 def drawn_runs(view: HistoryView, width: int) -> list[RenderableType]:
-    """The lines for a terminal of ``width`` columns; columns that find no room are left out, and named."""
+    """The lines for a terminal of ``width`` columns; columns that do not fit are left out, and named."""
     from rich.text import Text
 
     told = [Text.assemble(("✗ ", "red"), f"{folder}: {trouble}") for folder, trouble in view.troubles]

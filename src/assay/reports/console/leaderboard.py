@@ -1,4 +1,4 @@
-"""A leaderboard: drawn with rich on a terminal, who is first in a panel and then every section; else plain lines."""
+"""A leaderboard: on a terminal a panel that says who is first, then every section; elsewhere plain lines."""
 
 from __future__ import annotations
 

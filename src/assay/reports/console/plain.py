@@ -1,4 +1,4 @@
-"""Sections as plain lines: nothing drawn, no line cut, one fact a line."""
+"""Sections as plain lines: nothing drawn, no line cut, one fact per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.reports.text.plain import aligned
 from assay.reports.views.diff import ChangeTable, first_names
 
 MORE_IDS = 12
-"""Of cases that are only named so many are."""
+"""How many case ids are listed where cases are only named."""
 
 
 def plain_text(lines: Iterable[str]) -> str:
@@ -66,7 +66,7 @@ def _table(table: Table) -> Iterable[str]:
 
 
 def _matrix(matrix: Matrix) -> Iterable[str]:
-    """The columns are numbered, as the lines are."""
+    """The matrix as lines. Columns are numbered as the lines are."""
     rows = [("", *(str(place + 1) for place in range(len(matrix.names))))]
     for place, (name, cells) in enumerate(zip(matrix.names, matrix.cells, strict=True), start=1):
         rows.append((f"{place} {name}", *("·" if cell is None else cell.text for cell in cells)))

@@ -1,4 +1,4 @@
-"""To a terminal what is drawn, to anything else plain lines."""
+"""Print the drawn form to a terminal, plain lines to anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's summary for whoever just ran it: drawn with rich on a terminal, plain lines anywhere else."""
+"""A run's summary on standard output: drawn with rich on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def print_summary(
 
 
 def plain_summary(view: RunView, *, run_path: str | None = None, written: Mapping[str, str] | None = None) -> str:
-    """The summary as plain lines: nothing drawn, no line cut, one fact a line."""
+    """The summary as plain lines: nothing drawn, no line cut, one fact per line."""
     beside = view.lenient + (f" · {view.caution}" if view.caution else "")
     lines = [
         view.title,
@@ -64,7 +64,7 @@ def _reading(figure: Figure) -> str:
 
 
 def next_steps(run_path: str | None, written: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-    """Where to read on: the reports that are written, and the commands for the others.
+    """Where to read on: the reports that are written, and the commands that write the others.
 
     ``written`` has the path of each report that exists, by format. Without ``run_path`` the run is
     stored nowhere, and no command could draw it.
@@ -100,7 +100,7 @@ def _headline(view: RunView, width: int) -> RenderableType:
 
 
 def _beside(view: RunView, named: BesideHeadline) -> tuple[Text, ...]:
-    """A metric beside the headline, in a line of its own."""
+    """A metric shown next to the headline, in a line of its own."""
     from rich.text import Text
 
     figure = view.overall.figures[named.place]

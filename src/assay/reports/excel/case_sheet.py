@@ -1,4 +1,4 @@
-"""A sheet with a row a case: how its columns are said and written."""
+"""A sheet with one row per case: how its columns are declared and written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def text_column(
 
 
 def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:
-    """One metric's values; blank where a case has none, and all through where the run has no such metric."""
+    """One metric's values; blank for a case without a value, and for every case where the run has no such metric."""
 
     def value(item: Evidence) -> Value:
         score = item.score(name) if name is not None else None
@@ -42,7 +42,7 @@ def metric_column(title: str, name: str | None, style: str, *, width: float = 13
 
 
 def repeat_column(title: str, run: Run) -> list[CaseColumn]:
-    """Which of several answers to its question a row is, from 1; nothing where each question was asked once."""
+    """A column with the number of the answer to its question, from 1; no column where each question was asked once."""
     if run.settings.repeats == 1:
         return []
     return [CaseColumn(title=title, style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
@@ -68,10 +68,10 @@ def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: in
     sheet.fit_to_pages(2, 0)
     sheet.repeat_rows(0)
     sheet.repeat_columns(0)
-    # At the left, all of them: the button of the filter covers a cell's right end.
+    # All titles are at the left: the filter's button covers the right end of a cell.
     page.head(0, [column.title for column in columns], lines=2)
     wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
-    wrapped.sort(key=lambda entry: -entry[1])  # the widest, which decide most heights, first
+    wrapped.sort(key=lambda entry: -entry[1])  # the widest first: they decide most heights
     for row, item in enumerate(run.evidence, start=1):
         values = [column.value(item) for column in columns]
         sheet.set_row(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3)
@@ -93,7 +93,7 @@ def _lines(values: Sequence[Value], wrapped: Sequence[tuple[int, float]], *, mos
     for place, width in wrapped:
         text = values[place]
         if isinstance(text, str):
-            # The most of them that can be, without reading on through thousands of lines.
+            # A text with that many line breaks shows ``most`` lines: no need to measure thousands of them.
             lines = max(lines, most if text.count("\n", 0, 2000) >= most else lines_of(text, width))
             if lines >= most:
                 return most

@@ -16,7 +16,7 @@ CHART_GROUPS = 30
 def bars(
     page: Page, names: Sequence[str], values: Sequence[float | None], *, at: tuple[int, int], colour: str
 ) -> dict[str, Any]:
-    """Cells of a column, the first of them ``at`` a row and column, as bars: bound to them, with what they hold."""
+    """Bars bound to cells of a column, with a copy of their values; ``at``: row and column of the first cell."""
     first, column = at
     last = first + len(names) - 1
     return {
@@ -55,5 +55,5 @@ def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *
 
 
 def cached(values: Sequence[float | None]) -> list[float | str]:
-    """What the chart shows before its cells are read again; '' leaves a gap."""
+    """The values that the chart shows before its cells are read again; '' leaves a gap."""
     return ["" if value is None else value for value in values]

@@ -18,7 +18,7 @@ _CORRECT = "Results Match"
 _SUBSET = "Subsetting Percentage"
 _DENODOS_OWN = "denodo_percent_overlap"
 GUIDE: Final = (_CORRECT, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
-"""The columns of metrics among the details, in the guide's order: a metric says which one it fills."""
+"""The metric columns of the Details sheet, in the guide's order: a metric says which one it fills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,31 +26,31 @@ class WorkbookMetrics:
     """The metrics of a run, as the workbook shows them."""
 
     names: tuple[str, ...]
-    """All of the run's, in its order."""
+    """All metrics of the run, in its order."""
     titles: Mapping[str, str]
-    """What the column of each is called."""
+    """The column title of each metric."""
     filled: Mapping[str, str]
-    """The metric in each of the guide's columns that the run has something for."""
+    """The metric in each of the guide's columns that the run can fill."""
     shares: frozenset[str]
-    """Those that read as percentages."""
+    """The metrics that read as percentages."""
     yes_no: frozenset[str]
-    """Those whose every value is 0 or 1."""
+    """The metrics whose every value is 0 or 1."""
     as_denodo: bool
     """Whether means count as Denodo's own workbook does: in a run with its definition of Percent Overlap."""
 
     @classmethod
     def of(cls, view: RunView) -> WorkbookMetrics:
-        """Read off the view which metrics there are."""
+        """Take the metrics from the view."""
         names = tuple(row.metric for row in view.metrics)
         claimed: dict[str, str] = {}
         for row in view.metrics:
-            # Of several that say the same column the first has it.
+            # Where several metrics name the same column, the first one fills it.
             claimed.setdefault(row.info.guide_column or row.metric, row.metric)
         titles = {name: one_line(title, limit=60) for title, name in claimed.items()}
         filled = {title: name for title, name in claimed.items() if title in GUIDE}
         if VERDICT[0] in names:
             filled.setdefault(_CORRECT, VERDICT[0])
-        # A reward beyond 1 is no percentage, even in a run where none exceeds 1.
+        # A reward may exceed 1, so it is never a percentage, even in a run where no value exceeds 1.
         shares = (row for row in view.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
         return cls(
             names=names,
@@ -63,22 +63,22 @@ class WorkbookMetrics:
 
     @property
     def correct(self) -> str | None:
-        """What Percent Correct Queries and Results Match are: the metric that says so, else `match`, else nothing."""
+        """The metric of Percent Correct Queries and Results Match: the one that names them, else `match`, else None."""
         return self.filled.get(_CORRECT)
 
     @property
     def subset(self) -> str | None:
-        """What Percent Subset is."""
+        """The metric of Percent Subset."""
         return self.filled.get(_SUBSET)
 
     @property
     def guide(self) -> tuple[tuple[str, str | None], ...]:
-        """The guide's columns of metrics and what fills each, None where the run has nothing for it."""
+        """The guide's metric columns with the metric that fills each, None where the run has none for it."""
         return tuple((title, self.filled.get(title)) for title in GUIDE)
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The metrics that fill none of the guide's columns among the details."""
+        """The metrics that fill none of the guide's columns in the Details sheet."""
         return tuple(name for name in self.names if name not in self.filled.values())
 
     def case_style(self, metric: str | None) -> str:
@@ -106,5 +106,5 @@ def mean_style(info: MetricInfo) -> str:
 
 
 def case_style(info: MetricInfo) -> str:
-    """How one case's value is written there: yes and no as 1 and 0."""
+    """How one case's value is written in the sheets of selections: yes and no as 1 and 0."""
     return "yes_no" if info.binary and info.highest is not None else mean_style(info)

@@ -1,4 +1,4 @@
-"""The Details sheet: a row a case, the guide's columns first, then ours."""
+"""The Details sheet: one row per case, the guide's columns first, then ours."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
 
 _LINES = 10
-"""Of text that a row shows, at most; the cell holds it all."""
+"""How many lines of text a row shows at most; the cell holds the whole text."""
 _GOLD_SEPARATOR = "\n-----\n"
-"""A line of dashes, as several golds stand in one cell of an input file."""
-_LARGEST_ID = 15  # digits: more are no exact number in Excel
+"""A line of dashes, which also separates several golds in one cell of an input file."""
+_LARGEST_ID = 15  # digits: Excel does not keep more of them exactly
 _OTHER_TIMINGS = 20
 
 
 def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Sequence[str] | None = None) -> None:
-    """Every case in the question set's order; of the columns those of the titles, in their order."""
+    """Write every case in the question set's order, with the columns of ``titles`` in that order; None: all columns."""
     columns = _columns(run, metrics)
     if titles is not None:
         by_title = {column.title: column for column in columns}
@@ -114,7 +114,7 @@ def _tokens() -> list[CaseColumn]:
 
 
 def _where_any(run: Run) -> list[CaseColumn]:
-    """Columns that most runs have nothing for: they stand only where a case has something."""
+    """Columns that most runs leave empty: each is written only where some case has a value."""
     columns = []
     if any(item.cause for item in run.evidence):
         columns.append(text_column("Cause", 28, lambda item: item.cause))
@@ -133,6 +133,6 @@ def _where_any(run: Run) -> list[CaseColumn]:
 
 
 def _ves_detail(item: Evidence) -> str | None:
-    """What stands behind the reward: its ratio, and how sure that is."""
+    """What the reward was computed from: the time ratio, and how sure that is."""
     score = item.score("ves")
     return score.detail if score else None

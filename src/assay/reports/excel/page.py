@@ -1,4 +1,4 @@
-"""Write cells of a workbook: what is text stays text, what is no number is not written, what is too long says so."""
+"""Write cells of a workbook: text stays text, NaN and infinities are left out, a text that is cut says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 CELL_LIMIT: Final = 32_767
-"""What Excel holds in a cell, in UTF-16 code units."""
+"""How much text an Excel cell holds, in UTF-16 code units."""
 _LONGEST_NOTICE = 80
 _FORMULA_STARTS = frozenset("=+-@\t\n|%")
 LINE_POINTS: Final = 15.0
@@ -69,7 +69,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
 
 
 class Page:
-    """One sheet, written row by row from the top: earlier rows are on disk already and cannot be written again."""
+    """One sheet, written row by row from the top: earlier rows are already on disk and cannot be written again."""
 
     def __init__(self, workbook: Workbook, name: str, *, centred: bool = False) -> None:
         """``centred`` puts text at the middle of its row's height, for sheets whose rows hold one line."""
@@ -80,7 +80,7 @@ class Page:
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
 
     def prepare(self, names: Sequence[str]) -> None:
-        """Make it a sheet of tables, printed across, whose first column is wide enough for the names, within reason."""
+        """Make this a sheet of tables, printed in landscape, whose first column fits the names up to a limit."""
         self.sheet.hide_gridlines(2)
         self.sheet.set_default_row(LINE_POINTS + 2)
         self.sheet.set_column(0, 0, min(WIDEST_NAME, max(_NAME_WIDTH, 1.15 * max(map(len, names), default=0) + 2)))
@@ -114,11 +114,11 @@ class Page:
         self.safe_text(row, column, cell_text(text) if text else "", style, total=total)
 
     def safe_text(self, row: int, column: int, safe: str, style: str = "text", *, total: bool = False) -> None:
-        """As `text`, of what is known to be visible and to fit a cell: large ones are not searched again."""
+        """As `text`, for a text known to be visible and to fit a cell: it is not searched again."""
         if not safe:
             self.sheet.write_blank(row, column, None, self.style(style, total=total))
             return
-        # The mark that Excel itself sets on '=1: the text stays text also when somebody edits the cell.
+        # The mark that Excel itself sets on '=1: the text stays text after the cell is edited.
         quoted = safe[0] in _FORMULA_STARTS
         self.sheet.write_string(row, column, safe, self.style(style, total=total, quoted=quoted))
 
@@ -141,7 +141,7 @@ class Page:
         self.sheet.write_number(row, column, value, self.style(style, total=total, left=left))
 
     def head(self, row: int, names: Sequence[str], *, numbers: Collection[int] = (), lines: int = 1) -> None:
-        """A row of column names; those over columns of ``numbers`` stand at the right, as numbers do."""
+        """A row of column names; those over columns of ``numbers`` are at the right, as numbers are."""
         self.sheet.set_row(row, LINE_POINTS * lines + 6)
         for column, name in enumerate(names):
             if not name:
@@ -166,7 +166,7 @@ class Page:
             self.sheet.conditional_format(first_row, column, last_row, column, rule)
 
     def shade_shares(self, first_row: int, last_row: int, column: int) -> None:
-        """Shade each share of a column the redder, the nearer it is to 0: in tall rows bars would be slabs."""
+        """Shade each share of a column, redder towards 0: in tall rows bars would be huge blocks."""
         scale = {
             "type": "2_color_scale",
             "min_type": "num",
@@ -193,7 +193,7 @@ class Page:
 
 
 def cell_text(text: str) -> str:
-    """Text that any reader of the workbook can hold: hidden characters as marks, cut where Excel's limit is.
+    """Text that any program can read from the workbook: hidden characters as marks, cut at Excel's limit.
 
     A cut text ends with how many of its characters are missing.
     """
@@ -206,7 +206,7 @@ def cell_text(text: str) -> str:
 
 
 def lines_of(text: str | None, width: float) -> int:
-    """How many lines a text takes where a line holds ``width`` characters, about."""
+    """About how many lines a text takes where a line holds ``width`` characters."""
     if not text:
         return 1
     if len(text) <= width and "\n" not in text:

@@ -1,6 +1,6 @@
-"""The three further workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the answers as they came.
+"""The three other workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the unjudged answers.
 
-Each holds one sheet, a row per question, with columns of the Details under the same names.
+Each holds one sheet with one row per question, and columns of the Details sheet under the same names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _PartReporter:
     titles: ClassVar[tuple[str, ...]]
 
     def render(self, run: Run) -> bytes:
-        """The whole workbook. Columns that a run has nothing for are left out."""
+        """The whole workbook. Columns that the run has no values for are left out."""
         view = view_of(run, detailed=())
         metrics = WorkbookMetrics.of(view)
         return workbook_of(
@@ -35,7 +35,7 @@ class _PartReporter:
 
 
 class F1Reporter(_PartReporter):
-    """What the rows say: how much of gold each answer holds."""
+    """The comparison of rows: how much of gold each answer holds."""
 
     name = "xlsx-f1"
     sheet = "F1"
@@ -52,7 +52,7 @@ class F1Reporter(_PartReporter):
 
 
 class VesReporter(_PartReporter):
-    """What the times say: how fast the right answers are."""
+    """The comparison of times: how fast the right answers are."""
 
     name = "xlsx-ves"
     sheet = "VES"
@@ -60,7 +60,7 @@ class VesReporter(_PartReporter):
 
 
 class AnswersReporter(_PartReporter):
-    """What the system answered, unjudged."""
+    """The system's answers, unjudged."""
 
     name = "xlsx-answers"
     sheet = "Answers"

@@ -1,6 +1,6 @@
-"""The workbook of an SDMX run: Overview with a row a test case, Statistics, Settings.
+"""The workbook of an SDMX run: Overview with one row per test case, Statistics, Settings.
 
-Titles and the details cell are those of StatGPT's evaluation method; what goes beyond it stands to their right.
+Titles and the details cell are those of StatGPT's evaluation method; our own columns follow to their right.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from xlsxwriter import Workbook
 
 _LINES = 27
-"""Of text that a row shows, at most: Excel's highest row is of 409 points. The cell holds it all."""
+"""How many lines of text a row shows at most: Excel's highest row is 409 points. The cell holds the whole text."""
 _FIRST = ("macro_recall", "macro_precision")
 _LONGEST_ANSWER = 4000
 _WIDTH, _COLUMNS = 13.0, 16
 
 
 def write_selection_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
-    """All sheets, in the order in which they stand."""
+    """Write all sheets, in their order."""
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
@@ -55,7 +55,7 @@ def _write_overview(page: Page, run: Run) -> None:
 
 
 def _write_statistics(page: Page, view: RunView) -> None:
-    """The method's metrics over all test cases, then every other section."""
+    """Write the method's metrics over all test cases, then every other section."""
     sections = [one for one in run_sections(view) if one.key != "metrics"]
     metrics = [replace(one, title="Data Query Metrics", aside="") for one in run_sections(view) if one.key == "metrics"]
     page.prepare(names=names_in((*metrics, *sections)))
@@ -90,7 +90,7 @@ def _columns(run: Run) -> list[CaseColumn]:
 
 
 def _where_any(run: Run) -> Iterable[CaseColumn]:
-    """Columns that some runs have nothing for: they stand only where a case has something."""
+    """Columns that some runs leave empty: each is written only where some case has a value."""
     for column in (
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
@@ -105,12 +105,12 @@ def _where_any(run: Run) -> Iterable[CaseColumn]:
 
 
 def _details(item: Evidence) -> str:
-    """None of it where no turn was looked at: the reason and the failure then say why."""
+    """The details cell; empty where no turn was judged: the reason and the failure then say why."""
     return details(item.turns, case=item.case, limit=CELL_LIMIT) if item.turns else ""
 
 
 def _not_scored(item: Evidence) -> str:
-    """Which of the cells are blank, and why, a line a cause."""
+    """Which cells are blank and why, one line per cause."""
     blank: dict[str, list[str]] = {}
     for score in item.scores:
         if score.value is None:
@@ -123,7 +123,7 @@ def _not_scored(item: Evidence) -> str:
 
 
 def _failures(item: Evidence) -> Iterable[str]:
-    """Each failure once, as ``blame: message``; those of single turns with their number."""
+    """Each failure once, as ``blame: message``; a failure of one turn with the turn's number."""
     several = len(item.prediction.turns) > 1
     told = list(failures(item))
     for number, turn in enumerate(item.prediction.turns, start=1):
@@ -133,7 +133,7 @@ def _failures(item: Evidence) -> Iterable[str]:
 
 
 def _answer(item: Evidence) -> str:
-    """The answer as it came, or else in the system's words."""
+    """The selection as the system sent it, or else the system's words."""
     answers = item.prediction.turns
     if not answers:
         return item.prediction.raw or ""
@@ -159,6 +159,6 @@ def _compared_by(item: Evidence) -> str:
 
 
 def _latency(item: Evidence) -> float | None:
-    """Of all turns together, as far as the system said."""
+    """The time of all turns together, as far as the system reported it."""
     known = [turn.latency_s for turn in item.prediction.turns if turn.latency_s is not None]
     return sum(known) if known else None

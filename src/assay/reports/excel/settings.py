@@ -1,4 +1,4 @@
-"""The Settings sheet: what the run was made with and on, what it counted, and how sure its headline is."""
+"""The Settings sheet: the run's settings, system and data, its counts, and how sure its headline is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Entry = tuple[str, str | float | None, str]
 
 
 def write_settings(page: Page, run: Run, view: RunView) -> None:
-    """Names and values, a heading above each part."""
+    """Write names and values, with a heading above each part."""
     sheet = page.sheet
     sheet.hide_gridlines(2)
     sheet.set_default_row(LINE_POINTS + 2)

@@ -28,7 +28,7 @@ from assay.reports.views.run import GroupRow, RunView
 _WIDTH = 13.0
 _MOST_GROUPS = 12
 _SCORED = "Scored"
-"""The column of how many questions are scored, where that is not all of them."""
+"""The title of the column that counts scored questions, present where some question is not scored."""
 
 AS_DENODO = (
     "This table counts as Denodo's own workbook does, to be compared with one: a question without a score or a time "
@@ -46,7 +46,7 @@ class _Column:
 
 
 def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
-    """The table first, where other programs look for it; beneath it what a person needs beside it."""
+    """Write the table first, where other programs look for it, and what else a person needs below it."""
     groups, sections = view.difficulties, run_sections(view)
     columns = _columns([*groups, view.overall], metrics)
     sheet = page.sheet
@@ -65,7 +65,7 @@ def write_summary(page: Page, view: RunView, metrics: WorkbookMetrics) -> None:
 
 
 def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column]:
-    """The guide's five, how many questions are scored where that is not all of them, then the other metrics."""
+    """The guide's five columns, the count of scored questions where some are not, then the other metrics."""
     place = {name: index for index, name in enumerate(metrics.names)}
 
     def of_metric(title: str, name: str | None) -> _Column:
@@ -90,14 +90,14 @@ def _columns(rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> list[_Column
 
 
 def over_all(mean: float | None, n: int, cases: int) -> float | None:
-    """The mean over all cases with 0 for those that the mean leaves out, as Denodo's workbook has it."""
+    """The mean over all cases, as in Denodo's workbook: 0 for the cases that the usual mean leaves out."""
     return None if not cases else (mean or 0.0) * n / cases
 
 
 def _time_of(row: GroupRow, *, over_all_cases: bool) -> tuple[float | None, float | None]:
-    """Mean and standard deviation of the times that are there; or over all cases, with 0 for a missing time.
+    """Mean and standard deviation of the known times; or over all cases, with 0 for a missing time.
 
-    The second is the population's, not the sample's.
+    Over all cases the standard deviation is the population's, else the sample's.
     """
     time = row.answer_time
     if not over_all_cases:
@@ -112,14 +112,14 @@ def _time_of(row: GroupRow, *, over_all_cases: bool) -> tuple[float | None, floa
 
 
 def _scored(row: GroupRow, metrics: WorkbookMetrics) -> int:
-    """Of how many questions Percent Correct Queries tells."""
+    """How many questions Percent Correct Queries covers."""
     return row.cases if metrics.correct is None else row.figures[metrics.names.index(metrics.correct)].rate.n
 
 
 def _write_samples(page: Page, row: int, rows: Sequence[GroupRow], metrics: WorkbookMetrics) -> int:
-    """How many questions a mean is over, where that is not what the table says of all. Gives the row after.
+    """Write how many questions each mean is over, where the summary table does not say it. Returns the row after.
 
-    A table of its own: a column beside each mean would double the width of the one that people look at.
+    It is a separate table: a column next to each mean would double the width of the summary.
     """
     scored = [_scored(group, metrics) for group in rows]
     counted = {"Mean Time (s)": [0 if group.answer_time is None else group.answer_time.n for group in rows]}
@@ -155,7 +155,7 @@ def _write_table(page: Page, rows: Sequence[GroupRow], columns: Sequence[_Column
 
 
 def _charts(page: Page, row: int, groups: Sequence[GroupRow], columns: Sequence[_Column], *, first_row: int) -> int:
-    """Charts of the table's own cells, side by side. Gives the row after."""
+    """Write charts of the table's own cells, side by side. Returns the row after."""
     shown = min(len(groups), CHART_GROUPS)
     last_row = first_row + shown - 1
     by = "by difficulty" if len(groups) > 1 or groups[0].name != "all" else "over all cases"
@@ -208,7 +208,7 @@ def _series(
     colour: str,
     decimals: str,
 ) -> dict[str, Any]:
-    """One column of the table as bars, bound to its cells, with a copy of what they hold."""
+    """One column of the table as bars, bound to its cells, with a copy of their values."""
     made = bars(page, names, columns[place].values[: len(names)], at=(first_row, place + 1), colour=colour)
     return {
         **made,
@@ -219,7 +219,7 @@ def _series(
 
 
 def _top(columns: Sequence[_Column], shown: int) -> float | None:
-    """A round end of the time axis above the longest error bar, which not every program leaves room for."""
+    """A round end for the time axis above the longest error bar: not every program leaves room for it."""
     means, deviations = (columns[place].values[:shown] for place in (3, 4))
     highest = max((mean or 0.0) + (deviation or 0.0) for mean, deviation in zip(means, deviations, strict=True))
     if highest <= 0.0:

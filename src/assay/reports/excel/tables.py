@@ -1,4 +1,4 @@
-"""The sections of a report in a workbook, one below the other: each is given its row and gives the one after."""
+"""Write the sections of a report into a workbook, one below the other: each is given its row, returns the next."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import Figure, RunView, named_ids
 
 _WIDTH: Final = 11
-"""So many columns the head of a table reaches that ends in sentences."""
+"""How many columns the head of a table spans where its last column holds sentences."""
 
 
 def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
-    """Every section with a blank row above. Gives the row after."""
+    """Write every section with a blank row above. Returns the row after."""
     for section in sections_for(sections, "book"):
         page.text(row + 1, 0, section.heading, "section")
         row += 2
@@ -41,7 +41,7 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
 
 
 def write_notes(page: Page, row: int, view: RunView, *notes: str) -> int:
-    """Title, headline, and what a reader must know before trusting it. Gives the row after."""
+    """Write title, headline, and the notes to read before trusting it. Returns the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
     page.text(row, 0, view.title, "title")
     headline = f"{view.headline_name} {view.headline.text} {view.headline.interval}".rstrip()
@@ -53,7 +53,7 @@ def write_notes(page: Page, row: int, view: RunView, *notes: str) -> int:
 
 
 def names_in(sections: Iterable[Section]) -> list[str]:
-    """What stands in the first column, by which its width goes."""
+    """The texts of the first column, which decide its width."""
     found = []
     for section in sections_for(sections, "book"):
         for block in section.blocks_for("book"):
@@ -96,7 +96,7 @@ def _write_table(page: Page, row: int, given: Table) -> int:
 
 
 def _write_chart(page: Page, row: int, table: Table) -> int:
-    """Bars of the table's own cells, beneath it. Gives the row after."""
+    """Write bars of the table's own cells below it. Returns the row after."""
     rows = [one for one in table.rows if not one.strong][:CHART_GROUPS]
     first = row - len(table.rows)
     heads = [len(_heads(column, _first(table.rows, place))) for place, column in enumerate(table.columns)]
@@ -113,7 +113,7 @@ def _write_chart(page: Page, row: int, table: Table) -> int:
     rest = f", first {len(rows)}" if len(rows) == CHART_GROUPS else ""
     title = f"{' and '.join(titles)} by {table.columns[0].title}{rest}"
     drawn = chart(page, title[:1].upper() + title[1:], series, "0 %", top=1.0)
-    # Room for the labels of some twenty bars, and no more than two pages' width.
+    # Room for the labels of some twenty bars, at most two pages wide.
     width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * len(rows)))
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})
     page.sheet.insert_chart(row, 0, drawn, {"x_offset": 0, "y_offset": 8, "object_position": 2})
@@ -121,13 +121,13 @@ def _write_chart(page: Page, row: int, table: Table) -> int:
 
 
 def _first(rows: Sequence[Row], place: int) -> Cell:
-    """What the cells of a column are like."""
+    """The first cell of a column that is not blank, which stands for its kind."""
     return next((row.cells[place] for row in rows if row.cells[place] is not None), None)
 
 
 def _heads(column: Column, like: Cell) -> list[str]:
     title = column.long or column.title
-    # Other names than ours stay as they are.
+    # Names that are not ours stay as they are.
     title = title if column.long else title[:1].upper() + title[1:]
     if isinstance(like, Figure):
         return [title, "Low", "High", *(["n", "Unscored"] if column.parts == "all" else [])]
@@ -149,7 +149,7 @@ def _numbers(table: Table, rows: Sequence[Row]) -> set[int]:
 
 
 def _write_figure(page: Page, row: int, at: int, figure: Figure, *, parts: str, style: str) -> int:
-    """Write a figure, and give the column after it."""
+    """Write a figure and return the column after it."""
     rate = figure.rate
     for place, value in enumerate((rate.value, rate.low, rate.high), start=at):
         page.number(row, place, value, style)

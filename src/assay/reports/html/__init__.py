@@ -1,3 +1,3 @@
-"""Pages that need nothing else."""
+"""Self-contained HTML pages."""
 
 from assay.reports.html.run import HtmlReporter as HtmlReporter

@@ -1,6 +1,6 @@
 """Histograms of times as inline SVG, on a scale of 1, 2, 5.
 
-The median is a solid line and the 90 % mark a dashed one, each with its label, so that nothing is told by colour.
+The median is a solid line and the 90 % mark a dashed one, each with its label, so that nothing depends on colour.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _WIDTH, _HEIGHT = 360.0, 168.0
 _LEFT, _RIGHT, _TOP, _BASE = 20.0, 340.0, 54.0, 142.0
 _FONT = 11.5
 _CHARACTER = 0.58
-"""The width of a character in font sizes, rather wide, so that what is computed to fit does fit."""
+"""The width of a character in font sizes, on the wide side, so that what is computed to fit does fit."""
 _FEWEST_BINS = 6
 _GAP = 3.0
 
 
 def histograms(rows: Sequence[TimeRow]) -> list[tuple[TimeRow, str]]:
-    """Each row with its chart. Queries, gold's and the system's, share a scale, so that they compare at a glance."""
+    """Each row with its chart. Gold's and the system's queries share a scale, so that they compare at a glance."""
     queries = [row for row in rows if row.spread.name != "answer"]
     return [(row, histogram(row, queries if row in queries else [row])) for row in rows]
 
 
 def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
-    """One row's chart, on a scale that holds all those ``beside`` it, its own included. Empty without bins."""
+    """One row's chart, on a scale that covers all rows of ``beside``, this one included. Empty without bins."""
     if not row.spread.bins:
         return ""
     edges = _edges([one.spread for one in beside])
@@ -62,7 +62,7 @@ def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
 
 
 def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
-    """Where the bins of all begin and end; a narrow range is widened, so that few bins are no huge blocks."""
+    """The edges of the bins of all spreads; a narrow range is widened, so that few bins are not huge blocks."""
     bins = [one for spread in spreads for one in spread.bins]
     low, last = min(one.low_s for one in bins), max(one.high_s for one in bins)
     edges = [low]
@@ -95,7 +95,7 @@ def _parts(edge: float) -> tuple[int, int]:
 
 
 def _x(time_s: float, edges: Sequence[float], step: float) -> float:
-    """Where a time lies: within its bin by its logarithm, in the middle where the bin begins at 0."""
+    """The horizontal place of a time: by its logarithm within its bin, or mid-bin where the bin begins at 0."""
     place = min(max(bisect_right(edges, time_s) - 1, 0), len(edges) - 2)
     low, high = edges[place], edges[place + 1]
     within = 0.5
@@ -105,7 +105,7 @@ def _x(time_s: float, edges: Sequence[float], step: float) -> float:
 
 
 def _axis(edges: Sequence[float], step: float) -> Iterator[str]:
-    """The base line, and labels at as many edges as there is room for: all, or those of whole powers of ten."""
+    """The base line, and labels at every edge, or at powers of ten only where there is no room for all."""
     yield f'<path class="axis" d="M{_LEFT:g} {_BASE:g}H{_RIGHT:g}"/>'
     widest = max(len(_edge(edge)) for edge in edges) * _FONT * _CHARACTER + 6
     every = widest <= step
@@ -128,7 +128,7 @@ def _mark(name: str, text: str, x: float, *, line: int) -> Iterator[str]:
 
 
 def _inside(x: float, text: str) -> float:
-    """The middle of a text that is to stand at ``x``, moved so that it lies within the drawing."""
+    """The middle of a text to be put at ``x``, moved so that the text lies within the drawing."""
     half = len(text) * _FONT * _CHARACTER / 2
     return min(max(x, half), _WIDTH - half)
 

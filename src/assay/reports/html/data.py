@@ -1,9 +1,9 @@
-"""What the page of a run knows of its cases: packed, so that the browser draws them when they are looked at.
+"""The cases of a run as its page holds them: packed, so that the browser draws a case when it is opened.
 
-The page holds JSON, compressed and in base64: nothing in it can end an element or run. It comes in two parts. The
-*index* has what the table, its filters and its order need of every case, in columns; the *details* have the rest, in
-chunks of cases. All text has passed `assay.reports.text.plain`, and the browser puts it in place as
-text, never as markup.
+The page holds JSON, compressed and in base64: nothing in it can end an element or run as a script. It has two parts.
+The *index* has what the table, its filters and its order need of every case, in columns; the *details* have the rest,
+in chunks of cases. All text has passed `assay.reports.text.plain`, and the browser puts it in place as text, never as
+markup.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from assay.reports.views.selections_build import blamed
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
-"""Cases whose details are unpacked together."""
+"""How many cases have their details unpacked together."""
 QUESTION, REASON = 240, 200
 _EXPLANATION = 4000
 _MOST_RATIOS = 20
@@ -56,7 +56,7 @@ _CELL_KINDS: Mapping[str, CellKind] = {
 
 
 def packed(index: Index, details: Sequence[Detail | PairDetail]) -> str:
-    """The JSON that the page holds: strings of base64 only, so no text of a case can be taken for markup."""
+    """The JSON in the page: only strings of base64, so that no text of a case can be taken for markup."""
     chunks = tuple(_pack(details[start : start + CHUNK]) for start in range(0, len(details), CHUNK))
     return json.dumps(msgspec.to_builtins(Held(index=_pack(index), chunks=chunks)))
 
@@ -81,7 +81,7 @@ def run_index(run: Run, view: RunView) -> Index:
         link=tuple(case.anchor for case in cases),
         answer=tuple(case.answer for case in cases) if view.repeats else (),
         question=tuple(one_line(case.question, limit=QUESTION) for case in cases),
-        # Why it is right, nobody asks of a row; the opened case says it.
+        # The table leaves out why an answer is right; the opened case says it.
         reason=tuple("" if case.outcome == "correct" else one_line(case.reason, limit=REASON) for case in cases),
         facets=tuple(_facets(evidence, view)),
         metrics=tuple(_metrics(view)),
@@ -102,7 +102,7 @@ def _metrics(view: RunView) -> Iterable[Metric]:
 
 
 def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
-    """By what the cases can be filtered, in the words that the first screen uses."""
+    """The filters of the table of cases, in the words of the first screen."""
 
     made = list(facets_of_cases(evidence, view.cases))
     for name, label, rows in (("term", "Wrong term", view.wrong_terms), ("period", "Periods", view.time_states)):
@@ -119,7 +119,7 @@ def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
 
 
 def facets_of_cases(evidence: Sequence[Evidence], cases: Sequence[CaseView], *, now: str = "") -> Iterable[Facet]:
-    """The filters that need nothing but the cases; ``now`` stands behind what another run may have otherwise."""
+    """The filters that need only the cases; ``now`` is appended to the labels of what may differ between runs."""
     pairs = list(zip(evidence, cases, strict=True))
     yield facet_of("database", "Database", [filter(None, [case.database]) for case in cases])
     yield facet_of("difficulty", "Difficulty", [filter(None, [case.difficulty]) for case in cases])
@@ -135,13 +135,13 @@ def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
     for name in failures_of(item):
         blame, _, kind = name.partition(": ")
-        if case.predicted is None:  # selections were judged, against a target
+        if case.predicted is None:  # selections were judged: gold is called the target
             blame, kind = blamed(blame), "no_target" if kind == "no_gold" else kind
         yield f"{blame}: {words(kind)}"
 
 
 def _steadiness(evidence: Sequence[Evidence]) -> Iterable[str]:
-    """Of each answer, how steady those to its question are."""
+    """Per answer, how steady the answers to its question are."""
     right, wrong, flaky, unscored = (name for name, _ in STEADY)
     outcomes: dict[str, set[str]] = {}
     for item in evidence:
@@ -152,7 +152,7 @@ def _steadiness(evidence: Sequence[Evidence]) -> Iterable[str]:
 
 
 def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    """Which metric accepts this answer while which other does not."""
+    """The pairs of metrics of which the first accepts this answer and the second does not."""
     values = {score.metric: score.value for score in case.scores}
     for first, second in pairs:
         one, other = values.get(first), values.get(second)
@@ -163,7 +163,7 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
 
 
 def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> Facet:
-    """One filter: its values, the most frequent first, and per case the places of those that it carries."""
+    """One filter: its values, the most frequent first, and per case the places of its values."""
     carried = [list(dict.fromkeys(found)) for found in names]
     counts: dict[str, int] = {}
     for found in carried:
@@ -215,13 +215,13 @@ def _meant(name: str, meanings: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _unsaid(miss: str, reason: str) -> str:
-    """A near miss without its detail where the reason above it has just said that."""
+    """A near miss, without its detail where the reason above it already says it."""
     name, _, said = miss.partition(": ")
     return name if said and said in reason else miss
 
 
 def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
-    """What the answer and the queries took."""
+    """Time, tokens and cost of the answer and the queries."""
     prediction = item.prediction
     for name, taken in prediction.timings_s:
         yield words(name.removesuffix("_s")), seconds(taken)

@@ -56,7 +56,7 @@ _Pair = tuple[Evidence, CaseView, Evidence, CaseView]
 
 
 def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterable[_Pair]:
-    """Per change both answers: of repeated ones the first that is not right, as the comparison quotes it."""
+    """Per change both runs' answers; of repeated ones the first that is not right, as the comparison quotes it."""
     left, right = _shown(baseline), _shown(candidate)
     ours = [left[change.baseline.case_id] for change in changes]
     theirs = [right[change.candidate.case_id] for change in changes]
@@ -107,7 +107,7 @@ def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]
 
 
 def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
-    """The candidate's value less the baseline's, of the answers that are shown."""
+    """The candidate's value minus the baseline's, for the answers that are shown."""
     found: list[float | None] = []
     for before, _, after, _ in pairs:
         was, now = before.score(metric), after.score(metric)
@@ -129,6 +129,6 @@ def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, no
 
 
 def _side(item: Evidence, case: CaseView, label: str) -> Side:
-    """What a run made of the case; what was asked stands beside both sides."""
+    """One run's answer to the case; the question is shown once for both sides."""
     detail = case_detail(item, case)
     return Side(label=label, **{name: getattr(detail, name) for name in Answered.__struct_fields__})

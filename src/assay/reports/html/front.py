@@ -1,4 +1,4 @@
-"""What leads the page of a run, and where: cards in two columns of about the same height."""
+"""The first screen of a run's page: tiles, and cards in two columns of about the same height."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from assay.reports.sections.values import Block, Matrix, Section, Table
 from assay.reports.views.run import RunView
 
 _CARD, _ROW, _TWO_LINES = 92, 30, 50
-"""About how high things are, in pixels: only the balance of the columns depends on it."""
+"""Approximate heights in pixels, used only to balance the columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A section in one of the columns; ``order`` is where it stands in one column, on a narrow screen, from 1 on."""
+    """A section in one of the columns; ``order`` is its place from 1 on a narrow screen with a single column."""
 
     section: Section
     height: int
@@ -23,7 +23,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One count beside the headline; ``tone`` is a class of the style sheet, ``link`` None where there is no case."""
+    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None where no case has it."""
 
     count: int
     label: str
@@ -33,7 +33,7 @@ class Tile:
 
 
 def tiles(view: RunView) -> Iterable[Tile]:
-    """What became of the answers, and how much of it is gold's fault."""
+    """The counts of outcomes, and how many of them are gold's fault."""
     for name, mark, count in (
         ("correct", "✓", view.correct),
         ("incorrect", "✗", view.incorrect),
@@ -49,7 +49,7 @@ def tiles(view: RunView) -> Iterable[Tile]:
     if broken:
         cases = {case.anchor for row in broken for case in row.cases}
         label = f"broken {broken[0].blame}"
-        # Of several kinds no one filter shows them all: their table names each.
+        # No single filter shows several kinds of failure: the link leads to their table.
         link = broken[0].facet if len(broken) == 1 else None
         yield Tile(count=len(cases), label=label, mark="!", tone="unscored", link=link or ("failures", ""))
 
@@ -59,7 +59,7 @@ def _link(count: int, facet: str, value: str) -> tuple[str, str] | None:
 
 
 def two_columns(sections: Sequence[Section]) -> tuple[list[Card], list[Card]]:
-    """The cards, what matters most first; each goes where the column is shorter, the first one to the left."""
+    """The cards, the most important first; each goes into the shorter column, the first one to the left."""
     columns: tuple[list[Card], list[Card]] = ([], [])
     heights = [0, 0]
     cards = sorted((one for one in sections if one.place == "columns"), key=lambda one: one.rank)
@@ -74,7 +74,7 @@ def two_columns(sections: Sequence[Section]) -> tuple[list[Card], list[Card]]:
 def _height(block: Block) -> int:
     if isinstance(block, Table):
         shown, hidden = block.shown("page")
-        # A name and what it means, or a figure of each of two columns.
+        # Two lines per row: a name and its meaning, or a figure from each of two columns.
         high = block.look == "counts" or (block.look == "figures" and len(block.for_medium("page").columns) > 2)
         return (_TWO_LINES if high else _ROW) * len(shown) + (_ROW if hidden else 0)
     return _ROW * (len(block.names) + 2) if isinstance(block, Matrix) else 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TREND_CSS = "trend.css"
 _FEW_POINTS = 25
-"""So many fit even the narrow chart with whiskers."""
+"""Up to this many points fit even the narrow chart with whiskers."""
 
 
 def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
@@ -41,7 +41,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
 
 
 def over_time(run: Run) -> Markup | None:
-    """The section 'Over time' of a run's page: the run among the earlier ones it was given; None without any."""
+    """The section 'Over time' of a run's page: the run among earlier ones; None where no earlier run was given."""
     if not run.history:
         return None
     from markupsafe import Markup

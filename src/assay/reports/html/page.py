@@ -1,4 +1,4 @@
-"""The frame of every page: one HTML file that needs nothing else, no network, no fonts, no images.
+"""The frame of every page: one HTML file that needs no network, no fonts and no images.
 
 Its Content-Security-Policy allows its own style sheet and its own script, each by the hash of its text, and nothing
 else at all: even a flaw in escaping could not run or load anything.
@@ -30,7 +30,7 @@ def page(
     scripts: Sequence[str] = _SCRIPTS,
     styles: Sequence[str] = STYLES,
 ) -> bytes:
-    """A page of the house's style, with its policy, its style sheet, its script and its packed data."""
+    """A page in Assay's style, with its policy, its style sheet, its script and its packed data."""
     from markupsafe import Markup
 
     css = "\n".join(map(asset, styles))

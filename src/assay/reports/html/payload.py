@@ -1,6 +1,6 @@
-"""What the scripts of a page read: the shape of its data, which a test holds the scripts and a stored schema to.
+"""The shape of the data that the scripts of a page read; a test checks the scripts and a stored schema against it.
 
-Empty parts are left out, but of queries and turns, which are what the view has. Small records that come by the thousand
+Empty parts are left out, except in queries and turns, which are the view's own. Small records that come by the thousand
 are arrays. All text is text: the browser puts it in place as such, never as markup.
 """
 
@@ -19,7 +19,7 @@ CellKind: TypeAlias = Literal["0", "t", "n", "x", "b", "d", "o"]
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What can become of a case: of a run its outcome, of two runs what changed."""
+    """A state of a case: its outcome in one run, or its change between two runs."""
 
     name: str
     label: str
@@ -29,7 +29,7 @@ class State(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 
 class Facet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One filter: its values, the most frequent first, and per case the places of those that it carries."""
+    """One filter: its values, the most frequent first, and per case the places of its values."""
 
     name: str
     label: str
@@ -38,7 +38,7 @@ class Facet(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Metric(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A metric's value for each case; ``share``: all lie within 0 and 1."""
+    """A metric's value per case; ``share``: all values are from 0 to 1."""
 
     name: str
     share: bool
@@ -51,18 +51,18 @@ class Index(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     headline: str
     states: tuple[State, ...]
     state: tuple[int, ...]
-    """Of each case the place among ``states``."""
+    """Per case, the place of its state in ``states``."""
     id: tuple[str, ...]
     link: tuple[str, ...]
     """As `id`, but unique."""
     answer: tuple[str, ...]
-    """Which of several answers it is; empty where each question was asked once."""
+    """Per case, which of several answers it is; empty where each question was asked once."""
     question: tuple[str, ...]
     reason: tuple[str, ...]
     facets: tuple[Facet, ...]
     metrics: tuple[Metric, ...]
     time: tuple[float | None, ...]
-    """What the answer took, in seconds."""
+    """How long the answer took, in seconds."""
     chunk: int
     """How many cases have their details in one packed chunk."""
 
@@ -76,7 +76,7 @@ class Cell(Struct, frozen=True, array_like=True):
 
 
 class AlignedRow(Struct, frozen=True, array_like=True):
-    """A row of both results; a cell is 0 where a side has none. ``differs``: the columns in which a near row does."""
+    """A row of both results; a cell is 0 where a side has none. ``differs``: columns in which a near row differs."""
 
     state: AlignedState
     gold: tuple[Cell | Literal[0], ...]
@@ -92,13 +92,13 @@ class Difference(
     forbid_unknown_fields=True,
     rename={"left_columns": "leftColumns"},
 ):
-    """The two results side by side, and how much of them is left out."""
+    """The two results side by side, with counts of what is left out."""
 
     summary: str
     left: int = 0
     left_columns: int = 0
     columns: tuple[tuple[str | None, str | None], ...] = ()
-    """Names on gold's side and the prediction's."""
+    """Per column, its name on gold's side and on the prediction's."""
     rows: tuple[AlignedRow, ...] = ()
 
 
@@ -107,7 +107,7 @@ Meant: TypeAlias = tuple[str, str]
 
 
 class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of it, as far as the pages of one run and of two show it alike."""
+    """How a case was answered and judged: the part that the pages of one run and of two runs share."""
 
     outcome: Literal["correct", "incorrect", "unscored"]
     reason: str = ""
@@ -118,7 +118,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     golds: tuple[QueryView, ...] = ()
     predicted: QueryView | None = None
     scores: tuple[tuple[str, str, str], ...] = ()
-    """Metric, value, and why."""
+    """Metric, value and reason."""
     difference: Difference | None = None
     turns: tuple[TurnView, ...] = ()
 
@@ -140,7 +140,7 @@ class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
 
 class Side(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What one of two runs made of a case."""
+    """One run's answer to a case, on the page of two runs."""
 
     label: str
 
@@ -158,7 +158,7 @@ class PairDetail(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class Held(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the page holds as JSON: each text is packed JSON, an `Index` and then lists of details."""
+    """The JSON in the page: each text is packed JSON, first an `Index`, then lists of details."""
 
     index: str
     chunks: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""A run as one HTML file that needs nothing else.
+"""A run as one self-contained HTML file.
 
-What leads the page is drawn here; the cases are packed data (`assay.reports.html.data`) that the script draws as text
-when they are looked at.
+The first screen is drawn here; the cases are packed data (`assay.reports.html.data`) that the script draws as text
+when they are opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
-        # What is packed is declared with msgspec, which is not loaded before a page is wanted.
+        # The packed data needs msgspec, which is loaded only when a page is asked for.
         from assay.reports.html.data import case_detail, packed, run_index
 
         view = view_of(run)

@@ -1,4 +1,4 @@
-"""What the templates ask of sections, blocks and cells, as filters."""
+"""The filters with which templates read sections, blocks and cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def kind(value: object) -> str:
 
 
 def columns(table: Table) -> list[tuple[Column, str]]:
-    """Each column with the kind of its cells: that of the first which is not blank."""
+    """Each column with the kind of its first cell that is not blank."""
     kinds = ([kind(row.cells[place]) for row in table.rows if row.cells[place] is not None] for place in _places(table))
     return [(column, (found or ["str"])[0]) for column, found in zip(table.columns, kinds, strict=True)]
 
@@ -29,12 +29,12 @@ def _places(table: Table) -> range:
 
 
 def has_figures(table: Table) -> bool:
-    """Whether a column is of figures."""
+    """Whether any column holds figures."""
     return any(found == "Figure" for _, found in columns(table))
 
 
 def stacked(row: Row, table: Table) -> list[_Line]:
-    """A row as lines of the page: one for each figure, as each has a bar, where a row has several."""
+    """A row as lines of the page: one line per figure where a row has several, since each figure has a bar."""
     kinds = zip(columns(table), row.cells, strict=True)
     cells: _Line = [(column, cell, kind(cell) if cell is not None else like) for (column, like), cell in kinds]
     figures = [(column, cell) for column, cell, _ in cells if isinstance(cell, Figure)]
@@ -56,7 +56,7 @@ def remark(line: _Line) -> Remark | None:
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The rows to show and those to fold away, the lowest first where the table is ranked: there is most to win."""
+    """The rows to show and those to fold away; a ranked table has the lowest first, where most can be gained."""
     shown, hidden = table.shown("page")
     return (sorted(shown, key=_lowest), sorted(hidden, key=_lowest)) if table.ranked else (shown, hidden)
 
@@ -79,7 +79,7 @@ def missed_marks(blocks: Sequence[Block]) -> bool | None:
 
 
 def page_aside(section: Section) -> str:
-    """What stands behind the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
+    """The remark after the title: the section's own, a matrix's caption, or how a table is cut and ordered."""
     for block in () if section.aside else section.blocks_for("page"):
         if isinstance(block, Matrix):
             return block.caption
@@ -97,7 +97,7 @@ def charts(block: Times) -> list[tuple[object, object]]:
 
 
 def scales(sections: Iterable[Section]) -> Mapping[str, float]:
-    """By how much of a difference is drawn: the largest end of an interval. Above 0, at most 1, alike for all rows."""
+    """The scale of differences, one for all rows: the largest end of an interval, above 0 and at most 1."""
     ends: dict[str, list[float]] = {"all": [0.01], "bounds": [0.01]}
     for section in sections:
         for block in section.blocks:

@@ -1,8 +1,8 @@
 """The headlines of runs over time, as inline SVG: points with their intervals as whiskers.
 
-A line joins only runs over the same cases by the same metric. Nothing is told by colour alone: the first series
-is solid with round points, the others are dashed, each with a shape of its own. Runs stand apart by the time
-between them, and a little more, so that runs of one minute are told apart as well.
+A line joins only runs over the same cases by the same metric. Nothing depends on colour alone: the first series
+is solid with round points, the others are dashed, each with a shape of its own. The distance between runs follows
+the time between them, with a minimum, so that runs of the same minute can be told apart.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 18.0, 44.0, 34.0
 _FONT, _LINE = 13.0, 16.0
 _CHARACTER = 0.6
-"""The width of a character in font sizes: wider than most, so that what is computed to fit does fit."""
+"""The width of a character in font sizes, on the wide side, so that what is computed to fit does fit."""
 _LEAST_SPAN = 0.05
 _TICKS = 5
 _FEW = 26.0
-"""From how many units between two runs on every point may have its label."""
+"""From this many units between two runs on, every point may have its label."""
 _DENSE = 6.0
-"""Below so many units between two runs a band takes the place of whiskers."""
+"""Below this many units between two runs, a band replaces the whiskers."""
 _LAST_LABEL = 46.0
 """Room for a value to the right of the last point."""
 SHAPES = ("circle", "square", "diamond", "triangle")
@@ -84,7 +84,7 @@ class _Label:
 
 
 def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> str:
-    """The chart as SVG that is styled by ``trend.css``; empty where there is no point.
+    """The chart as SVG, styled by ``trend.css``; empty where there is no point.
 
     The first series is drawn strongly, the others faintly; more than four share shapes.
     """
@@ -112,7 +112,7 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
 
 
 def describe(series: Sequence[TrendSeries]) -> str:
-    """The chart in words, for whoever cannot see it."""
+    """The chart in words, for readers who cannot see it."""
     said = []
     for one in series:
         first, last = one.points[0], one.points[-1]
@@ -163,7 +163,7 @@ class _Scale:
         self.dense = self.gap < _DENSE
         self._xs = [_LEFT + inset + x for x in spread]
         self.places = [[0.0] * len(one.points) for one in series]
-        """Where each point of each series lies from left to right: no two in one place."""
+        """The horizontal place of each point of each series: no two points share one."""
         for (_, number, place), x in zip(order, self._xs, strict=True):
             self.places[number][place] = x
 
@@ -196,7 +196,7 @@ class _Scale:
             yield f'<text class="tick" x="{middle:.1f}" y="{base + 20:g}" text-anchor="middle">{text}</text>'
 
     def dates(self) -> list[tuple[float, str]]:
-        """The first run of each day, or of each minute where all are of one day; as many as there is room for."""
+        """The first run of each day, or of each minute where all runs are of one day; as many as fit."""
         in_one_day = self.times[-1] - self.times[0] < timedelta(hours=36)
         firsts: dict[str, tuple[datetime, float]] = {}
         for at, x in zip(self.times, self._xs, strict=True):
@@ -237,7 +237,7 @@ def value_axis(low: float, high: float) -> tuple[float, float, float]:
 
 
 def _spread(times: Sequence[datetime], width: float) -> tuple[float, list[float]]:
-    """The least distance between two runs, and their places: half of the room by time, half evenly."""
+    """The least distance between two runs, and the runs' places: half of the width by time, half evenly."""
     if len(times) == 1:
         return width, [width / 2]
     whole = (times[-1] - times[0]) / timedelta(seconds=1)
@@ -275,7 +275,7 @@ def _drawn(marks: Sequence[_Mark], place: int, scale: _Scale) -> Iterator[str]:
 
 
 def _labels(every: Sequence[Sequence[_Mark]], scale: _Scale) -> list[tuple[int, _Label]]:
-    """What is written beside points, the most telling first, as far as there is room; with the series' place."""
+    """The labels of points that fit, the most important first, each with the place of its series."""
     taken = [
         _Box(left=mark.x - 6, top=min(mark.top, mark.y - 8), right=mark.x + 6, bottom=max(mark.bottom, mark.y + 8))
         for marks in every
@@ -294,7 +294,7 @@ def _labels(every: Sequence[Sequence[_Mark]], scale: _Scale) -> list[tuple[int, 
 
 
 def _shown_names(marks: Sequence[_Mark]) -> list[str | None]:
-    """The name of each point, None where it is the one before's again."""
+    """The name of each point, None where the point before has the same name."""
     names = [mark.point.name for mark in marks]
     return [None if place and name == names[place - 1] else name for place, name in enumerate(names)]
 
@@ -311,7 +311,7 @@ def _telling(marks: Sequence[_Mark], *, every_one: bool, only_last: bool) -> lis
 
 
 def _along(every: Sequence[Sequence[_Mark]]) -> Iterator[tuple[float, float]]:
-    """Places along the lines, near enough to one another for a label not to slip through."""
+    """Places along the lines, so close together that a label cannot lie between two of them."""
     for marks in every:
         for a, b in pairwise(marks):
             count = max(2, int(math.hypot(b.x - a.x, b.y - a.y) / 8))
@@ -321,7 +321,7 @@ def _along(every: Sequence[Sequence[_Mark]]) -> Iterator[tuple[float, float]]:
 def _placed(
     mark: _Mark, name: str | None, scale: _Scale, taken: Sequence[_Box], lines: Sequence[tuple[float, float]]
 ) -> _Label | None:
-    """The label where it covers no other label and no point, and, if that can be, no line; else None."""
+    """A label that covers no other label, no point and, where possible, no line; None where there is no such place."""
     texts = [mark.point.text]
     if name is not None:
         length = scale.size.name_length
@@ -338,7 +338,7 @@ def _placed(
 
 
 def _around(mark: _Mark, texts: Sequence[str], size: TrendSize) -> Iterator[_Label]:
-    """The places about a point, best first, that lie within the drawing."""
+    """The places around a point that lie within the drawing, best first."""
     width, height = max(map(_width, texts)), len(texts) * _LINE
     edge = 3.0
     middle = min(max(mark.x, _LEFT + width / 2), size.width - edge - width / 2)

@@ -1,3 +1,3 @@
-"""JSON documents for machines."""
+"""Reports as JSON documents, for programs."""
 
 from assay.reports.json.run import JsonReporter as JsonReporter

@@ -1,15 +1,15 @@
-"""A comparison of two runs, or a leaderboard, as one JSON document for machines: all of it.
+"""A comparison of two runs, or a leaderboard, as one complete JSON document for programs.
 
 Top level of a comparison: ``format`` (``assay-diff``), ``version``, ``title``, ``answer`` (``direction``: ``better``,
 ``worse``, ``unclear`` or ``unknown``; ``sentence``), ``counts`` (of paired cases by kind), then the fields of
 `assay.model.RunDiff`: ``baseline``, ``candidate``, ``settings``, ``headline_metric``, ``matching``, ``notes``,
-``metrics``, ``only_baseline_metrics``, ``only_candidate_metrics``, ``groups``, ``changes``, ``gates``. A metric has a
-``direction`` besides.
+``metrics``, ``only_baseline_metrics``, ``only_candidate_metrics``, ``groups``, ``changes``, ``gates``. A metric also
+has a ``direction``.
 
 Of a leaderboard: ``format`` (``assay-leaderboard``), ``version``, ``title``, ``answer`` (``sentence``), then the
-fields of `assay.model.Leaderboard`. A pair has ``apart`` besides.
+fields of `assay.model.Leaderboard`. A pair also has ``apart``.
 
-Numbers are shares, not percent; what is absent is null. A lone surrogate is written as the six characters ``\\udcff``.
+Numbers are shares, not percent; an absent value is null. A lone surrogate is written as the six characters ``\\udcff``.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def leaderboard_json(board: Leaderboard) -> bytes:
 
 
 def _named(value: object) -> dict[str, object]:
-    """The fields of a dataclass by name; what they hold is left for the encoder."""
+    """The fields of a dataclass by name; their values are left to the encoder."""
     return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A folder's runs as JSON, oldest first: the points as they are, and which of them are over the same cases."""
+"""A folder's runs as JSON, oldest first, with the question sets that tell which runs are over the same cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMAT_VERSION = 1
 
 
 def runs_json(points: Sequence[HistoryPoint], *, folder: str) -> bytes:
-    """The whole document, ending in a line break. ``question_set`` of a run is a place in ``question_sets``."""
+    """The whole document, ending in a line break. A run's ``question_set`` is a place in ``question_sets``."""
     asked = {point.folder: question_set(point) for point in points if point.status == "finished"}
     sets: list[QuestionSet] = list(dict.fromkeys(one for one in asked.values() if one is not None))
     document = {

@@ -1,15 +1,15 @@
-"""The whole run as one JSON document, for machines.
+"""The whole run as one JSON document, for programs.
 
-Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (what a
-reader must know before trusting it, in sentences), ``gates`` (what was demanded of the
+Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (sentences
+to read before trusting the headline), ``gates`` (what was demanded of the
 run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
-those of `assay.model`; what is absent is null. A case has ``case``, ``prediction``, ``verdict``,
-``scores``, ``cause``, and of queries ``comparison``, ``gold_executions`` and ``predicted_execution``; of
-SDMX selections ``turns`` in their place, with every judged term (docs/formats.md).
+those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
+``scores``, ``cause``; for queries also ``comparison``, ``gold_executions`` and ``predicted_execution``; for
+SDMX selections ``turns`` instead, with every judged term (docs/formats.md).
 
-Cells of the aligned rows keep their value and type, as `assay.model.cell_json` has it. Elsewhere a lone surrogate is
-written as the six characters ``\\udcff``: a report must stay readable by every JSON parser, and many refuse the real
-thing.
+Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
+is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
+surrogates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class JsonReporter:
     suffix = ".json"
 
     def render(self, run: Run) -> bytes:
-        """The whole report. Valid JSON whatever the cells hold: there is no NaN in it."""
+        """The whole report: valid JSON whatever the cells hold, without NaN."""
 
         view = view_of(run, detailed=())
         document = {
@@ -53,7 +53,7 @@ class JsonReporter:
         written = bytearray()
         _write(document, written)
         written[-1:] = b',"cases":['
-        # One by one: 10,000 selections of 200 terms would take gigabytes as one tree of dicts.
+        # Case by case: 10,000 selections of 200 terms would take gigabytes as one tree of dicts.
         for place, item in enumerate(run.evidence):
             if place:
                 written += b","
@@ -91,7 +91,7 @@ def _case(item: Evidence) -> dict[str, object]:
     return {
         "case": _builtins(item.case),
         "prediction": _builtins(item.prediction),
-        # A frozenset has no order of its own; a report of the same run must be the same bytes.
+        # A frozenset has no order: sort it, so that reports of the same run are the same bytes.
         "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
         "scores": [_builtins(score) for score in item.scores],
         "comparison": comparison,
@@ -134,7 +134,7 @@ def _builtins(value: object) -> dict[str, object]:
 
 
 def _fields_but(value: object, *left_out: str) -> dict[str, object]:
-    """The fields of a dataclass but those that hold cells."""
+    """The fields of a dataclass except those in ``left_out``."""
     from dataclasses import fields
 
     import msgspec

@@ -1,4 +1,4 @@
-"""The blocks of Markdown reports, within which nothing from outside is Markdown or HTML."""
+"""The blocks of Markdown reports: in them no text from outside acts as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def code(text: str) -> str:
 
 
 def cell_code(text: str) -> str:
-    """A code span within a table, where a bar ends the cell even in backticks, and escapes for it vary."""
+    """A code span within a table, where ``|`` ends the cell even in backticks and its escapes vary."""
     return f"<code>{html(text)}</code>" if "|" in text else code(text)
 
 

@@ -1,7 +1,7 @@
 """A comparison of two runs as Markdown, made for a pull-request comment.
 
-Whatever came from outside stands in code spans and code blocks, as in `assay.reports.markdown.run`.
-The answer comes first and in full; what is long is folded, and left out, counted, where there is no room.
+All text from outside is in code spans and code blocks, as in `assay.reports.markdown.run`.
+The answer comes first and in full; long lists are folded; what does not fit is left out and counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
     others = [_part(one, 0) for one in sections if not _is_of_changes(one)]
     room = LENGTH - 1000 - len(answer)
     kept = within(others, room)
-    # Each kind of change gets an equal share of the room that the rest and those before it leave.
+    # Each kind of change gets an equal share of the room that is still free.
     room -= sum(map(len, kept))
     told = []
     for place, one in enumerate(changes):
@@ -78,7 +78,7 @@ def _changes(table: ChangeTable, room: int) -> list[str]:
 
 
 def _change(row: ChangeRow) -> Iterable[str]:
-    # A heading in bold, not a nested fold: whoever opened the list wants to read it.
+    # A heading in bold, not a nested fold: a reader who opened the list wants to read it.
     yield f"**{code(row.id)}**{f' · {code(row.where)}' if row.where else ''}"
     yield ""
     yield from fenced("text", row.question or "(no question)")

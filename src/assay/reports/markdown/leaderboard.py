@@ -1,4 +1,4 @@
-"""A leaderboard as Markdown, made for a pull-request comment; what comes from outside stands in code spans."""
+"""A leaderboard as Markdown, made for a pull-request comment; text from outside is in code spans."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A run as Markdown, made for a pull-request comment and for a job's summary page (``$GITHUB_STEP_SUMMARY``).
 
-Whatever came from outside stands in code spans and code blocks, where GitHub and GitLab render no
-HTML, follow no link and notify nobody; fences are longer than any run of backticks within.
+All text from outside is in code spans and code blocks, where GitHub and GitLab render no HTML, make no
+links and send no notifications; fences are longer than any run of backticks within.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.reports.views.run_build import view_of
 
 _CASES = 20
 _TERMS = 10
-"""Of each list of a selection."""
+"""How many terms per list of a selection."""
 _SIGNS = {"matched": " ", "missing": "-", "extra": "+"}
 
 
@@ -42,7 +42,7 @@ class MarkdownReporter:
 
 
 def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Of several answers to a case the first: another question tells a reader more than another answer."""
+    """The first of several answers to each case: another question tells a reader more than another answer."""
     firsts: dict[str, Evidence] = {}
     for item in evidence:
         firsts.setdefault(item.case.id, item)
@@ -50,7 +50,7 @@ def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
 
 
 def _fitting(lines: Iterable[str], room: int) -> str:
-    """Whole lines as far as there is room: a run may have hundreds of metrics. Tables end well at any line."""
+    """The whole lines that fit: a run may have hundreds of metrics, and a table may end at any line."""
     kept: list[str] = []
     for line in lines:
         room -= len(line) + 1
@@ -99,7 +99,7 @@ def _details(view: RunView, total: int, room: int) -> str:
 
 def _case(case: CaseView) -> Iterable[str]:
     yield ""
-    # Tags of HTML blocks end Markdown for their line: what stands in the summary is escaped as HTML.
+    # An HTML tag turns Markdown off for its line: text in the summary is escaped as HTML.
     yield f"<details><summary>{_named(case)} · {case.outcome} · {html(_first_line(case.reason))}</summary>"
     yield ""
     if not any(turn.question for turn in case.turns):

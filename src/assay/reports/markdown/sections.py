@@ -1,4 +1,4 @@
-"""Sections as Markdown. What comes from outside stands in code, or is escaped."""
+"""Sections as Markdown. Text from outside is in code, or escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DrawChanges = Callable[[ChangeTable], Iterable[str]]
 
 
 def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:
-    """A section; ``changes`` draws cases one by one, for which there may be little room."""
+    """The lines of a section; ``changes`` draws cases one by one in the room that is left."""
     if "comment" in one.folded:
         rest = one.heading.removeprefix(one.title)
         yield from ("", f"<details><summary><b>{sentence(one.title)}</b>{sentence(rest)}</summary>", "")
@@ -64,7 +64,7 @@ def _table(table: Table) -> Iterable[str]:
 
 
 def _heading(text: str) -> str:
-    """A column's title: in code where it could be Markdown, or notify somebody."""
+    """A column's title: in code where it could act as Markdown or as a mention."""
     return text if _PLAIN_HEAD.fullmatch(text) else cell_code(text)
 
 

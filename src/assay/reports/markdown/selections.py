@@ -12,7 +12,7 @@ _SIGNS = {"right": " ", "extra": "+", "missing": "-"}
 
 
 def selection_turn(turn: TurnView) -> Iterable[str]:
-    """One turn: its terms as a difference, what else there is to say as a list."""
+    """One turn: its terms as a diff block, everything else as a list."""
     heading = ", ".join(filter(None, (turn.said, turn.figures)))
     yield f"**{turn.label}**: {heading}" if turn.label else heading[:1].upper() + heading[1:]
     yield ""

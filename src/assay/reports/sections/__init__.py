@@ -1,1 +1,1 @@
-"""What a report shows, in its order: sections, made once from a view, that every format draws by their kind alone."""
+"""The sections of a report, in their order: made once from a view, drawn by every format by their kind alone."""

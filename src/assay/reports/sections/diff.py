@@ -32,7 +32,7 @@ _COMMENT: frozenset[Medium] = frozenset({"comment"})
 
 
 def diff_sections(view: DiffView) -> tuple[Section, ...]:
-    """All that a report of a comparison has beneath its answer, what matters most first."""
+    """Every section below the answer of a comparison, the most important first."""
     return tuple(_sections(view))
 
 
@@ -98,7 +98,7 @@ def _metrics(view: DiffView) -> Iterable[Section]:
 def _groups(view: DiffView, table: DiffGroupTable) -> Section:
     def line(row: DiffGroupRow) -> Row:
         changed = row.figure.diff.gained + row.figure.diff.lost
-        # Of groups in which as many changed, those with more cases stay.
+        # Among groups with equally many changes, those with more cases stay.
         return Row(cells=(Name(text=row.name), row.figure, count(row.cases)), weight=changed * 1_000_000 + row.cases)
 
     cases = Column(title="cases", minor=True, only=frozenset({"page"}))

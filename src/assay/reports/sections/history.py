@@ -1,4 +1,4 @@
-"""The sections of a folder's runs: beside a prompt the newest stands last, on a page first."""
+"""The sections of a folder's runs: on a terminal the newest run is last, on a page first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NARROW: frozenset[Medium] = frozenset({"narrow"})
 
 
 def history_sections(view: HistoryView) -> tuple[Section, ...]:
-    """Every run in a line; columns of which nobody knows anything are left out where text is drawn."""
+    """Every run in one line; text formats leave out columns without any value."""
     years = {row.started[:4] for row in view.rows if row.started}
     short = _NARROW if len(years) == 1 else frozenset[Medium]()
     titles = columns(

@@ -25,11 +25,11 @@ from assay.reports.views.run import Fact
 _MATRIX, _ROWS = 12, 100
 _WRITTEN: frozenset[Medium] = frozenset({"plain", "comment"})
 _PAIRS = 45
-"""Of the pairs so many are written as plain lines: those of ten runs."""
+"""How many pairs plain lines show: those of ten runs."""
 
 
 def leaderboard_sections(view: LeaderboardView) -> tuple[Section, ...]:
-    """All that a leaderboard has beneath its answer."""
+    """Every section below the answer of a leaderboard."""
     return tuple(_sections(view))
 
 

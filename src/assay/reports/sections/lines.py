@@ -26,39 +26,39 @@ _WORDS = {"better": "better", "worse": "worse", "unclear": "may be chance", "unk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A text in one column of a line; of a ``bar`` the figure that it draws."""
+    """A text in one column of a line; for a ``bar`` the figure that it draws."""
 
     text: str
     role: Role
     strong: bool = False
     blame: str = ""
-    """With what the text begins, where that is whose failure it is."""
+    """The start of the text that says whose failure it is."""
     good: bool | None = None
-    """Of a mark."""
+    """For a mark: whether it is good; None: neither good nor bad."""
     leads: bool = False
-    """Whether it stands in the row that leads."""
+    """Whether it is in the leading row."""
     figure: Figure | DiffFigure | None = None
     scale: bool = False
-    """Of a bar: whether it spans the column's intervals, and not 0 to 1."""
+    """For a bar: whether its scale is the range of the column's intervals, and not 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table as lines; columns that say nothing are gone."""
+    """A table as lines, without the columns that say nothing."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Piece, ...], ...]
     right: frozenset[int]
-    """The columns that stand to the right."""
+    """The columns aligned to the right."""
     ranks: tuple[int, ...]
     least: tuple[int, ...]
-    """As `Column.rank` and `Column.least` have them."""
+    """Per column its `Column.rank` and its `Column.least`."""
     foot: tuple[str, ...]
-    """What stands beneath: how many rows are left out, and what the columns mean."""
+    """The lines below the table: how many rows are left out, and what the columns mean."""
 
 
 def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
-    """The table as the medium has it. ``decisive``: of the p-values on a terminal only those that the signs go by."""
+    """The table for a medium. ``decisive``: a terminal shows only the p-values that decide the signs."""
     kept = table.for_medium(medium)
     shown, hidden = kept.shown(medium)
     heads: list[tuple[str, int, int]] = []
@@ -75,7 +75,7 @@ def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
         lines = [_pieces(row.cells[place], column, medium, len(titles), leads=row.strong) for row in shown]
         heads += [(title, column.rank, column.least) for title in titles]
         if len(titles) > 1 and column.parts == "all" and not column.bar:
-            heads[-1] = (titles[-1], 1, 0)  # what is unscored gives way to the columns that follow
+            heads[-1] = (titles[-1], 1, 0)  # the unscored count is dropped before the columns that follow
         columns += zip(*lines, strict=True) if lines else [()] * len(titles)
     full = [place for place, column in enumerate(columns) if not shown or any(one.text or one.figure for one in column)]
     return Grid(
@@ -93,9 +93,9 @@ def grid(table: Table, medium: Medium, *, decisive: bool = False) -> Grid:
 
 
 def _heads(column: Column, cells: Sequence[Cell], medium: Medium) -> list[str]:
-    """The titles of what the column comes to."""
+    """The titles of the columns of text that one column becomes."""
     if any(isinstance(cell, DiffFigure) for cell in cells):
-        # A Markdown reader, too, sees the sign; plain lines have a word for it.
+        # A Markdown reader also sees the sign; plain lines have a word for it.
         return list(_DIFFERENCES_IN_COMMENT if medium == "comment" else _DIFFERENCES)
     if not any(isinstance(cell, Figure) for cell in cells):
         return [column.title]
@@ -156,7 +156,7 @@ def _figure(figure: Figure, column: Column, medium: Medium, *, leads: bool) -> I
 
 
 def _differences(figures: Sequence[DiffFigure], *, decisive: bool) -> Iterable[tuple[str, int, tuple[Piece, ...]]]:
-    """What a terminal has of differences: titles, ranks and cells of the columns. The difference itself stays."""
+    """The terminal's columns for differences: titles, ranks and cells. The difference itself always stays."""
 
     def of(role: Role, texts: Iterable[str]) -> tuple[Piece, ...]:
         return tuple(Piece(text=text, role=role, figure=one) for text, one in zip(texts, figures, strict=True))

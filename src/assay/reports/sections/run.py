@@ -46,14 +46,14 @@ from assay.reports.views.run import (
 )
 
 GROUP_ROWS = {"database": 20, "tag": 12}
-"""Of such groups the page shows so many before it folds the others away."""
+"""How many groups of these kinds the page shows before it folds the others away."""
 _GROUPS_IN_LINES, _GROUPS_IN_COMMENT = 8, 25
 _NO_ROOM: Final[frozenset[Medium]] = frozenset({"plain", "narrow", "comment"})
 _COUNTS: Final[Mapping[Medium, int]] = {"comment": 25, "page": 12, "book": 25}
 
 
 def run_sections(view: RunView) -> tuple[Section, ...]:
-    """All that a report of a run has between its headline and its cases, what matters most first."""
+    """Every section between the headline and the cases of a run's report, the most important first."""
     return tuple(_sections(view))
 
 
@@ -140,9 +140,9 @@ def _rate(value: float | None) -> Number:
 def _groups(view: RunView, table: GroupTable, *, rank: int) -> Section:
     beside = view.beside
     shown = {named.place for named in beside}
-    # The other metrics of selections, for which the workbook has the room.
+    # The other metrics of selections: only the workbook has room for them.
     others = [place for place, one in enumerate(view.metrics) if beside and place not in shown and not one.headline]
-    of_turns = table.kind in ("turn", "dataset")  # which a case has several of, and no filter
+    of_turns = table.kind in ("turn", "dataset")  # a case has several of them, and no filter shows them
     counted = "turns" if of_turns else "cases"
     leading = next((metric for metric in view.metrics if metric.headline), None)
     titles = columns(
@@ -231,7 +231,7 @@ def _metrics(view: RunView) -> Section:
 
 
 def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medium] = _NO_ROOM) -> Iterable[Block]:
-    """What names stand for that only their package knows, where no column says it."""
+    """The meaning of metric names that only their own package explains, for media without a column for it."""
     said = tuple(row.explained for row in metrics if row.explained)
     if said:
         yield Paragraph(lines=said, only=only)
@@ -261,7 +261,7 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
 
 
 def _disagreements(view: RunView) -> Section:
-    """Who says yes alone, and where: the pairs with the headline metric, or all where it has none."""
+    """Cases that only one of two metrics accepts: the headline's pairs, or all where it has none."""
     rows_of = view.disagreements
     alone = {(row.first, row.second): row.only_first for row in rows_of}
     alone |= {(row.second, row.first): row.only_second for row in rows_of}
@@ -292,7 +292,7 @@ def _disagreements(view: RunView) -> Section:
 
 
 def _pairs(view: RunView) -> Table:
-    """Every two metrics in full, for sheets that have the room."""
+    """Every pair of metrics in full, for workbook sheets."""
 
     def line(row: DisagreementRow) -> tuple[Cell, ...]:
         counts = (row.count, len(row.only_first), len(row.only_second), row.both, row.neither)
@@ -335,7 +335,7 @@ def _slowest(view: RunView) -> Section:
 
 
 def count(number: int, *, link: Link = ()) -> Number:
-    """A number of cases; one that is 0 leads nowhere."""
+    """A number of cases; 0 has no link."""
     return Number(value=number, text=f"{number:,}", link=link if number else ())
 
 

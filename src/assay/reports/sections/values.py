@@ -1,7 +1,7 @@
-"""The parts of a report as values. A format knows the kinds of blocks and cells, and no section by name.
+"""The parts of a report as values. A format knows the kinds of blocks and cells, but no section by name.
 
-A section that is written here once stands in the terminal, in Markdown, on the page and in the workbook. Where
-formats rightly differ, a section says so as data: `Column.only`, `Table.most`, `Section.only`.
+A section is written once and appears in the terminal, in Markdown, on the page and in the workbook. Where formats
+must differ, the section says so as data: `Column.only`, `Table.most`, `Section.only`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ TEXT_AND_PAGE: Final[frozenset[Medium]] = frozenset((*TEXT, "page"))
 _NAMES: Final[Mapping[Medium, int]] = {"page": 40, "comment": 30}
 
 Link: TypeAlias = tuple[tuple[str, str], ...]
-"""What the page's table of cases is to show, such as ``(("flag", "vacuous"),)``; empty: it leads nowhere."""
+"""What the page's table of cases shows on a click, such as ``(("flag", "vacuous"),)``; empty: no link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a row is about: text that may come from outside."""
+    """The name of a row: text that may come from outside."""
 
     text: str
     blame: str = ""
-    """Whose failure it is: stands before the text."""
+    """Whose failure it is: shown before the text."""
     strong: bool = False
     link: Link = ()
 
@@ -46,7 +46,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number, and how it reads; a workbook holds the value."""
+    """A number and its text; a workbook holds the number."""
 
     value: float | None
     text: str
@@ -56,14 +56,14 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What a row's name means; ``example`` comes from outside, and says more of these very cases."""
+    """What a row's name means; ``example`` comes from outside and says more about these cases."""
 
     meaning: str
     example: str = ""
 
     @property
     def short(self) -> str:
-        """The one of the two that says more."""
+        """The example where there is one, else the meaning."""
         return self.example or self.meaning
 
 
@@ -83,56 +83,56 @@ class Mark:
 
     @property
     def sign(self) -> str:
-        """What says it without colour."""
+        """The sign that shows the state without colour."""
         return {True: "✓", False: "✗", None: "–"}[self.good]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """Names of cases that need not be in the report: a long list, which wraps."""
+    """Names of cases that may be absent from the report: a long list, which wraps."""
 
     names: tuple[str, ...]
 
     def text(self, medium: Medium) -> str:
-        """As many as the medium has room for, and how many more there are."""
+        """The names that the medium has room for, and how many more there are."""
         return first_names(self.names, _NAMES.get(medium, 10))
 
 
 Cell: TypeAlias = (
     Name | Names | Mark | Number | Figure | DiffFigure | Remark | Query | tuple[CaseLink, ...] | str | None
 )
-"""A text is our own; None is blank."""
+"""A str is our own text; None is blank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of a table; what its cells are says how it is drawn."""
+    """One column of a table; the kind of its cells decides how it is drawn."""
 
     title: str = ""
     long: str = ""
     """The title where there is room for more: in a workbook and, folded, on the page."""
     only: frozenset[Medium] = EVERYWHERE
     bar: Literal["", "share", "range"] = ""
-    """Of figures: whether text draws a bar, too, as the page always does; a ``range`` spans the column's intervals."""
+    """For figures: whether text formats draw a bar, as the page always does; ``range`` spans the column's intervals."""
     parts: Literal["all", "tally", "bounds"] = "all"
-    """Of figures: ``tally`` leaves out what is unscored, ``bounds`` the tally, too; of differences all but them."""
+    """For figures: ``tally`` omits the unscored count, ``bounds`` also the tally; differences then show only bounds."""
     counted: str = "cases"
-    """Of figures: what the tally counts."""
+    """For figures: what the tally counts."""
     style: Literal["percent", "number"] = "percent"
-    """Of figures: how a workbook writes them."""
+    """For figures: how a workbook writes them."""
     right: bool = False
-    """Of texts: they stand to the right, as numbers do."""
+    """For texts: whether they are aligned to the right, as numbers are."""
     strong: bool = False
     minor: bool = False
-    """The first to give way on a phone."""
+    """Whether the column is the first to be dropped on a phone."""
     rank: int = 0
-    """On a terminal without room the columns of the highest rank are left out first, and named; 0: it stays."""
+    """On a narrow terminal the columns of the highest rank are left out first, and named; 0: the column stays."""
     least: int = 0
-    """Before that it is cut to so many characters; 0: it is not."""
+    """The number of characters to cut the column to before it is left out; 0: it is not cut."""
     ids: int = 5
-    """Of cases: how many are named."""
+    """For cases: how many are named."""
     ids_in_lines: int = 5
-    """The same in plain lines, which may be long."""
+    """For cases: how many are named in plain lines, which may be long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +141,20 @@ class Row:
 
     cells: tuple[Cell, ...]
     strong: bool = False
-    """The row that leads, or that sums the others up."""
+    """Whether the row leads, or sums the others up."""
     style: Literal["percent", "number", ""] = ""
-    """Of figures: how a workbook writes those of this row; empty: as the column says."""
+    """How a workbook writes the figures of this row; empty: as the column says."""
     weight: int = 0
-    """Where not all rows find room, those of most weight stay."""
+    """Where not all rows fit, those with the greatest weight stay."""
 
 
 def columns(*given: Column | str) -> tuple[Column, ...]:
-    """Columns of which nothing but the title need be said are titles."""
+    """Columns, some given as a title alone."""
     return tuple(Column(title=one) if isinstance(one, str) else one for one in given)
 
 
 def rows(lines: Iterable[tuple[Cell, ...]]) -> tuple[Row, ...]:
-    """Lines of which nothing need be said but their cells."""
+    """Rows given as their cells alone."""
     return tuple(Row(cells=cells) for cells in lines)
 
 
@@ -165,22 +165,22 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     look: str = "plain"
-    """A class of the page's style sheet: how closely it is set; figures, counts and grids have rules of their own."""
+    """A class of the page's style sheet for the table's spacing; figures, counts and grids have rules of their own."""
     title: str = ""
-    """Of one table among several of a section."""
+    """The title of one table among several in a section."""
     wraps: bool = False
-    """Whether nothing may be cut: what does not fit a line of a terminal goes on in the next."""
+    """Whether text that does not fit a terminal's line goes on in the next line instead of being cut."""
     headed: bool = True
-    """Whether the columns need their titles where lines of text or the page show them."""
+    """Whether text formats and the page show the columns' titles."""
     foot: str = ""
     more: str = "more"
-    """What follows the number of rows left out: ``with fewer cases``."""
+    """The words after the number of rows left out: ``with fewer cases``."""
     most: Mapping[Medium, int] = field(default_factory=dict)
-    """How many rows a medium shows; all where nothing is said."""
+    """How many rows a medium shows; all rows in a medium that is not named."""
     ranked: bool = False
-    """Whether the page has the lowest figures first: there is most to win."""
+    """Whether the page has the lowest figures first, where most can be gained."""
     bars: tuple[int, ...] = ()
-    """Of numbers: the columns that a workbook draws as bars, too."""
+    """The columns of numbers that a workbook also draws as bars."""
     only: frozenset[Medium] = EVERYWHERE
 
     def for_medium(self, medium: Medium) -> Table:
@@ -208,19 +208,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Names against themselves; the diagonal is None."""
+    """A square table of names against the same names; the diagonal is None."""
 
     names: tuple[str, ...]
     cells: tuple[tuple[Number | None, ...], ...]
     caption: str
     most: int = 10_000
-    """A comment shows none of more names."""
+    """A comment leaves out a matrix with more names than this."""
     only: frozenset[Medium] = TEXT_AND_PAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """What answers and queries took: a histogram each on the page, a table elsewhere."""
+    """The times of answers and queries: histograms on the page, a table elsewhere."""
 
     rows: tuple[TimeRow, ...]
     only: frozenset[Medium] = EVERYWHERE
@@ -278,18 +278,18 @@ class Section:
     """One part of a report."""
 
     key: str
-    """Unique within a report: the page's anchor, and by what a fixed sheet of a workbook leaves a section out."""
+    """Unique within a report: the page's anchor, and the key by which a workbook's fixed sheet leaves a section out."""
     title: str
     aside: str = ""
-    """What stands behind the title, less loudly."""
+    """A remark after the title, in a quieter style."""
     blocks: tuple[Block, ...]
     only: frozenset[Medium] = EVERYWHERE
     place: Literal["top", "columns", "bottom"] = "columns"
-    """Where the page has it: over its whole width above or below, or as a card in one of two columns."""
+    """Where the page shows it: over the whole width at the top or bottom, or as a card in one of two columns."""
     rank: int = 0
-    """The page's order among the cards: the lower first."""
+    """The order among the page's cards: the lowest rank first."""
     folded: frozenset[Medium] = frozenset()
-    """Of the page and Markdown: which open it on a click only."""
+    """Which of the page and Markdown show it folded, to be opened by a click."""
 
     def blocks_for(self, medium: Medium) -> tuple[Block, ...]:
         """The blocks that the medium draws."""
@@ -304,5 +304,5 @@ class Section:
 
 
 def sections_for(sections: Iterable[Section], medium: Medium) -> list[Section]:
-    """Those that the medium draws anything of."""
+    """The sections of which the medium draws anything."""
     return [one for one in sections if medium in one.only and one.blocks_for(medium)]

@@ -1,1 +1,1 @@
-"""How numbers, cells and foreign text read in every report."""
+"""How numbers, cells and text from outside read in every report."""

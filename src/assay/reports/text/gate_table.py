@@ -1,4 +1,4 @@
-"""The table of gates, as summaries have it and by itself."""
+"""The table of gates, for summaries and on its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME_LENGTH = 120
 
 
 def gate_rows(results: Sequence[GateResult], links: Mapping[str, CaseLink] | None = None) -> tuple[GateRow, ...]:
-    """The results ready to draw. ``links`` has the cases of the report by id; without it nothing can be linked."""
+    """The results ready to draw. ``links`` has the cases of the report by id; without it there are no links."""
 
     def link(case_id: str) -> CaseLink:
         return (links or {}).get(case_id) or CaseLink(id=one_line(case_id, limit=80), anchor="")

@@ -1,4 +1,4 @@
-"""The first rows of a result as a small table of plain text, for formats that know no other.
+"""The first rows of a result as a small table of plain text, for formats without tables.
 
 name       | sum(amount)
 -----------+------------
@@ -17,14 +17,14 @@ from assay.reports.text.plain import CellText, cell_text, one_line, plural
 
 _COLUMNS = 12
 _WIDTH = 32
-"""Of a cell or name as it is drawn; marks for hidden characters may be many times as long as the text."""
+"""The most characters of a drawn cell or name; marks for hidden characters may be much longer than the text."""
 _CELL_LENGTH = 60
 
 
 def head_table(execution: Execution) -> str | None:
-    """The kept first rows under the result's column names, each cell as all reports show it; None where none is kept.
+    """The kept first rows under the result's column names, cells as in all reports; None where no row is kept.
 
-    At most 12 columns of 32 characters are drawn, and what is left out is counted. Numbers stand to the right.
+    At most 12 columns of 32 characters are drawn; what is left out is counted. Numbers are aligned to the right.
     """
     if not execution.head:
         return None

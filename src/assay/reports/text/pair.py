@@ -1,4 +1,4 @@
-"""One judged pair of queries as plain text: what a failed test shows."""
+"""One judged pair of queries as plain text, as a failed test shows it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def pair_text(item: Evidence, executions: Executions) -> str:
     """Reason, near misses, both queries, the heads of both results and the aligned difference.
 
     The first line is the reason alone. ``executions`` hold the first rows of each result;
-    those of queries that returned none are left out. NULL stands bare, text that could be taken for
-    it or for nothing in quotes.
+    results without rows are left out. NULL is written without quotes; text that could be taken for
+    NULL or for an empty cell is in quotes.
     """
     answered = item.prediction.query is not None or item.prediction.failure is not None
     view = case_view(item, CaseLink(id="", anchor=""))
@@ -53,7 +53,7 @@ def _query(query: QueryView) -> str:
 
 
 def _gold_met(item: Evidence, executions: Executions) -> Execution | None:
-    """Gold's execution: the one judged by, else the first that has rows to show."""
+    """The gold execution of the verdict, else the first one that has rows to show."""
     index = item.verdict.gold_index
     if index is not None and index < len(executions.golds):
         return executions.golds[index]

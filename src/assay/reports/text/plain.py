@@ -1,8 +1,8 @@
-"""How numbers, cells and foreign text read in every report.
+"""How numbers, cells and text from outside read in every report.
 
 Questions, queries, cells and error messages come from outside. Before any format draws them, what
 a reader could not see (control characters, bidirectional overrides, lone surrogates) becomes a
-visible mark such as ⟨U+202E⟩; escaping for HTML or Markdown is the format's own affair.
+visible mark such as ⟨U+202E⟩; escaping for HTML or Markdown is left to the format.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HIDDEN_IN_PROSE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Joiners shape Persian and emoji, so prose keeps them; in a cell they are a difference nobody sees.
+# Joiners shape Persian and emoji, so prose keeps them; in a cell they would be an invisible difference.
 _HIDDEN_IN_CELL = re.compile(_HIDDEN_IN_PROSE.pattern[:-1] + "\t\n\u200c\u200d]")
 _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
@@ -61,7 +61,7 @@ def one_line(text: str, *, limit: int | None = None) -> str:
 def distinct(names: Sequence[str]) -> list[str]:
     """The same names, told apart where several are the same: the first keeps its name, later ones read ``name~2``.
 
-    A name that stands alone keeps it whatever the others are. Names in, as many different names out.
+    A name that occurs once is never changed. The result has as many names, all different.
     """
     taken = set(names)
     seen: dict[str, int] = {}
@@ -84,9 +84,9 @@ def clipped(text: str, *, limit: int) -> str:
 
 
 def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
-    """How a cell reads: NULL is a marked word, dates are ISO, bytes hexadecimal, long cells cut with a count.
+    """The text of a cell: NULL is a marked word, dates are ISO, bytes hexadecimal, long cells cut with a count.
 
-    Text stands in quotes where it could be taken for something else: empty, like a number, like
+    Text is in quotes where it could be taken for something else: empty, like a number, like
     NULL, with spaces at an end, or with characters that do not show.
     """
     match cell:
@@ -113,7 +113,7 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
 
 
 def percent(value: float | None, *, share: bool = True) -> str:
-    """``71.2 %``. Only a full 1 reads 100.0 % and only a 0 reads 0.0 %. None reads ``n/a``, no share ``1.25``."""
+    """``71.2 %``; without ``share`` ``1.25``; ``n/a`` for None. Only a full 1 reads 100.0 %, only a 0 reads 0.0 %."""
     return "n/a" if value is None else f"{_percent_digits(value)} %" if share else number(value)
 
 
@@ -161,7 +161,7 @@ def words(name: str) -> str:
 
 
 def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> list[str]:
-    """Rows in aligned columns, those in ``right`` to the right; the last one is as long as it is."""
+    """Rows in aligned columns, those in ``right`` to the right; the last column is not padded."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
 
     def line(row: tuple[str, ...]) -> str:
@@ -175,7 +175,7 @@ def aligned(rows: Sequence[tuple[str, ...]], *, right: Sequence[int] = ()) -> li
 
 
 def _percent_digits(value: float) -> str:
-    # Halves go up, on the decimal that a reader sees, as spreadsheets have it: 31.25 reads 31.3 in all reports.
+    # Halves go up, on the decimal that a reader sees, as in spreadsheets: 31.25 reads 31.3 in all reports.
     if abs(value) < 1e9:
         shown = str(Decimal(f"{value * 100:.12g}").quantize(_TENTH, ROUND_HALF_UP))
     else:
@@ -204,7 +204,7 @@ def _text_cell(text: str, limit: int) -> CellText:
 
 def _number(value: float | Decimal) -> str:
     if isinstance(value, int) and value.bit_length() > 1000:
-        # Python refuses to print integers of more than 4,300 digits; nobody reads one of 300.
+        # Python refuses to print integers of more than 4,300 digits, and 300 digits are already too many to read.
         return f"{'-' if value < 0 else ''}an integer of {value.bit_length():,} bits"
     if isinstance(value, float) and math.isfinite(value):
         return repr(value)

@@ -1,4 +1,4 @@
-"""What became of a selection's terms, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
+"""How a selection's terms were judged, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
 
 Each dimension reads as the evaluation method of StatGPT writes it (``indicator selection details``):
 
@@ -11,8 +11,8 @@ Each dimension reads as the evaluation method of StatGPT writes it (``indicator 
     False Positives [1]
       * GDP_CONST: gross domestic product constant prices
 
-What the method has no words for (datasets, time, hierarchies, notes on a term) is added only where there is some.
-What is wrong stands above what is right: a cell shows so many lines and no more.
+Datasets, time, hierarchies and notes on a term, which the method has no words for, are added only where they occur.
+Wrong parts come before right ones, because a cell shows a limited number of lines.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONGEST_NAME = 500
 _LONGEST_NOTICE = 80
 _CHILDREN = 12
 _MANY_RIGHT = 12
-"""More right terms than these stand below the wrong ones of their dimension."""
+"""A dimension with more right terms than this lists them below its wrong ones."""
 _HUNDREDTH = Decimal("0.01")
 _NOTES: Final[Mapping[TermNote, str]] = {
     "unknown_code": "invented: no such code",
@@ -61,7 +61,7 @@ _TARGET_NOTES: Final[Mapping[TermNote, str]] = {
 
 
 def details(turns: Sequence[TurnScore], *, case: Case | None = None, limit: int | None = None) -> str:
-    """Every turn's dimensions with their terms; the turns under headings where there are several.
+    """Every turn's dimensions with their terms; several turns each have a heading.
 
     ``case`` tells how many targets were acceptable. ``limit`` bounds the length in UTF-16 code units,
     as spreadsheets count: a longer text ends at a line, with the number of lines left out. Hidden
@@ -110,7 +110,7 @@ def _turn(turn: TurnScore, case: Case | None) -> list[str]:
 
 
 def _blocks(score: SelectionScore) -> list[list[str]]:
-    """The parts of one turn, a blank line to come between them: those with a mistake first."""
+    """The parts of one turn, which the caller separates with blank lines: those with a mistake first."""
     several = len(score.matched_datasets) + len(score.extra_datasets) + len(score.missing_datasets) > 1
     wrong: list[list[str]] = []
     right: list[list[str]] = []
@@ -127,12 +127,12 @@ def _blocks(score: SelectionScore) -> list[list[str]]:
         (right if all(one.state == "exact" for one in judged) else wrong).append(["time", *map(_time, judged)])
     if score.equivalences:
         right.append(["equivalent through the hierarchy", *map(_equivalence, score.equivalences)])
-    # A heading holds what follows it: these come last.
+    # These have a heading of their own, so they come last.
     return [*wrong, *right, *beyond]
 
 
 def _dimension(score: DimensionScore, several: bool) -> list[str]:  # noqa: FBT001 - private
-    right, extra, missing = score.counts  # a wildcard is one line, and as many codes as it takes
+    right, extra, missing = score.counts  # a wildcard is one line, but counts every code that it stands for
     found = [f"True Positives [{right}]", *_terms(score.true_positives, (), several, _NOTES)]
     lacking = [f"False Negatives [{missing}]"]
     lacking += _terms(score.false_negatives, score.false_positives, several, _TARGET_NOTES)
@@ -149,8 +149,8 @@ def _terms(
     several: bool,  # noqa: FBT001 - private
     words: Mapping[TermNote, str],
 ) -> Iterable[str]:
-    """A line a term. ``others`` is the list across, where a right code with another name stands too."""
-    # Ten thousand cases have millions of terms, and nearly all are plain: look at them all at once.
+    """One line per term. ``others`` is the opposite list, which also has a right code with another name."""
+    # Ten thousand cases have millions of terms, nearly all plain: check them all at once.
     lines = [f"  * {term.id}" if term.name is None else f"  * {term.id}: {term.name}" for term in terms]
     if not "".join(lines).isprintable() or max(map(len, lines), default=0) > _LONGEST_NAME:
         lines = [
@@ -190,7 +190,7 @@ def _time(score: TimeScore) -> str:
 
 
 def periods(ranges: tuple[TimeRange, ...] | None) -> str:
-    """``2015 to 2020``, ``from 2015``, ``to 2020``; all of it for none; nothing said for None."""
+    """``2015 to 2020``, ``from 2015``, ``to 2020``; ``all`` for an empty tuple; ``not said`` for None."""
     if ranges is None:
         return "not said"
     return ", ".join(map(_period, ranges)) or "all"

@@ -1,8 +1,8 @@
-"""Both results of one case side by side, as the comparison aligned them.
+"""The two results of one case side by side, as the comparison aligned them.
 
-The comparison says which rows are in both, only gold's, or only the prediction's. Here the rows that only one side
-has are put beside the row of the other side that they come closest to, where one comes close at all: such a *near*
-row shows which of its cells differ. That is a reading aid: it counts nowhere.
+The comparison says which rows are in both, only gold's, or only the prediction's. Here a row that only one side
+has is paired with the closest row of the other side, if one is close enough: such a *near* row shows which of its
+cells differ. This helps the reader and changes no number.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from assay.reports.text.plain import CellText, cell_text, one_line
 _ROWS: Mapping[RowState, int] = {"matched": 5, "missing": 20, "extra": 20}
 _COLUMNS = 30
 _NEAR = 0.5
-"""A pair of rows is near from this mean likeness of its cells on."""
+"""The mean likeness of cells from which a pair of rows is near."""
 _CLOSE = 0.6
-"""The likeness of two cells that differ in letter case, type, sign, scale or rounding only."""
+"""The likeness of two cells that differ only in letter case, type, sign, scale or rounding."""
 
 AlignedState: TypeAlias = Literal["matched", "near", "missing", "extra"]
 
@@ -36,10 +36,10 @@ class AlignedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedRowView:
-    """One line. A cell is None where that side has no such row or column, or where it holds what gold's does
+    """One line. A cell is None where that side has no such row or column, or where it equals gold's cell
     (``matched``).
 
-    ``differs`` are places of columns in which the two cells of a ``near`` row are not the same.
+    ``differs`` has the places of the columns in which the two cells of a ``near`` row differ.
     """
 
     state: AlignedState
@@ -50,7 +50,7 @@ class AlignedRowView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignmentView:
-    """A sample of both results: rows in both first, then near ones, then those of one side alone."""
+    """A sample of both results: rows in both first, then near ones, then rows of only one side."""
 
     columns: tuple[AlignedColumn, ...]
     rows: tuple[AlignedRowView, ...]
@@ -58,7 +58,7 @@ class AlignmentView:
 
 
 def alignment(item: Evidence) -> AlignmentView | None:
-    """The two results of a case, None where they were not compared or hold nothing to show."""
+    """The two results of a case; None where they were not compared or have nothing to show."""
     comparison = item.comparison
     if comparison is None or not comparison.aligned:
         return None
@@ -119,7 +119,7 @@ def _spread_rows(
 
 
 _ABSENT = object()
-"""Where a side has no cell; NULL is a cell."""
+"""Stands for a missing cell, which is not NULL."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +141,7 @@ class _Line:
 
 
 def _spread(cells: Sequence[Cell], mapping: Sequence[int | None], gold_width: int, width: int) -> tuple[object, ...]:
-    """Predicted cells in their places: the comparison gives those with a counterpart first, in gold's order."""
+    """Predicted cells in the merged columns: the comparison gives those with a counterpart first, in gold's order."""
     mapped = [place for place, option in enumerate(mapping) if option is not None]
     places = [*mapped, *range(gold_width, width)]
     spread: list[object] = [_ABSENT] * width
@@ -151,7 +151,7 @@ def _spread(cells: Sequence[Cell], mapping: Sequence[int | None], gold_width: in
 
 
 def _columns(item: Evidence, comparison: Comparison) -> tuple[AlignedColumn, ...]:
-    """Gold's columns with what stands for each, then those that only the prediction has."""
+    """Gold's columns with their predicted counterparts, then the columns that only the prediction has."""
     index = item.verdict.gold_index or 0
     gold = item.gold_executions[index].columns if index < len(item.gold_executions) else ()
     predicted = item.predicted_execution.columns if item.predicted_execution else ()
@@ -178,7 +178,7 @@ def _name(names: Sequence[str], place: int) -> str:
 
 
 def _near_rows(missing: Sequence[_Line], extra: Sequence[_Line], both: Sequence[int]) -> list[tuple[_Line, _Line]]:
-    """Each missing row with the likest extra one that is free, in gold's order, where they are like at all."""
+    """Each missing row with the most similar free extra row, in gold's order, if the two are near."""
     free = list(extra)
     pairs = []
     for line in missing:
@@ -196,7 +196,7 @@ def _row_likeness(gold: Sequence[object], predicted: Sequence[object], both: Seq
 
 
 def _likeness(gold: object, predicted: object) -> float:
-    """1 for the same cell, `_CLOSE` for one that nearly is it, 0 for any other."""
+    """1 for the same cell, `_CLOSE` for a nearly equal one, 0 for any other."""
     if type(gold) is type(predicted) and gold == predicted:
         return 1.0
     if gold is None or predicted is None or gold is _ABSENT or predicted is _ABSENT:

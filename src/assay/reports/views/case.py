@@ -1,4 +1,4 @@
-"""One case, ready to draw: its queries, what came of them, and a sample of the difference."""
+"""One case, ready to draw: its queries, their outcomes, and a sample of the difference."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def failures(item: Evidence) -> tuple[str, ...]:
 
 
 def rows_and_time(execution: Execution, *, timed: bool = True) -> str:
-    """What came of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
+    """The outcome of a query: ``4 rows in 12 ms``, ``no rows``, ``timeout after 30.0 s``, ``error``."""
     time = seconds(execution.wall_time_s) if timed and execution.wall_time_s is not None else None
     if execution.status in ("error", "timeout", "refused"):
         return f"{execution.status} after {time}" if time else execution.status
@@ -99,7 +99,7 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
     failure = failure or (execution.failure if execution else None)
     if failure is not None:
         told = message(failure.message)
-        # "refused: it writes" need not be told twice that it is refused.
+        # "refused: it writes" already says that the query is refused.
         said = execution is None or told.startswith(f"{outcome}:")
         outcome = told if said else f"{outcome}: {told}"
     shown = None if query is None else clipped(query, limit=_QUERY_LENGTH)
@@ -129,7 +129,7 @@ def score_view(score: Score) -> ScoreView:
 
 
 def _failures(item: Evidence) -> tuple[str, ...]:
-    """What failed beside the queries, as ``blame: message``: a query's own failure stands above its text."""
+    """Failures other than a query's own, as ``blame: message``: a query's failure is shown above its text."""
     executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
     failures = (item.prediction.failure, *(execution.failure for execution in executions))
     told = {failure.message for failure in failures if failure}
@@ -154,7 +154,7 @@ def _difference(item: Evidence) -> DifferenceView | None:
 
 
 def _heading(column: AlignedColumn) -> str:
-    """Gold's name; a column of one side alone has the sign that its rows would have."""
+    """Gold's name; a column of only one side has the sign of that side's rows."""
     name = column.predicted if column.gold is None else column.gold
     sign = "+ " if column.gold is None else "- " if column.predicted is None else ""
     return one_line(f"{sign}{name}", limit=40)

@@ -22,21 +22,21 @@ SIGNS: dict[tuple[Direction, bool], str] = {
     ("worse", True): "▼",
     ("worse", False): "▽",
 }
-"""By direction and whether the interval leaves 0 out; anything else may be chance."""
+"""The sign by direction and by whether the interval excludes 0; `NO_SIGN` for all others, which may be chance."""
 NO_SIGN = "·"
 SIGNS_MEANING = "▲ better, ▼ worse; △ ▽ on these cases, while the interval holds 0; · may be chance"
 
 ShownKind = ChangeKind | Literal["otherwise"]
-"""``otherwise``: still wrong, but in another way."""
+"""``otherwise``: still wrong, in another way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffFigure:
-    """One metric's difference over some cases, and how it reads."""
+    """One metric's difference over some cases, with its texts."""
 
     diff: MetricDiff
     share: bool
-    """Whether its values read as percentages; else ``difference`` is no points."""
+    """Whether its values read as percentages; else ``difference`` is not in points."""
     baseline: str
     """``71.2 %``."""
     candidate: str
@@ -48,17 +48,17 @@ class DiffFigure:
     """``0.003``, or nothing."""
     adjusted_p_value: str
     decisive_p_value: str
-    """That of the two which ``direction`` goes by: of the headline metric its own, else the adjusted one."""
+    """The p-value that decides ``direction``: its own for the headline metric, else the adjusted one."""
     tally: str
     """Cases: ``1,034, 3 unscored``."""
     direction: Direction
     beyond: bool
-    """Whether the interval leaves 0 out. One that allows for cases of a database being alike may not, where the test,
-    which is of these very cases, rules out chance."""
+    """Whether the interval excludes 0. An interval that allows for cases of a database being alike may include 0
+    where the test, which is over these cases only, rules out chance."""
 
     @property
     def sign(self) -> str:
-        """As `SIGNS_MEANING` has it."""
+        """One of the signs that `SIGNS_MEANING` explains."""
         return SIGNS.get((self.direction, self.beyond), NO_SIGN)
 
 
@@ -94,22 +94,22 @@ class DiffGroupTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideText:
-    """What one run did with a case."""
+    """One run's answer to a case."""
 
     state: str
     """``right``, ``wrong``, ``unscored`` or, with repeats, ``2 of 3 right``."""
     reason: str
     """One line."""
     query: str | None
-    """As it is, line breaks included, cut where it is very long."""
+    """The query's text with its line breaks, cut where it is very long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """A case that changed sides, or is wrong otherwise."""
+    """A case that changed between right and wrong, or is wrong in another way."""
 
     id: str
-    """``17``, or ``17 (was 16)`` where the baseline calls it otherwise."""
+    """``17``, or ``17 (was 16)`` where the baseline has another id for it."""
     question: str
     """One line."""
     where: str
@@ -129,12 +129,12 @@ class ChangeTable:
     count: int
     rows: tuple[ChangeRow, ...]
     more: tuple[str, ...]
-    """Ids of all that follow ``rows``."""
+    """Ids of all cases after those in ``rows``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """How many paired cases are of a kind; kinds without a case are not counted."""
+    """How many paired cases are of a kind; kinds without a case are left out."""
 
     kind: ShownKind
     name: str
@@ -144,7 +144,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRow:
-    """Cases that are not the same in both runs, by what is with them; ``names`` has one for each."""
+    """Cases that are not the same in both runs, by how they differ; ``names`` has one name per case."""
 
     title: str
     meaning: str
@@ -175,16 +175,16 @@ class DiffView:
     """Such as ``95 %``."""
     direction: Direction
     firm: bool
-    """Whether the interval of the headline leaves 0 out, too."""
+    """Whether the interval of the headline also excludes 0."""
     lead: str
-    """The answer in a word or a few: ``Better``, ``No difference that these 120 cases can show``."""
+    """The answer in a few words: ``Better``, ``No difference that these 120 cases can show``."""
     rest: str
-    """The sentence after that and a colon."""
+    """The rest of the sentence, after ``lead`` and a colon."""
     counts: tuple[KindCount, ...]
     notes: tuple[str, ...]
     gates: tuple[GateRow, ...]
     changes: tuple[ChangeTable, ...]
-    """Those with a case, what was fixed and broken first."""
+    """The kinds that have a case, fixed and broken first."""
     metrics: tuple[DiffMetricRow, ...]
     only_in_one: tuple[str, ...]
     """Sentences about metrics that only one of the runs has."""
@@ -192,9 +192,9 @@ class DiffView:
     matching: tuple[MatchRow, ...]
     paired: int
     power: str
-    """What so many cases can show, in a sentence; empty where nothing is known of it."""
+    """The smallest difference that this number of cases can show, in a sentence; empty where it is not known."""
     methods: tuple[str, ...]
-    """How interval and p came about: sentences."""
+    """How interval and p-value were computed: sentences."""
 
     @property
     def sentence(self) -> str:

@@ -29,7 +29,7 @@ from assay.runs.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
 CASES = 5
-"""How many cases of each kind are shown in full, where nothing else is asked for."""
+"""How many cases of each kind are shown in full by default."""
 _QUERY_LENGTH = 2000
 KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("fixed", "fixed", "wrong in the baseline, right in the candidate"),
@@ -42,7 +42,7 @@ KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("still_wrong", "still wrong in the same way", "wrong in both"),
     ("flaky", "as unsteady as before", "the same share of right answers, neither none nor all"),
 )
-"""What becomes of a case, what that is called, and what it means."""
+"""Each kind of change, its name in reports, and its meaning."""
 _SHOWN_ONE_BY_ONE = frozenset({"fixed", "broken", "better", "worse", "otherwise", "unscored"})
 _TESTS = {
     "mcnemar_exact": "McNemar's exact test",
@@ -57,7 +57,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
     by_kind = _by_kind(diff.changes)
     lead_metric = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
     direction, lead, rest = _answer(diff, lead_metric)
-    # The headline was chosen beforehand and stands alone; the others are many looks at the same data.
+    # The headline was chosen beforehand, so it needs no adjustment; the other metrics are many tests on the same data.
     figures = {
         one.metric: figure_of(one, diff, direction=direction if one is lead_metric else None) for one in diff.metrics
     }
@@ -102,7 +102,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
 
 
 def figure_of(one: MetricDiff, diff: RunDiff, *, direction: Direction | None = None) -> DiffFigure:
-    """How a metric's difference reads; ``direction`` where it was decided elsewhere."""
+    """A metric's difference with its texts; ``direction`` is given where it was decided elsewhere."""
     alpha, share = diff.settings.alpha, is_share(one, diff.candidate)
     unscored = f", {one.unscored:,} unscored" if one.unscored else ""
     holds_zero = one.low is not None and one.high is not None and one.low <= 0 <= one.high
@@ -133,17 +133,17 @@ def direction_of(improvement: float | None, p_value: float | None, alpha: float)
 
 
 def is_share(one: MetricDiff, head: RunHead) -> bool:
-    """Whether a metric's values read as percentages, and its differences in points of these."""
+    """Whether a metric's values read as percentages, and its differences in percentage points."""
     return info_of(one.metric, head.settings).reads_as_share(one.baseline, one.candidate)
 
 
 def _size(value: float | None, share: bool) -> str:  # noqa: FBT001 - private
-    """``2.3 points``, or a number that is none."""
+    """``2.3 points``, or a plain number where ``share`` is false."""
     return points(value, signed=False, share=share) + (" points" if share else "")
 
 
 def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]:
-    """Whether it is better, as a direction, in a word, and in the rest of the sentence."""
+    """Whether the candidate is better: as a direction, as a few words, and as the rest of the sentence."""
     metric = metric_name(diff.headline_metric)
     if not diff.matching.paired:
         return "unknown", "Nothing to compare", "the two runs have no case of the same content in common"
@@ -174,7 +174,7 @@ def _answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]
 def _movement(metric: str, one: MetricDiff, share: bool) -> str:  # noqa: FBT001 - private
     """``match fell by 2.3 points [-3.9, -0.8], from 73.5 % to 71.2 %``.
 
-    The interval is signed like every paired difference: the candidate less the baseline.
+    The interval is signed like every paired difference: the candidate minus the baseline.
     """
     difference = one.difference or 0.0
     bounds = points_interval(one.low, one.high, share=share)
@@ -190,7 +190,7 @@ def _movement(metric: str, one: MetricDiff, share: bool) -> str:  # noqa: FBT001
 
 
 def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha: float) -> Iterable[str]:
-    """What a test by database cannot show, and what the cases one by one do."""
+    """The limits of a test by database, and what a test case by case shows instead."""
     least = least_p_value(databases)
     if least > alpha:
         yield (
@@ -206,13 +206,13 @@ def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha
 
 
 def _own_notes(one: MetricDiff | None, direction: Direction, alpha: float) -> Iterable[str]:
-    """Where interval and test, which ask different questions, seem to contradict each other."""
+    """Notes where interval and test, which answer different questions, seem to contradict each other."""
     if one is None or one.low is None or one.high is None or one.difference is None:
         return
     holds_zero = one.low <= 0 <= one.high
     if one.test == "sign_flip_databases" and one.clusters is not None:
         yield from _database_notes(one, one.clusters, direction, alpha)
-    # Where the interval allows for databases, the record says so itself.
+    # Where the interval allows for databases, the record itself says so.
     if direction in ("better", "worse") and holds_zero and one.clusters is None:
         yield "The test finds more than chance, while the interval just holds 0: the difference is a close call."
     elif direction == "unclear" and not holds_zero:
@@ -267,7 +267,7 @@ def _by_kind(changes: Sequence[CaseChange]) -> dict[ShownKind, list[CaseChange]]
 
 
 def kind_of(change: CaseChange) -> ShownKind:
-    """As what a case is shown."""
+    """The kind under which a case is shown."""
     return "otherwise" if change.kind == "still_wrong" and change.otherwise else change.kind
 
 
@@ -305,7 +305,7 @@ def _side_text(side: CaseSide) -> SideText:
 
 
 def metric_name(name: str) -> str:
-    """A metric, which may be a plugin's."""
+    """A metric's name, made safe to show since it may come from a plugin."""
     return one_line(name, limit=60)
 
 
@@ -314,7 +314,7 @@ def _shown_id(case_id: str) -> str:
 
 
 def label_of(head: RunHead) -> str:
-    """What the comparison calls a run."""
+    """The name of a run in the comparison."""
     return one_line(head.label, limit=80) or "''"
 
 
@@ -329,7 +329,7 @@ def own_rate(rate: Rate | None, info: MetricInfo) -> str:
 
 
 def facts_of(head: RunHead) -> tuple[Fact, ...]:
-    """What a run was made of, as far as it helps to tell two apart."""
+    """The facts about a run that help to tell two runs apart."""
     settings, provenance = head.settings, head.provenance
     entries = (
         ("Folder", head.folder or ""),

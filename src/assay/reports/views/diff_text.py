@@ -11,7 +11,7 @@ _DIGITS = range(2, 7)
 def points(value: float | None, *, signed: bool = True, share: bool = True) -> str:
     """A difference of shares in percentage points: ``+2.3``, ``-0.04`` where a tenth would hide it, ``0.0``.
 
-    None reads ``n/a``. Without ``signed`` it is the size alone; without ``share`` the difference itself.
+    None reads ``n/a``. Without ``signed`` only the size; without ``share`` the difference itself.
     """
     if value is None:
         return "n/a"
@@ -26,7 +26,7 @@ def points(value: float | None, *, signed: bool = True, share: bool = True) -> s
 
 
 def points_interval(low: float | None, high: float | None, *, share: bool = True) -> str:
-    """``[-9.8, +0.7]``, or nothing where there is none: signed like the difference, the candidate less the baseline."""
+    """``[-9.8, +0.7]``, or nothing without an interval: signed like the difference, candidate minus baseline."""
     return "" if low is None or high is None else f"[{points(low, share=share)}, {points(high, share=share)}]"
 
 
@@ -44,7 +44,7 @@ def p_text(value: float | None, *, alpha: float) -> str:
 
 
 def _side(value: float, alpha: float) -> int:
-    """Below, at or above."""
+    """-1, 0 or 1: below, at or above ``alpha``."""
     return (value > alpha) - (value < alpha)
 
 
@@ -55,6 +55,6 @@ def p_said(value: float | None, *, alpha: float) -> str:
 
 
 def some(count: int) -> str:
-    """A count of cases that is an estimate, to two digits: 873 reads ``880``, 12,345 reads ``13,000``. Rounds up."""
+    """An estimated count of cases, rounded up to two digits: 873 reads ``880``, 12,345 reads ``13,000``."""
     step = 10 ** max(0, len(str(count)) - 2)
     return f"{-(-count // step) * step:,}"

@@ -20,18 +20,18 @@ _NAME_LENGTH = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
-    """One run. A text is empty where nothing is known."""
+    """One run. A text is empty where its value is not known."""
 
     point: HistoryPoint
     started: str
     """Such as ``2026-03-01 09:30``, in UTC."""
     name: str
     folder: str
-    """Beside the listed folder; empty where that is the name."""
+    """The run's folder, relative to the listed one; empty where it is the run's name."""
     tags: tuple[str, ...]
     system: str
     cases: str
-    """The question set, with what tells it from others of its name."""
+    """The question set, with an addition that tells it apart from others of the same name."""
     count: str
     headline: str
     """``84.2 %``, ``n/a``, or the run's status where it has no numbers."""
@@ -42,7 +42,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
-    """A run in a chart."""
+    """One run as a point of the chart."""
 
     at: datetime
     value: float
@@ -52,13 +52,13 @@ class TrendPoint:
     text: str
     """How the value reads: ``84.2 %``."""
     said: str
-    """All of it in a line."""
+    """The whole point described in one line."""
     current: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendSeries:
-    """Runs over the same cases, by the same metric: what may be compared, oldest first."""
+    """Runs over the same cases by the same metric, which may be compared, oldest first."""
 
     label: str
     points: tuple[TrendPoint, ...]
@@ -70,11 +70,11 @@ class HistoryView:
 
     title: str
     metrics: tuple[str, ...]
-    """Those that the headlines are of; one, as a rule."""
+    """The metrics of the headlines; usually one."""
     confidence: str
     rows: tuple[HistoryRow, ...]
     series: tuple[TrendSeries, ...]
-    """The one to look at first; then those with the newest runs, single runs last."""
+    """The main series first, then those with the newest runs; series of a single run last."""
     left_out: int
     """How many series more there are."""
     notes: tuple[str, ...]
@@ -85,7 +85,7 @@ class HistoryView:
 def history_view(
     points: Sequence[HistoryPoint], *, folder: str, current: HistoryPoint | None = None, series: int = _SERIES_SHOWN
 ) -> HistoryView:
-    """The view of ``points``, oldest first. ``current``: the one of them that a report is about.
+    """The view of ``points``, oldest first. ``current``: the point that a report is about.
 
     The series of ``current``, or else of the newest run, comes first.
     """
@@ -134,7 +134,7 @@ def _row(point: HistoryPoint, folder: str, labels: Mapping[QuestionSet, str]) ->
 
 
 def _beside(folder: str, listed: str) -> str:
-    """A run's folder as one names it within the listed one."""
+    """A run's folder relative to the listed one."""
     path = PurePath(folder)
     try:
         inside = path.relative_to(listed)
@@ -144,7 +144,7 @@ def _beside(folder: str, listed: str) -> str:
 
 
 def _labels(points: Iterable[HistoryPoint]) -> dict[QuestionSet, str]:
-    """What to call each question set: its file's name, with as much more as tells it from the others."""
+    """The label of each question set: its file's name, with as much more as tells it apart from the others."""
     sets = dict.fromkeys(one for point in points if point.status == "finished" and (one := question_set(point)))
     named = Counter(one.name for one in sets)
     counted = Counter((one.name, one.cases) for one in sets)
@@ -186,7 +186,7 @@ def _series(
 def _trend_point(point: HistoryPoint, at: datetime, rate: Rate, label: str, current: bool) -> TrendPoint:  # noqa: FBT001
     value, share = rate.value if rate.value is not None else 0.0, _is_share(point)
     name = one_line(run_name(point), limit=_NAME_LENGTH)
-    # The sum of a graded metric may be whole by chance.
+    # A graded metric's sum may happen to be whole.
     info = info_of(point.headline_metric or "", point.settings)
     counts = info.binary and info.highest is not None and _asked_once(point)
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counts else f"mean of {rate.n:,}"
@@ -214,7 +214,7 @@ def _asked_once(point: HistoryPoint) -> bool:
 
 
 def _notes(points: Sequence[HistoryPoint], labels: Mapping[QuestionSet, str], metrics: Sequence[str]) -> Iterable[str]:
-    """What a reader must know before comparing one run with another."""
+    """Notes to read before comparing one run with another."""
     finished = [point for point in points if point.status == "finished"]
     runs = Counter(asked for point in finished if (asked := question_set(point)))
     if len(runs) > 1:

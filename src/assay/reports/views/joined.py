@@ -1,4 +1,4 @@
-"""How answers came to their questions, in words."""
+"""How answers were matched to their questions, in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BY = {
 
 
 def joined_text(joining: Joining) -> str:
-    """One line: by what, and which columns were taken for what on either side."""
+    """One line: the matching key, and which column was used for which field on either side."""
     said = _BY[joining.by]
     if joining.stated:
         said += ", as was said"
@@ -26,7 +26,7 @@ def joined_text(joining: Joining) -> str:
 
 
 def joining_notes(joining: Joining | None) -> Iterable[str]:
-    """What to know of it before trusting a number: each a sentence."""
+    """Notes on the matching to read before trusting a number: each a sentence."""
     if joining is None:
         return
     if joining.by == "position":
@@ -45,13 +45,13 @@ def joining_notes(joining: Joining | None) -> Iterable[str]:
 
 
 def all_gold(run: Run) -> bool:
-    """Whether every answer that was given is one of its case's gold queries to the letter: no system writes so."""
+    """Whether every given answer is the exact text of one of its case's gold queries, which no real system produces."""
     answered = [item for item in run.evidence if item.prediction.query is not None]
     return bool(answered) and all(item.prediction.query in item.case.golds for item in answered)
 
 
 def _columns(uses: Sequence[ColumnUse]) -> str:
-    """Where a column is called what it was taken for, its name says it."""
+    """Which column was used for which field; a column named as its field is written once."""
     return ", ".join(
         use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}" for use in uses
     )

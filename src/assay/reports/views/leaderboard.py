@@ -16,7 +16,7 @@ class StandingRow:
     """One run's place."""
 
     place: str
-    """``1``: by the mean alone."""
+    """``1``: the place by the mean alone."""
     possible: str
     """``1-3``: the places that the data leave possible."""
     letters: str
@@ -32,7 +32,7 @@ class PairFigure:
     first: str
     second: str
     diff: MetricDiff
-    """Of the second less the first."""
+    """The difference of the second minus the first."""
     difference: str
     """How far the second is below, in points: ``-2.3``."""
     interval: str
@@ -50,9 +50,9 @@ class LeaderboardView:
     metric: str
     confidence: str
     lead: str
-    """Who is first, and whether anybody else may be: a sentence."""
+    """Which run is first, and whether another may be: a sentence."""
     cases: str
-    """Over which cases: a sentence."""
+    """The cases that the runs are ranked over: a sentence."""
     notes: tuple[str, ...]
     standings: tuple[StandingRow, ...]
     matrix: tuple[tuple[str | None, ...], ...]
@@ -60,4 +60,4 @@ class LeaderboardView:
     apart; None on the diagonal, and where a pair was not compared."""
     pairs: tuple[PairFigure, ...]
     legend: tuple[str, ...]
-    """What places, letters and signs mean, and how they came about: sentences."""
+    """What places, letters and signs mean, and how they were computed: sentences."""

@@ -98,7 +98,7 @@ def _cases(board: Leaderboard) -> str:
 
 def _standing(one: Standing, *, binary: bool, share: bool) -> StandingRow:
     rate = one.rate
-    # Means of several answers may add up to a whole number, too, which then counts nothing.
+    # Means of several answers may also add up to a whole number, which is then not a count of cases.
     whole = binary and one.run.repeats == 1 and float(rate.numerator).is_integer()
     tally = f"{number(rate.numerator)} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
     possible = f"{one.rank_low:,}" if one.rank_low == one.rank_high else f"{one.rank_low:,}-{one.rank_high:,}"

@@ -1,6 +1,6 @@
-"""What the names in a report mean, in a line each, for whoever reads one for the first time.
+"""The meaning of the names in a report, in one line each, for first-time readers.
 
-Metrics are not here: they say it themselves.
+Metrics are not here: each carries its own description.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORGIVEN: Mapping[str, str] = {
     "type_only": "number or date spelt as text",
     "case_or_whitespace_only": "letter case and blanks",
 }
-"""What a case is right but for."""
+"""Near misses in words: what a case would be right but for."""
 
 FLAGS: Mapping[str, str] = {
     "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
@@ -52,7 +52,7 @@ STRENGTHS: Mapping[str, str] = {
     "survived": "no other data was found on which the results differ",
     "proved": "the queries give the same results on any data",
 }
-"""How sure a verdict is."""
+"""The strengths of a verdict: how sure it is."""
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
@@ -82,7 +82,7 @@ SELECTION_FAILURES: Mapping[str, str] = {
     "unknown_structure": "the structure of a dataset is not known",
     "wrong_target": "the target names a dimension or code that its dataset does not have",
 }
-"""As `FAILURES`, where selections were judged."""
+"""As `FAILURES`, for judged selections."""
 
 TERM_LABELS: Mapping[str, str] = {
     "unknown_code": "invented code",
@@ -94,10 +94,10 @@ TERM_LABELS: Mapping[str, str] = {
     "through_hierarchy": "through the hierarchy",
     "rest_of_the_list": "rest of the list",
 }
-"""What a report calls the notes of a judged term."""
+"""The notes of a judged term, as reports name them."""
 
 TARGET_LABELS: Mapping[str, str] = {**TERM_LABELS, "unknown_code": "no such code"}
-"""As `TERM_LABELS`, of terms that only the target has: the system did not invent them."""
+"""As `TERM_LABELS`, for terms that only the target has: the system did not invent them."""
 
 TERM_NOTES: Mapping[str, str] = {
     "unknown_code": "the code list has no such code",

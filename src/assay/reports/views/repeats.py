@@ -1,4 +1,4 @@
-"""What a report says of a run that asked each question several times."""
+"""The part of a report on a run that asked each question several times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer_name(item: Evidence, run: Run) -> str:
 
 
 def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...]]) -> RepeatsView | None:
-    """How steady the system is; None where each question was asked once."""
+    """How steady the system's answers are; None where each question was asked once."""
     totals = run.aggregates.repeats
     if totals is None:
         return None
@@ -46,7 +46,7 @@ def repeats_view(run: Run, linked: Callable[[Sequence[str]], tuple[CaseLink, ...
                 count=count,
                 share=count / cases if cases else 0.0,
                 cases=linked(totals.flaky) if name == "flaky" else (),
-                facet=("steady", name) if count else None,  # no case has it: nothing to lead to
+                facet=("steady", name) if count else None,  # no case has it, so there is no link
             )
             for (name, meaning), count in zip(STEADY, counts, strict=True)
             if count or name != "no scored answer"
@@ -63,7 +63,7 @@ def _said(totals: RepeatTotals, cases: int) -> str:
     counted = f"{totals.stable_right:,} stable right, {totals.stable_wrong:,} stable wrong, {len(totals.flaky):,} flaky"
     without = f", {totals.unscored:,} without a scored answer" if totals.unscored else ""
     said = f"{plural(cases, 'question')}, asked {totals.asked:,} times each: {counted}{without}"
-    # Of the largest k that some question has enough scored answers for.
+    # For the largest k that some question has enough scored answers for.
     best = next((one for one in reversed(totals.pass_rates) if one.any.n), None)
     if best is None:
         return f"{said}."

@@ -19,14 +19,14 @@ from assay.reports.views.times import TimeRow, UsageRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A rate, and how it reads: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
+    """A rate and its texts: ``71.2 %``, ``[68.4, 73.9]``, ``736 of 1,034``."""
 
     rate: Rate
     text: str
     interval: str
     tally: str
     share: bool = True
-    """Whether it reads as a percentage: only then a bar from 0 to 1 can show it."""
+    """Whether it reads as a percentage: only then can a bar from 0 to 1 show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,17 +36,17 @@ class MetricRow:
     metric: str
     info: MetricInfo
     meaning: str
-    """The metric's own words for what it is, safe to show."""
+    """The metric's description of itself, safe to show."""
     figure: Figure
     headline: bool
     graded: bool
-    """Whether its values are not 0 and 1 alone."""
+    """Whether its values may be other than 0 and 1."""
     share: bool
     """Whether its values read as percentages."""
 
     @property
     def explained(self) -> str:
-        """What the name stands for, where only its package knows: ``near_rows: Rows within one: as many as …``."""
+        """What the name stands for, where only its package says it: ``near_rows: Rows within one: as many as …``."""
         return f"{self.metric}: {self.meaning}" if self.info.label else ""
 
 
@@ -62,9 +62,9 @@ class GroupRow:
     headline: Figure
     figures: tuple[Figure, ...]
     value: str | None = None
-    """What the table of cases calls it; None where the cases share the want of it."""
+    """The group's name in the filters of the table of cases; None for the cases without one, such as without a tag."""
     answer_time: TimeSummary | None = None
-    """What the system said its answers took in all; None where no case has it."""
+    """The total times of answers as the system reported them; None where no case has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +78,12 @@ class GroupTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseLink:
-    """A case by its id; ``anchor`` is unique within the report: the id, or more than it where ids look the same."""
+    """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
 
     id: str
     anchor: str
     answer: str = ""
-    """Which of several answers to its question: ``answer 2 of 3``. Of a case as such, '': it leads to the first."""
+    """Which of several answers to its question: ``answer 2 of 3``; '' for the case itself, linked to its first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +116,12 @@ class CountRow:
     blame: str | None = None
     example: str | None = None
     facet: tuple[str, str] | None = None
-    """By what the table of cases can show them, such as ``("flag", "vacuous")``."""
+    """The filter by which the table of cases shows them, such as ``("flag", "vacuous")``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRow:
-    """What ``k`` answers to each question come to: pass@k (``any``) and pass^k (``all``)."""
+    """The rates over ``k`` answers to each question: pass@k (``any``) and pass^k (``all``)."""
 
     k: int
     any: Figure
@@ -130,14 +130,14 @@ class PassRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatsView:
-    """How steady a system is that was asked each question several times."""
+    """How steady a system's answers are when each question is asked several times."""
 
     asked: int
     said: str
-    """All of it in a sentence."""
+    """The whole in one sentence."""
     rows: tuple[PassRow, ...]
     steadiness: tuple[CountRow, ...]
-    """The questions by how steady their answers are; the flaky ones are named."""
+    """Counts of questions by how steady their answers are; the flaky questions are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,15 +154,15 @@ class SlowRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryView:
-    """One query of a case and what came of it, such as ``4 rows in 12 ms`` or an error message."""
+    """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
 
     label: str
     query: str | None
-    """None: there was none."""
+    """None: there was no query."""
     outcome: str
     failed: bool
     original: str | None = None
-    """As it was given, where that is not how it is shown, and no book: for the clipboard."""
+    """The given text for the clipboard, where it differs from the shown one and is not too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +180,8 @@ class RowView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceView:
-    """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column that
-    only the prediction has follows them as ``+ name``.
+    """A sample of the aligned rows. Columns are gold's, ``- name`` where the prediction has none for it; a column
+    that only the prediction has follows as ``+ name``.
     """
 
     summary: str
@@ -193,7 +193,7 @@ class DifferenceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreView:
-    """One metric's value for one case; ``text`` is ``n/a`` where there is none, and ``detail`` says why."""
+    """One metric's value for one case; where there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
 
     metric: str
     value: float | None
@@ -219,7 +219,7 @@ class CaseView:
     cause: str | None
     golds: tuple[QueryView, ...]
     predicted: QueryView | None
-    """None where selections were judged, and no query."""
+    """None where selections were judged instead of queries."""
     raw: str | None
     scores: tuple[ScoreView, ...]
     failures: tuple[str, ...]
@@ -233,7 +233,7 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One line of what the run was made with and on."""
+    """One line on the run's settings, system or data."""
 
     name: str
     value: str
@@ -241,19 +241,19 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRow:
-    """One thing that was demanded of the run, what was found, and the cases that are not as demanded."""
+    """One demand on the run, the value found, and the cases that do not meet it."""
 
     gate: str
     passed: bool
     wanted: str
     found: str
     missed_by: str
-    """Empty where it passed."""
+    """By how much the gate is missed; empty where it passed."""
     cases: tuple[CaseLink, ...]
 
     @property
     def state(self) -> Literal["passed", "missed"]:
-        """The word for it."""
+        """The outcome as a word."""
         return "passed" if self.passed else "missed"
 
 
@@ -264,10 +264,10 @@ class RunView:
     title: str
     headline_metric: str
     headline_name: str
-    """What a title calls the headline metric: ``Accuracy`` for `match`, ``Exact selections``, else its own name."""
+    """The headline metric's name in titles: ``Accuracy`` for `match`, ``Exact selections``, else its own name."""
     headline: Figure
     tally: str
-    """Such as ``736 of 1,034 correct · 0 unscored``, and what the run declares to be no mistake."""
+    """Such as ``736 of 1,034 correct · 0 unscored``, followed by the run's leniency."""
     cases_count: int
     correct: int
     incorrect: int
@@ -276,28 +276,28 @@ class RunView:
     confidence: str
     """Such as ``95 %``."""
     notes: tuple[str, ...]
-    """What a reader must know before trusting the headline."""
+    """Notes to read before trusting the headline."""
     metrics: tuple[MetricRow, ...]
     overall: GroupRow
-    """All cases, as the groups have theirs."""
+    """All cases as one group."""
     difficulties: tuple[GroupRow, ...]
-    """The cases by difficulty, also where all have the same."""
+    """The cases by difficulty, even where all have the same one."""
     groups: tuple[GroupTable, ...]
     """Every breakdown into more than one group."""
     disagreements: tuple[DisagreementRow, ...]
-    """Those with the headline metric first, then by count."""
+    """Pairs with the headline metric first, then by count."""
     near_misses: tuple[CountRow, ...]
     flags: tuple[CountRow, ...]
     failures: tuple[CountRow, ...]
-    """Gold's, setup's, engine's and judge's first: nobody else would look for them."""
+    """Failures of gold, setup, engine and judge first: readers would not look for them."""
     causes: tuple[CountRow, ...]
     slowest: tuple[SlowRow, ...]
     facts: tuple[Fact, ...]
     cases: tuple[CaseView, ...]
     forgiven: tuple[CountRow, ...] = ()
-    """Near misses that somebody may forgive, each named with what accuracy would then be."""
+    """Near misses that a user may forgive, each with the accuracy if it were forgiven."""
     wrong_terms: tuple[CountRow, ...] = ()
-    """What is known of selected terms that are wrong."""
+    """Notes on selected terms that are wrong, such as invented codes."""
     time_states: tuple[CountRow, ...] = ()
     selection: SelectionOverview | None = None
     """For SDMX runs only."""
@@ -306,36 +306,36 @@ class RunView:
     repeats: RepeatsView | None = None
     """None where each question was asked once."""
     lenient: str = ""
-    """What the run declares to be no mistake, as the tally ends: `` · lenient: duplicates ignored``."""
+    """The run's leniency, as it ends the tally: `` · lenient: duplicates ignored``."""
     gates: tuple[GateRow, ...] = ()
-    """What was demanded of the run, in the order in which it was."""
+    """What was demanded of the run, in the order of the demands."""
     joined: str = ""
-    """How answers from a file came to their questions, and which column was taken for what."""
+    """How answers from a file were matched to their questions, and which column was used for which field."""
     caution: str = ""
-    """What stands in the headline itself, since without it the number would mislead; in ``tally``, too."""
+    """A caution shown in the headline itself, and in ``tally``: without it the number would mislead."""
 
     @property
     def outcomes(self) -> str:
-        """What became of every case, or of every answer where each was asked several times."""
+        """Counts of cases by outcome, or of answers where each question was asked several times."""
         said = f"{self.correct:,} correct, {self.incorrect:,} incorrect, {self.unscored:,} unscored"
         of = "answers: " if self.repeats else ""
         return f"{of}{said}; {self.unanswered:,} unanswered"
 
     @property
     def outcomes_beside(self) -> str:
-        """The same where the headline does not say it: one that is graded, a mean of answers, or another metric's."""
+        """As ``outcomes``, but empty where the headline already says it."""
         rate = self.headline.rate
         same = (rate.numerator, rate.n, rate.unscored) == (self.correct, self.correct + self.incorrect, self.unscored)
         return "" if same and not self.repeats else self.outcomes
 
     @property
     def beside(self) -> tuple[BesideHeadline, ...]:
-        """The metrics that stand beside the headline."""
+        """The metrics shown next to the headline."""
         return self.selection.beside if self.selection else ()
 
     @property
     def count_tables(self) -> tuple[tuple[str, tuple[CountRow, ...]], ...]:
-        """What the cases carry, titled, in the order in which a reader needs it; nothing that no case has."""
+        """The tables of counts with their titles, in the order that a reader needs; empty tables are left out."""
         tables = (
             ("questions by how steady their answers are", self.repeats.steadiness if self.repeats else ()),
             ("failures, by whose they are", self.failures),
@@ -350,7 +350,7 @@ class RunView:
 
     @property
     def first_groups(self) -> tuple[GroupTable, ...]:
-        """What a summary leads with: the difficulties, or else the first breakdown there is."""
+        """The groups that a summary begins with: the difficulties, or else the first breakdown."""
         by_difficulty = tuple(table for table in self.groups if table.kind == "difficulty")
         return by_difficulty or self.groups[:1]
 
@@ -364,7 +364,7 @@ FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
 
 def only_by(says: str, denies: str) -> str:
-    """What the table of cases calls those that one metric accepts and another does not."""
+    """The filter label of cases that one metric accepts and another does not."""
     return f"{says}, not {denies}"
 
 

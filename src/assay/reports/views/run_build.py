@@ -1,4 +1,4 @@
-"""Make the view that every format draws. Nothing here counts cases anew: the numbers are the run's aggregates."""
+"""Make the view that every format draws. Cases are not counted again here: the numbers are the run's aggregates."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "
 
 
 def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
-    """The view of a run; ``detailed`` names the evidence to show case by case, None for all of it.
+    """The view of a run; ``detailed`` is the evidence to show case by case, None for all of it.
 
-    ``terms`` is how many terms a list of a selection shows at most; None: by the number of them all.
+    ``terms`` is how many terms a selection's list shows at most; None: decided by the number of all terms.
     """
     return _Builder(run).view(run.evidence if detailed is None else detailed, terms)
 
@@ -124,7 +124,7 @@ class _Builder:
                     ("turn", totals.by_turn if totals else ()),
                     ("dataset", totals.by_dataset if totals else ()),
                 )
-                # One group alone says what the headline says.
+                # A single group would repeat the headline.
                 if len(groups) > 1
             ),
             disagreements=self.disagreement_rows(),
@@ -179,19 +179,19 @@ class _Builder:
             mean = f"mean of {scored} asked {self.repeats.asked:,} times" if headline.rate.n else scored
             return f"{mean} · {headline.rate.unscored:,} unscored"
         graded = self.headline_metric in self.graded or headline.rate.n == 0
-        # What another metric accepts need not be what the verdict calls correct.
+        # Another metric may accept a case that the verdict does not call correct.
         own = self.headline_metric in VERDICT and not graded
         said = "" if not own else " exact" if self.of_selections else " correct"
         return f"{headline.tally}{said} · {headline.rate.unscored:,} unscored"
 
     @property
     def leniency(self) -> str:
-        """What the run declares to be no mistake, for the line of the headline."""
+        """The run's leniency, for the headline's line."""
         said = self.run.settings.leniency.said
         return f" · lenient: {said}" if said else ""
 
     def lenient_notes(self) -> Iterable[str]:
-        """How many cases declare a leniency of their own, and how many need any to be right."""
+        """Notes on how many cases declare a leniency of their own, and how many are right only by a leniency."""
         declaring = {item.case.id for item in self.run.evidence if item.case.options.leniency.said}
         needing = next((count.count for count in self.numbers.flags if count.name == "lenient"), 0)
         if declaring:
@@ -214,7 +214,7 @@ class _Builder:
         if numbers.unanswered:
             none = numbers.unanswered
             counted = sum(item.outcome == "incorrect" and is_unanswered(item) for item in self.run.evidence)
-            # One whose gold is broken, too, is in no rate.
+            # An unanswered case whose gold is also broken is in no rate.
             which = " and" if counted == none else f", of which {counted:,}"
             said = f"{which} {_counts(counted)} as incorrect" if counted else ""
             yield f"{plural(none, self.asking)} got no answer{said}."
@@ -235,7 +235,7 @@ class _Builder:
             yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
 
     def open_gold_notes(self) -> Iterable[str]:
-        """How many golds leave their answer open, and the accuracy without them."""
+        """Notes on how many golds leave their answer open, and on the accuracy without them."""
         determined = self.numbers.determined
         if determined is None:
             return
@@ -290,7 +290,7 @@ class _Builder:
     def count_rows(
         self, counts: Sequence[Count], said: Mapping[str, str], *, facet: str, labels: Mapping[str, str] | None = None
     ) -> tuple[CountRow, ...]:
-        """``said`` has the names' meanings, ``labels`` what they are called where words are not enough."""
+        """Rows of counts; ``said``: the meaning per name; ``labels``: titles of names that do not read as words."""
         named = [((labels or {}).get(count.name) or words(count.name), count) for count in counts]
         return tuple(
             replace(
@@ -301,7 +301,7 @@ class _Builder:
         )
 
     def forgiven_rows(self) -> tuple[CountRow, ...]:
-        """What accuracy would be if one kind of near miss were forgiven, each as a row of its cases."""
+        """Per kind of near miss, a row of its cases with the accuracy if this kind were forgiven."""
         rows = []
         for one in self.numbers.forgiven:
             label = meanings.FORGIVEN.get(one.kind, words(one.kind))
@@ -350,7 +350,7 @@ class _Builder:
         return tuple(self.links[case_id] for case_id in case_ids if case_id in self.links)
 
     def slowest(self) -> tuple[SlowRow, ...]:
-        """The slowest distinct queries: one that answers several cases ran once."""
+        """The slowest distinct queries: a query that several cases share ran once."""
         rows: dict[tuple[str | None, str], SlowRow] = {}
         timed = (
             (execution.wall_time_s, item, execution)
@@ -402,18 +402,18 @@ class _Builder:
 
 
 def short_name(path: str) -> str:
-    """The name of a file without folders and suffix, a model, or a live system's path; anything else as it is."""
+    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
     if path.startswith("chat:") and (model := _MODEL.search(path)):
         return model[1] or model[2]
     if "://" in path:
-        path = path.split(" ", 1)[0]  # what follows the address of a live system is how it is asked
+        path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
         path = path.removesuffix("/chat/completions")  # every chat model's address ends so
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 
 
 def _differing(found: Disagreement) -> int:
-    """Cases on which the two differ. Of several answers to one question each metric may accept another alone."""
+    """Cases on which the two differ. Of several answers to one question, each metric may accept a different one."""
     return len({*found.only_first, *found.only_second})
 
 

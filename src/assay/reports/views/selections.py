@@ -1,4 +1,4 @@
-"""What a view of a run holds where selections of SDMX data were judged, beside what every run has.
+"""The parts of a run's view that only runs over selections of SDMX data have.
 
 As in `assay.reports.views.run`, all text is safe to show but not escaped for any format, and
 `assay.reports.views.selections_build` makes it.
@@ -17,7 +17,7 @@ TermState = Literal["right", "extra", "missing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideHeadline:
-    """A metric that stands beside the headline; ``place`` is its index among the metrics of the view."""
+    """A metric shown next to the headline; ``place`` is its index among the view's metrics."""
 
     name: str
     place: int
@@ -31,12 +31,12 @@ class SelectionOverview:
     """Macro recall and macro precision, where the run has them."""
     totals: SelectionTotals | None
     term_limits: tuple[int, int] | None
-    """How many terms a list of wrong and of right terms shows at most, where that cut any; else None."""
+    """How many terms lists of wrong and of right terms show at most; None where no list is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermView:
-    """One judged term. ``name`` and ``dataset`` are empty where there is none, or no need to tell it."""
+    """One judged term. ``name`` and ``dataset`` are empty where there is none or it is not needed."""
 
     code: str
     name: str = ""
@@ -45,14 +45,14 @@ class TermView:
 
     @property
     def line(self) -> str:
-        """On one line: ``LP: Population (invented code, of IMF:CPI)``."""
+        """The term on one line: ``LP: Population (invented code, of IMF:CPI)``."""
         aside = ", ".join(filter(None, (self.note, self.dataset and f"in {self.dataset}")))
         return (f"{self.code}: {self.name}" if self.name else self.code) + (f" ({aside})" if aside else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermList:
-    """The terms of one state: all of them counted, the first ones shown."""
+    """The terms of one state: all are counted, the first ones shown."""
 
     state: TermState
     count: int
@@ -60,7 +60,7 @@ class TermList:
 
     @property
     def left_out(self) -> int:
-        """How many are not shown."""
+        """How many terms are not shown."""
         return self.count - len(self.terms)
 
 
@@ -92,7 +92,7 @@ class TimeView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """One question of a conversation, and how its answer relates to the target."""
+    """One question of a conversation, and how its answer compares with the target."""
 
     label: str
     """``Turn 2`` of a conversation, else empty."""
@@ -102,14 +102,14 @@ class TurnView:
     exact: bool | None
     """None: not scored."""
     figures: str
-    """Such as ``macro recall 0.500, macro precision 1.000``; empty where it is not scored."""
+    """Such as ``macro recall 0.500, macro precision 1.000``; empty where the turn is not scored."""
     dimensions: tuple[DimensionView, ...]
     beyond: tuple[DimensionView, ...]
     """Dimensions that the target does not have."""
     datasets: tuple[tuple[TermState, str], ...]
     time: tuple[TimeView, ...]
     remarks: tuple[str, ...]
-    """Which target it was judged by, what stands for what through a hierarchy, what was compared by code alone."""
+    """The target it was judged by, terms that match through a hierarchy, terms compared by code alone."""
     failures: tuple[str, ...]
     text: str | None
     raw: str | None

@@ -38,10 +38,10 @@ from assay.reports.views.selections import (
 
 _BESIDE = (("macro_recall", "macro recall"), ("macro_precision", "macro precision"))
 _TERM_LIMITS = ((40, 40), (40, 10), (20, 5), (10, 3), (5, 1))
-"""How many terms a list shows at most, the most generous first: of wrong lists, and of right ones."""
+"""How many terms a list of wrong and a list of right terms show at most, the most generous pair first."""
 _TERMS_OF_A_REPORT = 80_000
 _TEXTS_OF_A_REPORT = 3_000_000
-"""Characters of answers as they came, over all cases."""
+"""Characters of raw answers, over all cases."""
 _TEXT_LENGTH = 6000
 _DATASETS = 20
 _EQUIVALENCES = 8
@@ -51,20 +51,20 @@ _PERIODS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How much of each case a report shows, so that one with many cases can still be opened."""
+    """How much of each case a report shows, so that a report of many cases can still be opened."""
 
     terms: int
-    """Of each list of false positives or false negatives."""
+    """Terms per list of false positives or false negatives."""
     right: int
-    """Of each list of true positives: these need less looking at."""
+    """Terms per list of true positives, which need less attention."""
     text: int
-    """Characters of an answer as it came."""
+    """Characters of a raw answer."""
     cut: bool
-    """Whether some list is longer."""
+    """Whether any list is cut."""
 
 
 def room_for(detailed: Sequence[Evidence], *, terms: int | None = None) -> Room:
-    """The room that cases have which are shown together; ``terms`` sets the length of lists, None: by their number."""
+    """The room for cases that are shown together; ``terms`` sets the length of lists, None: decided by their number."""
     scores = [turn.score for item in detailed for turn in item.turns if turn.score]
     dimensions = [dimension for score in scores for dimension in score.dimensions]
     right = [len(one.true_positives) for one in dimensions]
@@ -91,7 +91,7 @@ def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
 
 
 def notes(run: Run) -> Iterable[str]:
-    """What a reader must know of how terms were matched."""
+    """Notes to read on how terms were matched."""
     settings, totals = run.settings.selection, run.aggregates.selection
     if settings is None or totals is None:
         return
@@ -140,7 +140,7 @@ def _is_stale(score: SelectionScore) -> bool:
 
 
 def facts(run: Run) -> Iterable[tuple[str, str]]:
-    """What terms were matched by, for the list of what the run was made with."""
+    """How terms were matched, for the facts about the run."""
     settings = run.settings.selection
     if settings is None:
         return
@@ -185,12 +185,12 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
 
 
 def failure_lines(*found: Failure | None) -> tuple[str, ...]:
-    """Each failure once, as ``blame: message``; what queries call gold is the target here."""
+    """Each failure once, as ``blame: message``; gold is called the target here."""
     return tuple(dict.fromkeys(f"{blamed(failure.blame)}: {message(failure.message)}" for failure in found if failure))
 
 
 def blamed(blame: str) -> str:
-    """Whose a failure is, in the words of selections."""
+    """Whose failure it is, in the words of selections."""
     return "target" if blame == "gold" else blame
 
 
@@ -208,7 +208,7 @@ def _noted(run: Run, case_ids: frozenset[str], note: str) -> int:
 
 
 def _turns(item: Evidence, room: Room) -> Iterable[TurnView]:
-    """The questions of the conversation with their answers and scores, by their places; a score tells its own."""
+    """The questions of the conversation with their answers by place, and their scores by each score's own number."""
     scores = {turn.number: turn for turn in item.turns}
     several = len(item.case.turns) > 1 or len(scores) > 1
     last = max(scores, default=0)
@@ -289,7 +289,7 @@ def _rate(value: float | None) -> str:
 
 
 def _term(term: ScoredTerm, labels: Mapping[str, str], *, dataset: bool) -> TermView:
-    """``dataset``: whether the term's own must be told, as there are several."""
+    """One term as shown; ``dataset``: whether to name its dataset, because there are several."""
     return TermView(
         code=one_line(term.id, limit=80) or "''",
         name=one_line(term.name, limit=160) if term.name else "",
@@ -302,7 +302,7 @@ def _datasets(score: SelectionScore) -> tuple[tuple[TermState, str], ...]:
     found: list[tuple[TermState, str]] = [("right", name) for name in score.matched_datasets]
     found += [("extra", name) for name in score.extra_datasets]
     found += [("missing", name) for name in score.missing_datasets]
-    # The wrong ones must be among those that are shown.
+    # Wrong datasets come first, so that the cut keeps them.
     found.sort(key=lambda entry: entry[0] == "right")
     shown = sorted(found[:_DATASETS], key=lambda entry: entry[0] != "right")
     return tuple((state, one_line(name, limit=100)) for state, name in shown)

@@ -1,4 +1,4 @@
-"""What a report says of time, tokens and cost."""
+"""The time, tokens and cost in a report."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from assay.reports.text.plain import plural, seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRow:
-    """What answers or queries took, and how it reads."""
+    """The times of answers or queries, with their texts."""
 
     spread: TimeSpread
     name: str
     """``Answer``, ``Gold query``."""
     counted: str
-    """Of what these are the times: ``1,034 answers``, ``564 different gold queries``."""
+    """What was timed, and how many: ``1,034 answers``, ``564 different gold queries``."""
     median: str
     p90: str
     max: str
@@ -26,17 +26,17 @@ class TimeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRow:
-    """Tokens or cost: in all, to an answer, and how many answers say it."""
+    """Tokens or cost: in all, per answer, and how many answers report it."""
 
     name: str
     total: str
     each: str
-    """Empty where it is not known how many answers say it."""
+    """The amount per answer; empty where it is not known how many answers report it."""
     said_by: str
 
 
 def time_rows(numbers: Aggregates) -> tuple[TimeRow, ...]:
-    """Answers, gold queries, predicted queries: each where anybody timed it."""
+    """A row each for answers, gold queries and predicted queries, where times are known."""
     return tuple(
         TimeRow(
             spread=spread,
@@ -60,7 +60,7 @@ def _counted(spread: TimeSpread) -> str:
 
 
 def usage_rows(numbers: Aggregates, answers: int) -> tuple[UsageRow, ...]:
-    """Tokens and cost as far as the ``answers`` say them."""
+    """Tokens and cost, as far as the ``answers`` report them."""
     return tuple(_usage_rows(numbers, answers))
 
 
@@ -89,7 +89,7 @@ def _said_by(saying: int, answers: int) -> str:
 
 
 def usage_facts(numbers: Aggregates, answers: int) -> Iterable[tuple[str, str]]:
-    """Tokens and cost in all, each with how many of the answers say it where not all do."""
+    """Tokens and cost in all, each with how many answers report it where not all do."""
     usage = numbers.usage
     if usage is None:
         return

@@ -1,4 +1,4 @@
-"""What of a run is in no rate, why, and what is to be done about it."""
+"""Notes on the answers that are in no rate: why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REASON = 240
 
 
 def told(headline: Figure, evidence: Sequence[Evidence]) -> Figure:
-    """The headline; of a run in which nothing could be asked or scored, the reason in place of a number."""
+    """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
     failure = unfinished(evidence)
     if failure is None:
         return headline
@@ -29,7 +29,7 @@ def told(headline: Figure, evidence: Sequence[Evidence]) -> Figure:
 
 
 def unscored_notes(evidence: Sequence[Evidence], *, noun: str, gold: str) -> Iterator[str]:
-    """What is in no rate: for want of gold, by gold's own fault, by what befell the run, by other trouble."""
+    """How many answers are in no rate, by cause: broken gold, missing gold, trouble around the run, other trouble."""
     unscored = [item for item in evidence if item.outcome == "unscored"]
     undone = [item for item in evidence if not is_final(item.verdict.failure)]
     lacking = [item for item in unscored if _is_without_gold(item)]
@@ -66,7 +66,7 @@ def _is_without_gold(item: Evidence) -> bool:
 
 
 def _is_golds(item: Evidence) -> bool:
-    """Whether gold is to blame that this answer is unscored."""
+    """Whether this answer is unscored because gold is broken."""
     failure = item.verdict.failure
     return failure is not None and failure.blame == "gold" and failure.kind != "no_gold"
 

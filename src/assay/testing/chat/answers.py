@@ -1,4 +1,4 @@
-"""What an emulated model says, and what it is told."""
+"""The answers of an emulated model, and the questions in its messages."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from assay.errors import CaseFileError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAnswer:
-    """What one completion says."""
+    """The content of one completion."""
 
     content: Any = ""
     """A text, None, or a list of parts."""
     attachments: tuple[Mapping[str, Any], ...] = ()
-    """DIAL's, each with ``type``, ``title``, and ``data`` or ``url``."""
+    """Attachments as in DIAL, each with ``type``, ``title``, and ``data`` or ``url``."""
     state: Any = None
-    """DIAL's: whoever goes on with the conversation has to send it back."""
+    """The state as in DIAL: a client has to send it back to go on with the conversation."""
     finish_reason: str | None = "stop"
     refusal: str | None = None
     usage: Mapping[str, Any] | None = None
-    """None: words are counted."""
+    """The token counts; None: words are counted."""
     no_choices: bool = False
     error: Mapping[str, Any] | None = None
-    """An error in place of the answer, of status 200; in a stream after its first half."""
+    """An error in place of the answer, with status 200; in a stream after its first half."""
 
     def message(self) -> dict[str, Any]:
         """The assistant message."""
@@ -77,7 +77,7 @@ def read_answers(path: Path) -> dict[str, ChatAnswer]:
 
 
 def query_attachment(query: Mapping[str, Any]) -> dict[str, Any]:
-    """A data query as an SDMX assistant attaches it."""
+    """The attachment in which an SDMX assistant sends a data query."""
     return {"type": "application/json", "title": "Data query", "data": json.dumps(query, ensure_ascii=False)}
 
 

@@ -1,4 +1,4 @@
-"""The emulated chat server: what it answers, what it was asked, and what it does not take."""
+"""The emulated chat server: its answers, the requests it got, and those it refuses."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class ChatEmulator(Emulator):
         with ChatEmulator(answers={"How many?": "Seven."}, token="k") as server:
             server.openai_url, server.deployment_url(), server.asked["How many?"]
 
-    ``answers``: what to say to the messages, as a callable, or by the last question; one that is not
-    among them gets an answer in words. ``token`` is wanted as a bearer token, by deployments as
-    ``Api-Key``. ``model`` is the one model and the one deployment that there is; None: any is.
-    ``response_formats``: the types that are taken. ``refuses``: request fields that are not, each
-    with the error that says so. ``streams``: answer with a stream whether asked to or not.
-    ``files``: what ``/v1/…`` holds, by path. ``faults`` are those of ``ask`` by question.
+    ``answers``: the answers, as a callable on the messages or by the last question; an unknown
+    question gets an answer in words. ``token`` is expected as a bearer token, by deployments as
+    ``Api-Key``. ``model`` is the only model and the only deployment; None: any name is accepted.
+    ``response_formats``: the accepted types. ``refuses``: request fields that are refused, each
+    with its error. ``streams``: answer with a stream whether asked to or not.
+    ``files``: the files under ``/v1/…``, by path. ``faults`` are those of ``ask`` by question.
 
-    An assistant message that comes back otherwise than it was sent, its state above all, is refused.
+    An assistant message that comes back changed, above all in its state, is refused.
     """
 
     software = "assay-chat-emulator"
@@ -76,7 +76,7 @@ class ChatEmulator(Emulator):
 
     @property
     def asked(self) -> Counter[str]:
-        """How often each question came, whatever became of it."""
+        """How often each question came, answered or not."""
         with self._lock:
             return Counter(self._asked)
 
@@ -117,7 +117,7 @@ class ChatEmulator(Emulator):
         return Reply(status=200, body=None, content=content, headers=(("Content-Type", "application/json"),))
 
     def _problem(self, body: Any, model: Any) -> Reply | None:
-        """What is wrong with the request, as OpenAI says it."""
+        """The error for a wrong request in OpenAI's form; None where it is right."""
         if not isinstance(body, dict) or not _are_messages(body.get("messages")):
             return _refusal(400, "The body is no JSON object with messages", "invalid_request_error")
         if not model or (self.model is not None and model != self.model):
@@ -154,12 +154,12 @@ class ChatEmulator(Emulator):
         return damaged(Reply(status=200, body=whole), faults)
 
     def _lets_in(self, credential: str | None) -> bool:
-        """Whether that token is the one wanted."""
+        """Whether the credential is the expected token."""
         given = (credential or "").encode("utf-8", "replace")
         return self._token is None or compare_digest(given, self._token.encode())
 
     def _say(self, messages: Messages) -> ChatAnswer:
-        """What to say to these messages. It is remembered, to be compared with what comes back."""
+        """The answer to these messages, remembered for comparison with the history that comes back."""
         question = last_question(messages)
         if callable(self._answers):
             given = self._answers(messages)
@@ -171,7 +171,7 @@ class ChatEmulator(Emulator):
         return answer
 
     def _history_problem(self, messages: Messages) -> str | None:
-        """What of the history is not as it was sent from here; None where all of it is."""
+        """What was changed in the history since it was sent from here; None where nothing was."""
         for place, message in enumerate(messages):
             if message.get("role") != "assistant":
                 continue
@@ -190,13 +190,13 @@ def _conversation(messages: Messages) -> str:
 
 def _same(message: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     content = given["content"]
-    # What was said in parts, or not at all, can only come back as the text that it makes.
+    # Content in parts, or without any, can only come back as its text.
     same_content = not isinstance(content, str) or message.get("content") == content
     return same_content and message.get("custom_content") == given.get("custom_content")
 
 
 def _fault_reply(fault: Fault) -> Reply | None:
-    """What a fault answers in place of the model; None where it does something else."""
+    """The reply of a fault in place of the model's; None where the fault does something else."""
     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
     match fault.kind:
         case "error":

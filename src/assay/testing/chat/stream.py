@@ -14,7 +14,7 @@ _PIECES = 3
 
 
 def streamed(answer: ChatAnswer, model: str, *, usage: Any, faults: list[Fault]) -> Reply:
-    """The answer as a stream. One cut off ends like a whole one: no length says that there was more to come."""
+    """The answer as a stream. A cut stream ends like a whole one, because it announces no length."""
     content = _events(answer, model, usage)
     kinds = {fault.kind for fault in faults}
     if "cut_off" in kinds:

@@ -27,7 +27,7 @@ def tables_folder() -> Path:
 
 
 def answers_path() -> Path:
-    """What the emulated AI SDK answers, as `DenodoEmulator` reads it."""
+    """The file of the emulated AI SDK's answers, as `DenodoEmulator` reads it."""
     return _bundled("answers.jsonl")
 
 
@@ -46,7 +46,7 @@ def write_workbook(path: Path) -> Path:
         import xlsxwriter
     except ImportError:
         raise MissingDependency("xlsxwriter", "dev") from None
-    # Written beside it and renamed, so that an interruption leaves no half workbook under that name.
+    # Written under another name and renamed, so that an interruption leaves no half workbook under this name.
     draft = path.with_name(f".{path.name}.part")
     options = {"strings_to_formulas": False, "strings_to_urls": False, "in_memory": True}
     with xlsxwriter.Workbook(str(draft), options) as workbook:
