@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.embedded_json import json_objects
 from assay.model import Failure
 from assay.sdmx.answers.statgpt import DATASET_NAMES
 from assay.sdmx.trouble import SelectionError, described, excerpt
@@ -24,7 +25,6 @@ _MEANT = re.compile(
     r"""[{,]\s*["'](?:urn|dataset_?urn|filters|queries|indicator_selection|series_keys)["']\s*:""", re.I
 )
 _MOST_STARTS = 200  # places in one text at which JSON is looked for
-_DECODER = json.JSONDecoder()
 _APP = "/mcp-app"
 _RESULT_KEYS = ("structuredContent", "structured_content", "queries")
 _ASKING_BACK = ("missingDimensions", "candidateDatasets")
@@ -133,19 +133,9 @@ def _bare_queries(text: str) -> Iterator[str]:
     """The queries within the words themselves."""
     if '"filters"' not in text:
         return
-    place = 0
-    for _ in range(_MOST_STARTS):
-        place = text.find("{", place)
-        if place < 0:
-            return
-        try:
-            value, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            place += 1
-            continue
+    for start, end, value in json_objects(text, starts=_MOST_STARTS):
         if _looking_like_queries(value):
-            yield text[place:end]
-        place = end
+            yield text[start:end]
 
 
 def _urls(text: str) -> list[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from assay.embedded_json import json_objects
 from assay.systems.query import clean_query
 
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -52,7 +50,6 @@ _SQL_LANGUAGES = frozenset(
 )
 _JSON_NAMES = ("sql", "query", "sql_query", "sqlquery")
 _MOST_STARTS = 50  # places in one text at which a query or JSON is looked for
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,22 +103,6 @@ def _is_statement(text: str) -> bool:
 def _said(text: str, span: tuple[int, int], query: str, *, complete: bool = True) -> Said:
     words = _EMPTY_FENCE.sub("", f"{text[: span[0]].strip()}\n{text[span[1] :].strip()}")
     return Said(query=clean_query(query), words=words.strip(), complete=complete)
-
-
-def json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects in a text, each with its start and end; at most ``starts`` places are tried."""
-    place = 0
-    for _ in range(starts):
-        start = text.find("{", place)
-        if start < 0:
-            return
-        try:
-            value, place = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            place = start + 1
-            continue
-        if isinstance(value, dict):
-            yield start, place, value
 
 
 def _in_words(text: str) -> Said | None:
