@@ -96,5 +96,5 @@ def check_ignored(names: Sequence[str], cases: Sequence[Case], structures: Struc
         if name not in known:
             raise UsageError(
                 f"the dimension {name!r} is to be ignored, and no target{' or structure' if structures else ''} "
-                f"has it{suggestion(name, known)}: there is {', '.join(sorted(known)[:12])}"
+                f"has it (there is {', '.join(sorted(known)[:12])}){suggestion(name, known)}"
             )

@@ -136,38 +136,37 @@ class PercentOverlap(ResultMetric):
         return common / union if union else 1.0
 
 
-class DenodoPercentOverlap(BirdSoftF1):
-    """Percent Overlap as in Denodo's own workbook: the precision of the soft F1, with columns in gold's order.
+class _DenodoPrecision(BirdSoftF1):
+    """The precision of the soft F1, by which Denodo's own workbook has both of its percentages. Range 0 to 1.
 
-    Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
+    Cells are equal as `bird_soft_f1` has them. ``in_place``: columns count in gold's order only.
     """
+
+    binary: ClassVar[bool] = False
+    in_place: ClassVar[bool]
+
+    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
+        """Found cells over the prediction's cells, row by row."""
+        rows = () if predicted.result is None else predicted.result.rows
+        return soft_precision(hashable(gold.rows), hashable(rows), in_place=self.in_place)
+
+
+class DenodoPercentOverlap(_DenodoPrecision):
+    """Percent Overlap as in Denodo's own workbook: columns in gold's order."""
 
     name: ClassVar[str] = "denodo_percent_overlap"
     meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in gold's order"
     guide_column: ClassVar[str] = "Percent Overlap"
-    binary: ClassVar[bool] = False
-
-    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Found cells over the prediction's cells, row by row."""
-        rows = () if predicted.result is None else predicted.result.rows
-        return soft_precision(hashable(gold.rows), hashable(rows), in_place=True)
+    in_place: ClassVar[bool] = True
 
 
-class DenodoPercentSubset(BirdSoftF1):
-    """Subsetting Percentage as in Denodo's own workbook: the precision of the soft F1, columns in any order.
-
-    Range 0 to 1. Cells are equal as `bird_soft_f1` has them.
-    """
+class DenodoPercentSubset(_DenodoPrecision):
+    """Subsetting Percentage as in Denodo's own workbook: columns in any order."""
 
     name: ClassVar[str] = "denodo_percent_subset"
     meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in any order"
     guide_column: ClassVar[str] = "Subsetting Percentage"
-    binary: ClassVar[bool] = False
-
-    def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
-        """Found cells over the prediction's cells, row by row."""
-        rows = () if predicted.result is None else predicted.result.rows
-        return soft_precision(hashable(gold.rows), hashable(rows))
+    in_place: ClassVar[bool] = False
 
 
 def _bag(columns: Sequence[Column]) -> Counter[Key]:
