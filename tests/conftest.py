@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,10 @@ pytest_plugins = ["pytester", "grouping", "left_open"]  # pytest takes this in n
 # How long an example takes says how busy the machine is. What never ends, pytest-timeout ends.
 settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("assay")
+
+# A job in a script's background ignores Ctrl-C, and so would every command that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ROOT = Path(__file__).resolve().parents[1]
 _NOT_RUN = pytest.StashKey[int]()
