@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from assay.errors import InputError
 from assay.model import Case, Prediction, Secret, TokenUsage
 from assay.systems.http.system import HttpsSystem, HttpSystem
 from assay.systems.options import SystemOptions
+from assay.testing import ChatEmulator
 
 Quick = Callable[..., SystemOptions]
 
@@ -148,3 +150,40 @@ def test_the_description_tells_templates_apart_and_hides_secrets() -> None:
     for secret in ("key-98765", "hush1", "hush2", "ana"):
         assert secret not in described
     assert "tok-12345" not in repr(options)
+
+
+@pytest.mark.parametrize("closed_while", ["connecting", "waiting for the answer"])
+def test_closing_ends_the_connections_of_questions_in_flight(
+    case: Case, quick: Quick, monkeypatch: pytest.MonkeyPatch, closed_while: str
+) -> None:
+    """What an aborted run leaves in flight ends in its own thread, and leaves no connection open."""
+    begun, go_on = threading.Event(), threading.Event()
+    made: list[socket.socket] = []
+    connects = socket.create_connection
+
+    def connecting(*arguments: Any, **options: Any) -> socket.socket:
+        if closed_while == "connecting":
+            begun.set()
+            assert go_on.wait(300)
+        made.append(connects(*arguments, **options))
+        return made[-1]
+
+    def slow(question: str) -> str:
+        begun.set()
+        assert go_on.wait(300)
+        return question
+
+    monkeypatch.setattr(socket, "create_connection", connecting)
+    with ChatEmulator(answers=lambda messages: slow(messages[-1]["content"])) as server:
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "{question}"}]})
+        url = f"{server.openai_url}/chat/completions"
+        system = HttpSystem.open(url, quick(body_template=body, query_path="choices.0.message.content"))
+        asking = threading.Thread(target=system.answer, args=(case,), daemon=True)
+        asking.start()
+        assert begun.wait(300)
+        system.close()
+        go_on.set()
+        asking.join(300)
+        assert not asking.is_alive()
+    assert [one.fileno() for one in made] == [-1] * len(made)
+    assert made

@@ -10,7 +10,7 @@ import weakref
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from threading import local
+from threading import Lock, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -106,6 +106,10 @@ class Exchange:
         self._secrets = _secrets(user, password, token, address, options)
         self.has_answered = False
         """Whether the server has answered a question: its address and the credentials are right."""
+        # httpx's own pool would lose a connection that is closed while it is being made.
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lock = Lock()
+        self._closed = False
         # httpx logs whole addresses; a secret in a query string must not get into the user's log.
         self._log_filter = _Masking(self.scrub) if address.query_secrets else None
         if self._log_filter is not None:
@@ -120,8 +124,12 @@ class Exchange:
         )
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, also those of questions in flight that nobody waits for."""
         self._client.close()
+        with self._lock:
+            self._closed, made = True, tuple(self._made)
+        for stream in made:
+            stream.close()
         if self._log_filter is not None:
             logging.getLogger("httpx").removeFilter(self._log_filter)
 
@@ -217,6 +225,8 @@ class Exchange:
         """The body and the content type of a successful answer."""
         import httpx
 
+        if self._closed:
+            raise QuestionFailed("not asked: the connections are closed")
         limit = self._options.timeout_s
         deadline = monotonic() + limit
         connect = max(0.05, min(_MOST_CONNECT_S, started + limit - monotonic()))
@@ -253,13 +263,18 @@ class Exchange:
         return TryAgain(reason or type(error).__name__, nobody_there=True, give_up_at=started + self._options.timeout_s)
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Limit each wait for bytes on a new connection to the deadline of the whole answer.
+        """Keep a new connection for `close`, and limit each wait for its bytes to the deadline of the whole answer.
 
         httpx limits each wait alone: headers that trickle in byte by byte could take days.
         """
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         stream = info["return_value"]
+        with self._lock:
+            self._made.add(stream)
+            closed = self._closed
+        if closed:
+            stream.close()
         plain: Callable[..., bytes] = type(stream).read
         itself = weakref.ref(stream)  # a reference cycle would keep the socket open until the next garbage collection
         of_thread = self._of_thread
