@@ -41,9 +41,9 @@ class LiveVerb:
         ]
         return [*given, self.run_option, run, "--concurrency", 1, "--retries", 0, "-q", *more]
 
-    def slow(self, *, after: int, seconds: float) -> None:
-        """From its next question but so many on the system takes its time."""
-        self.server.faults.add(Fault(kind="slow", after=after, seconds=seconds))
+    def slow(self, *, after: int) -> None:
+        """From its next question but so many on the system holds its answer, until its faults are cleared."""
+        self.server.faults.add(Fault(kind="slow", after=after, seconds=600.0))
 
     def asked(self) -> dict[str, int]:
         """How often it was asked each question."""

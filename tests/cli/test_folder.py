@@ -59,7 +59,7 @@ def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: Liv
 
 def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(verb: LiveVerb, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    verb.slow(after=2, seconds=0.1)
+    verb.slow(after=2)
     first = started(verb.command(run), env=verb.env)
     until(lambda: answers(run) >= 1, what="an answer")
     first.send_signal(signal.SIGSTOP)
@@ -68,6 +68,7 @@ def test_who_comes_while_another_asks_is_sent_away_and_costs_it_nothing(verb: Li
         assert (second.returncode, second.stdout) == (2, ""), more
         assert "another process is writing this run" in second.stderr
     first.send_signal(signal.SIGCONT)
+    verb.server.faults.clear()
     _, said = first.communicate(timeout=300)
     assert first.returncode == 0, said
     assert set(verb.asked().values()) == {1}
@@ -99,7 +100,7 @@ def test_overwriting_that_is_killed_keeps_one_run_whole(verb: LiveVerb, tmp_path
     assert assay(*verb.command(run), env=verb.env).returncode == 0
     before = content(run)
     asked = sum(verb.asked().values())
-    verb.slow(after=0, seconds=60)
+    verb.slow(after=0)
     process = started(verb.command(run, "--overwrite"), env=verb.env)
     until(lambda: sum(verb.asked().values()) > asked, what="a question")
     process.kill()
@@ -114,7 +115,7 @@ def test_overwriting_that_is_killed_keeps_one_run_whole(verb: LiveVerb, tmp_path
 
 def test_a_run_that_was_killed_before_anything_came_leaves_the_folder_free(verb: LiveVerb, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    verb.slow(after=0, seconds=60)
+    verb.slow(after=0)
     process = started(verb.command(run), env=verb.env)
     until(lambda: bool(verb.asked()), what="a question")
     process.kill()
@@ -127,10 +128,11 @@ def test_a_run_that_was_killed_before_anything_came_leaves_the_folder_free(verb:
 
 def test_a_folder_that_is_removed_meanwhile_ends_the_run_with_that_reason(verb: LiveVerb, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    verb.slow(after=1, seconds=0.3)
+    verb.slow(after=1)
     process = started(verb.command(run), env=verb.env)
     until(lambda: answers(run) >= 1, what="an answer")
     shutil.rmtree(run)
+    verb.server.faults.clear()
     out, said = process.communicate(timeout=300)
     assert (process.returncode, out, said.count("\n")) == (2, "", 1)
     assert "was moved or removed while the run was going on" in said
@@ -141,10 +143,11 @@ def test_a_folder_that_is_removed_meanwhile_ends_the_run_with_that_reason(verb: 
 def test_a_folder_that_is_moved_meanwhile_can_be_gone_on_from(tmp_path: Path) -> None:
     with live_verb("run", tmp_path / "input") as verb:
         run, moved = tmp_path / "run", tmp_path / "moved"
-        verb.slow(after=1, seconds=0.2)
+        verb.slow(after=1)
         process = started(verb.command(run), env=verb.env)
         until(lambda: answers(run) >= 1, what="an answer")
         run.rename(moved)
+        verb.server.faults.clear()
         _, said = process.communicate(timeout=300)
         assert process.returncode == 2
         assert "was moved or removed" in said
@@ -212,7 +215,7 @@ def test_answers_that_something_else_changes_meanwhile_end_the_run_with_that_rea
     verb: LiveVerb, tmp_path: Path, harm: str
 ) -> None:
     run = tmp_path / "run"
-    verb.slow(after=1, seconds=0.3)
+    verb.slow(after=1)
     process = started(verb.command(run), env=verb.env)
     until(lambda: answers(run) >= 1, what="an answer")
     with (run / "answers.jsonl").open("r+b") as file:
@@ -221,7 +224,8 @@ def test_answers_that_something_else_changes_meanwhile_end_the_run_with_that_rea
         else:
             file.seek(0, 2 if harm == "added" else 0)
             file.write(b"#")
-    _, said = process.communicate(timeout=60)
+    verb.server.faults.clear()
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 2
     assert "answers.jsonl: was changed by something else while the run was going on" in said
 
@@ -229,12 +233,13 @@ def test_answers_that_something_else_changes_meanwhile_end_the_run_with_that_rea
 def test_a_folder_that_was_put_in_the_place_of_the_runs_is_left_alone(tmp_path: Path) -> None:
     with live_verb("run", tmp_path / "input") as verb:
         run, moved = tmp_path / "run", tmp_path / "moved"
-        verb.slow(after=1, seconds=0.3)
+        verb.slow(after=1)
         process = started(verb.command(run), env=verb.env)
         until(lambda: answers(run) >= 1, what="an answer")
         run.rename(moved)
         run.mkdir()
-        _, said = process.communicate(timeout=60)
+        verb.server.faults.clear()
+        _, said = process.communicate(timeout=300)
         assert process.returncode == 2
         assert "was moved or removed" in said
         assert run.is_dir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,7 @@ from assay.model import Case, Prediction
 from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator
+from assay.testing.server import Emulator
 
 QUESTION = "How many clients are there?"
 
@@ -41,3 +43,18 @@ def ask(case: Case, quick: Callable[..., SystemOptions]) -> Callable[..., Predic
             system.close()
 
     return one
+
+
+@pytest.fixture
+def answers_when_waiting() -> Callable[[Emulator, int], None]:
+    """Have a server that holds up its answers give them once so many questions wait at a time."""
+
+    def give(server: Emulator, count: int) -> None:
+        def release() -> None:
+            while server.peak_concurrency < count and not server.stopping.wait(0.01):
+                pass
+            server.faults.clear()
+
+        threading.Thread(target=release, daemon=True).start()
+
+    return give

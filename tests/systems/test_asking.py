@@ -33,7 +33,9 @@ def _answers(cases: Iterable[Case]) -> dict[str, str]:
     return {case.question: f"SELECT {case.id}" for case in cases}
 
 
-def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> None:
+def test_every_question_is_asked_once_and_several_at_a_time(
+    quick: Quick, answers_when_waiting: Callable[..., None]
+) -> None:
     cases = _cases(24)
     got: list[Prediction] = []
     threads: set[int] = set()
@@ -42,8 +44,9 @@ def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> Non
         threads.add(threading.get_ident())
         got.append(prediction)
 
-    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="slow", seconds=0.4)]) as server:
+    with DenodoEmulator(answers=_answers(cases), faults=[Fault(kind="slow", seconds=600)]) as server:
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
+        answers_when_waiting(server, 8)
         ask_all(system, cases, concurrency=8, on_answer=keep)
         system.close()
         assert set(server.asked.values()) == {1}
@@ -58,10 +61,16 @@ def test_every_question_is_asked_once_and_several_at_a_time(quick: Quick) -> Non
 def test_answers_come_as_they_arrive(quick: Quick) -> None:
     cases = _cases(4)
     got: list[str] = []
-    slow = Fault(kind="slow", seconds=2, question="question 0")
+    slow = Fault(kind="slow", seconds=600, question="question 0")
     with DenodoEmulator(answers=_answers(cases), faults=[slow]) as server:
         system = DenodoSystem.open(f"denodo:{server.api_url}", quick())
-        ask_all(system, cases, concurrency=2, on_answer=lambda prediction: got.append(prediction.case_id))
+
+        def keep(prediction: Prediction) -> None:
+            got.append(prediction.case_id)
+            if len(got) == 3:
+                server.faults.clear()
+
+        ask_all(system, cases, concurrency=2, on_answer=keep)
         system.close()
     assert got == ["1", "2", "3", "0"]
 

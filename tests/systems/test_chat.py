@@ -220,7 +220,7 @@ def test_a_question_for_sql_about_no_database_says_what_is_missing(quick: Quick,
         assert server.calls == ()
 
 
-def test_several_conversations_are_held_at_once(quick: Quick) -> None:
+def test_several_conversations_are_held_at_once(quick: Quick, answers_when_waiting: Callable[..., None]) -> None:
     cases = [_conversation(f"{number}?", CANADA) for number in range(12)]
     cases = [Case(id=str(number), question=case.question, turns=case.turns) for number, case in enumerate(cases)]
 
@@ -228,9 +228,10 @@ def test_several_conversations_are_held_at_once(quick: Quick) -> None:
         return ChatAnswer(content=messages[0]["content"], state={"first": messages[0]["content"]})
 
     found: list[Prediction] = []
-    slow = Fault(kind="slow", seconds=0.05)
+    slow = Fault(kind="slow", seconds=600)
     with ChatEmulator(answers=answers, faults=[slow]) as server:
         system = ChatSystem.open(f"chat:{server.openai_url}", quick(parameters=(("model", "big"),)))
+        answers_when_waiting(server, 4)
         ask_all(system, cases, concurrency=4, on_answer=found.append)
         system.close()
         assert server.peak_concurrency == 4

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.testing.answers import Answers
-from assay.testing.faults import Api, Fault, FaultPlan
+from assay.testing.faults import Api, Fault
 from assay.testing.replying import Reply, Request, damaged
 from assay.testing.server import Emulator
 from assay.testing.tables import Tables, VqlError
@@ -62,9 +62,8 @@ class DenodoEmulator(Emulator):
         certificate: Path | None = None,
         newer: bool = False,
     ) -> None:
-        super().__init__(port=port, certificate=certificate)
         self.answers = Answers.read(answers)
-        self.faults = FaultPlan((*self.answers.faults, *faults))
+        super().__init__(port=port, certificate=certificate, faults=(*self.answers.faults, *faults))
         self.tables = Tables(tables)
         self.default_limit = default_limit
         self.row_limit = row_limit

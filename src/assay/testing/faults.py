@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
 from typing import Literal
 
 FaultKind = Literal[
-    "slow",  # answer after `seconds`
+    "slow",  # answer after `seconds`, or once the fault is cleared
     "error",  # 500 with FastAPI's detail of error and traceback; 500 with a message from the execute endpoint
     "busy",  # 429, with Retry-After where `retry_after` is given
     "unavailable",  # `status`, such as 502, 503 or 504
@@ -47,6 +47,7 @@ class FaultPlan:
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
         self._lock = Lock()
         self._faults: list[tuple[Fault, list[int]]] = []
+        self._cleared = Event()
         for fault in faults:
             self.add(fault)
 
@@ -56,9 +57,18 @@ class FaultPlan:
             self._faults.append((fault, [0]))
 
     def clear(self) -> None:
-        """Remove all faults, from the next call on."""
+        """Remove all faults, from the next call on; calls that a slow one holds up are answered now."""
         with self._lock:
             self._faults.clear()
+            self._cleared.set()
+            self._cleared = Event()
+
+    def wait(self, fault: Fault) -> None:
+        """Wait the seconds of a slow fault, until it is cleared at the latest."""
+        with self._lock:
+            cleared = self._cleared if any(fault is one for one, _ in self._faults) else None
+        if cleared is not None:
+            cleared.wait(fault.seconds)
 
     def met_by(self, api: Api, text: str) -> list[Fault]:
         """The faults for this call, in the order in which they were given. Counts the call."""

@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self
 
-from assay.testing.faults import Fault
+from assay.testing.faults import Fault, FaultPlan
 from assay.testing.replying import Call, Reply, Request, handler_of
 
 
@@ -26,8 +26,9 @@ class Emulator(ABC):
     software = "assay-emulator"
     """The name in the server's ``Server`` header."""
 
-    def __init__(self, *, port: int = 0, certificate: Path | None = None) -> None:
+    def __init__(self, *, port: int = 0, certificate: Path | None = None, faults: Iterable[Fault] = ()) -> None:
         self.stopping = Event()
+        self.faults = FaultPlan(faults)
         self._port = port
         self._certificate = certificate
         self._lock = Lock()
@@ -58,6 +59,7 @@ class Emulator(ABC):
     def stop(self) -> None:
         """Stop listening and answer nothing more. Stopping twice is harmless."""
         self.stopping.set()
+        self.faults.clear()
         server, self._server = self._server, None
         if server is not None:
             server.shutdown()
@@ -108,7 +110,9 @@ class Emulator(ABC):
     def reply_of(self, faults: Iterable[Fault], refusal: Callable[[Fault], Reply | None]) -> Reply | None:
         """The reply of the first fault that replaces the answer. Waits as slow faults demand."""
         for fault in faults:
-            if fault.kind == "dropped" or (fault.kind == "slow" and self.stopping.wait(fault.seconds)):
+            if fault.kind == "slow":
+                self.faults.wait(fault)
+            if fault.kind == "dropped" or self.stopping.is_set():
                 return Reply(status=0, body=None, dropped=True)
             if (refused := refusal(fault)) is not None:
                 return refused

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from assay.testing.chat.answers import ChatAnswer, ChatAnswers, Messages, last_question
 from assay.testing.chat.stream import streamed
-from assay.testing.faults import Fault, FaultPlan
+from assay.testing.faults import Fault
 from assay.testing.replying import Reply, Request, damaged
 from assay.testing.server import Emulator
 
@@ -53,13 +53,12 @@ class ChatEmulator(Emulator):
         port: int = 0,
         certificate: Path | None = None,
     ) -> None:
-        super().__init__(port=port, certificate=certificate)
+        super().__init__(port=port, certificate=certificate, faults=faults)
         self.model = model
         self.response_formats = tuple(response_formats)
         self.refuses = dict(refuses or {})
         self.streams = streams
         self.files = dict(files or {})
-        self.faults = FaultPlan(faults)
         self._answers = answers
         self._token = token
         self._asked: Counter[str] = Counter()
