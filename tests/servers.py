@@ -169,7 +169,7 @@ def _run(command: list[str], folder: Path) -> None:
             stdout=output,
             stderr=output,
             check=False,
-            timeout=90,
+            timeout=300,
             user=user.pw_uid if user else None,
             group=user.pw_gid if user else None,
             extra_groups=[] if user else None,

@@ -112,7 +112,7 @@ def test_an_error_that_libreoffice_computed_is_named(tmp_path: Path, formats: An
         ],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=300,
     )
     with pytest.raises(CaseFileError, match=r"row 3.*cell Cases & more!C3 holds the error #DIV/0!"):
         load_cases(tmp_path / "out" / f"b.{suffix}", formats=formats)

@@ -70,7 +70,7 @@ class Viewer:
         self, method: str = "GET", path: str = "/", *, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """One request on a connection of its own."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)) as connection:
             connection.request(method, path, body=body or None, headers=dict(headers or {}))
             response = connection.getresponse()
             return response, response.read()
@@ -184,7 +184,7 @@ def test_names_of_the_loopback_are_served(viewer: Viewer, host: str) -> None:
     ],
 )
 def test_requests_that_are_none_harm_nobody(viewer: Viewer, sent: bytes, status: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", viewer.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=300) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         with connection.makefile("rb") as answer:
@@ -194,7 +194,7 @@ def test_requests_that_are_none_harm_nobody(viewer: Viewer, sent: bytes, status:
 
 def test_many_at_once_and_one_that_says_nothing(viewer: Viewer) -> None:
     statuses: list[int] = []
-    with socket.create_connection(("127.0.0.1", viewer.port), timeout=60):
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=300):
         threads = [threading.Thread(target=lambda: statuses.append(viewer.ask()[0].status)) for _ in range(12)]
         for one in threads:
             one.start()

@@ -96,7 +96,7 @@ def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job
         assert whole[: len(before)] == before, "what was finished stays as it was"
         before = whole
     assert 0 < len(before) < 150
-    done = subprocess.run(_command(slow_job), capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(_command(slow_job), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{len(before)} of 150 cases were finished before and are kept" in done.stderr
     lines = _lines(slow_job)
