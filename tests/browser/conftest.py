@@ -1,12 +1,12 @@
 """A real Chromium, and pages of the reports in it.
 
 Without Playwright (``pip install -e '.[dev]'``) or a Chromium on the path (Debian: ``apt-get install chromium``) all
-tests of this folder skip. The browser runs for this folder only: Playwright's event loop would stand in the way of
-tests elsewhere that run one of their own.
+tests of this folder skip.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
@@ -33,9 +33,20 @@ if TYPE_CHECKING:
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run these tests last: Playwright leaves its loop marked as running, so `asyncio.run` refuses after it."""
-    items.sort(key=lambda item: Path(__file__).parent in item.path.parents)
+_loops: list[Any] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Mark no event loop as running between these tests: Playwright leaves its own, and `asyncio.run` would refuse."""
+    if Path(__file__).parent not in item.path.parents:
+        return (yield)
+    asyncio._set_running_loop(_loops.pop() if _loops else None)
+    try:
+        return (yield)
+    finally:
+        _loops[:] = filter(None, [asyncio._get_running_loop()])
+        asyncio._set_running_loop(None)
 
 
 @pytest.fixture(scope="package")
@@ -72,7 +83,7 @@ def look(chromium: Browser) -> Iterator[Look]:
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", **options
         )
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(300_000)
         if permissions:
             context.grant_permissions(list(permissions))
         return Opened(context.new_page(), file).go(fragment, ready=ready)
