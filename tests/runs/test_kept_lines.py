@@ -34,8 +34,7 @@ def test_the_last_line_of_each_place_is_found_in_memory_and_in_a_temporary_file(
 def test_lines_of_a_file_are_read_after_it_lost_its_name(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"one\ntwo\n")
-    with path.open("rb") as file:
-        kept = KeptLines(2, descriptor=file.fileno())
+    kept = KeptLines(2, path=path)
     kept.note(1, 4, 3)
     path.unlink()
     assert kept.line(1) == b"two"

@@ -6,9 +6,11 @@ import os
 import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import overload
 
 from assay.model import Evidence
+from assay.runs.store.facts import Judged
 
 _ABSENT = -1
 _MOST_IN_MEMORY = 32 * 1024 * 1024
@@ -20,14 +22,14 @@ _MOST_DECODED = 5_000
 class KeptLines:
     """One line for each place, in a file that is open or in memory. A later line for a place replaces the earlier one.
 
-    ``descriptor`` is a file in which `note` says where lines are: it is duplicated, so that the lines can be read after
-    the file has lost its name. Without one, `keep` keeps the lines themselves. Used by one thread at a time.
+    ``path`` is a file in which `note` says where lines are: it is opened, so that the lines can be read after the file
+    has lost its name. Without one, `keep` keeps the lines themselves. Used by one thread at a time.
     """
 
-    def __init__(self, count: int, *, descriptor: int | None = None) -> None:
+    def __init__(self, count: int, *, path: Path | None = None) -> None:
         self._starts = array("q", [_ABSENT]) * count
         self._lengths = array("q", [0]) * count
-        self._descriptor = _ABSENT if descriptor is None else os.dup(descriptor)
+        self._descriptor = _ABSENT if path is None else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._buffer = bytearray()
         self._written = 0
 
@@ -100,9 +102,11 @@ class LazyEvidence(Sequence[Evidence]):
     twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
     """
 
-    __slots__ = ("_count", "_decode", "_kept")
+    __slots__ = ("_count", "_decode", "_kept", "facts")
 
-    def __init__(self, count: int, decode: Callable[[int], Evidence]) -> None:
+    def __init__(self, count: int, decode: Callable[[int], Evidence], *, facts: Sequence[Judged] | None = None) -> None:
+        self.facts = facts
+        """The facts of each answer, in the same order, where they are at hand."""
         self._count = count
         self._decode = decode
         self._kept: list[Evidence | None] | None = [None] * count if count <= _MOST_DECODED else None
