@@ -211,6 +211,7 @@ def assess(
         options=options,
         workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
         head_rows=head_rows,
+        plain_queries=True,
         output=output,
         overwrite=overwrite,
         name=name,
