@@ -29,7 +29,8 @@ from assay.api.inputs import (
 )
 from assay.api.run import Run
 from assay.api.running import carry_out
-from assay.engines.pool.pool import WorkerPool, default_workers
+from assay.engines.pool.pool import WorkerPool
+from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
@@ -44,10 +45,11 @@ from assay.model import (
     RunSettings,
 )
 from assay.ports import Metric, System
+from assay.runs import SETUP
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
-from assay.runs.scoring_worker import SETUP, WorkerSettings
+from assay.runs.scoring_worker import WorkerSettings
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.sdmx.gc_pause import collector_paused
 

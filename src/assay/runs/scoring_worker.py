@@ -20,8 +20,6 @@ from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 
-SETUP = "assay.runs.scoring_worker:set_up"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:

@@ -21,12 +21,11 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Literal
 
-from assay.engines.pool import wire
+from assay.engines.pool import spawn, wire
 from assay.engines.pool.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
 from assay.ports import Loss
 
-_MOST_WORKERS = 8
 _WATCH_S = 0.05
 _WAIT_S = 0.5
 """How long one wait for events may take, so that Ctrl-C is noticed on every system."""
@@ -136,6 +135,7 @@ class WorkerPool:
         atexit.register(self.close)
         for _ in range(self._size):
             self._workers.append(self._spawn())
+        spawn.dismiss_ahead()
         self._watch = threading.Thread(target=self._watch_deadlines, name="assay-watch", daemon=True)
         self._watch.start()
 
@@ -315,9 +315,3 @@ class WorkerPool:
                 beat = worker.beat()
                 if beat is not None and now > beat.deadline + self._grace_s:
                     worker.kill(beat)
-
-
-def default_workers() -> int:
-    """One worker per core that this process may use, at most 8."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _MOST_WORKERS))
