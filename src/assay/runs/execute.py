@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSetti
 from assay.ports import CaseScorer, Metric, QueryRequest
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.interruption import winding_up
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
 from assay.runs.scoring_worker import CaseOutcome, CaseTask
@@ -30,6 +32,7 @@ from assay.runs.store.folder import (
 )
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.time_left import TimeLeft
 from assay.runs.timing import awaits_timing, time_pairs
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
@@ -129,6 +132,8 @@ class _Scoring:
         self._on_progress = on_progress
         self._lines = KeptLines(len(job.works))
         self._reader = FactReader()
+        self._left: TimeLeft | None = None
+        self._ending = False
 
     @property
     def remaining(self) -> list[Work]:
@@ -161,26 +166,38 @@ class _Scoring:
         doubtful: list[Work] = []
         timed_out: list[Work] = []
         stalled = False
-        for work, line, facts in self._scored_lines(self.remaining, attempt=0):
-            if is_doubtful(facts):
-                doubtful.append(work)
-                stalled = stalled or not is_last_word(facts)
-                continue
-            if may_have_stalled(facts):
-                timed_out.append(work)
-            self._keep(journal, work, line, facts)
-            self.tell()
-        for work, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
-            self.retried.add(work.index)
-            self._keep(journal, work, line, facts)
-            self.tell()
+        with winding_up(self._wind_up) as interruption:
+            for work, line, facts in self._scored_lines(self.remaining, attempt=0):
+                if is_doubtful(facts):
+                    doubtful.append(work)
+                    stalled = stalled or not is_last_word(facts)
+                    continue
+                if may_have_stalled(facts):
+                    timed_out.append(work)
+                self._keep(journal, work, line, facts)
+                self.tell()
+            interruption.end_here()
+            for work, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+                self.retried.add(work.index)
+                self._keep(journal, work, line, facts)
+                self.tell()
+            interruption.end_here()
+
+    def _wind_up(self) -> None:
+        if self.pool is not None:
+            self._ending = True
+            self.pool.wind_up()
+            # By a thread: a signal may come in the middle of any output, which cannot begin another.
+            threading.Thread(target=self.tell, daemon=True).start()
 
     def _scored_lines(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, CaseFacts]]:
         if self.pool is None:
             return
-        for index, line in _score_all(self.job, works, self.pool, attempt):
+        self._left = TimeLeft((work.url.text for work in works), self.job.settings.workers)
+        for index, line, took_s in _score_all(self.job, works, self.pool, attempt):
             # Read while the workers go on with the next cases.
             work = self.job.works[index]
+            self._left.done(work.url.text, took_s)
             yield work, line, self._reader.read(line, work.case, work.prediction)
 
     def _keep(self, journal: Journal | None, work: Work, line: bytes, facts: CaseFacts) -> None:
@@ -226,7 +243,17 @@ class _Scoring:
         if self._on_progress:
             total, finished = len(self.job.works), len(self.found)
             noun = counted(self.job.settings.repeats)
-            self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed, noun=noun))
+            left_s = None if self._left is None else self._left.seconds()
+            self._on_progress(
+                Progress(
+                    total=total,
+                    finished=finished,
+                    resumed=self._resumed,
+                    noun=noun,
+                    left_s=left_s,
+                    ending=self._ending,
+                )
+            )
 
 
 def _taken_over(journal: Journal, place: Finished, work: Work, *, whole: bool) -> Evidence:
@@ -261,17 +288,17 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     )
 
 
-def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes]]:
+def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes, float]]:
     if not works:
         return
     by_index = {work.index: work for work in works}
     batches = ([_task(job, work, attempt) for work in batch] for batch in plan_batches(works, job.settings.workers))
-    for outcome in pool.run(batches):
+    for outcome in pool.run(batches, shared=True):
         work = by_index[outcome.task_id]
         if isinstance(outcome, TaskLost):
-            yield work.index, encode_evidence(_lost(job, work, outcome))
+            yield work.index, encode_evidence(_lost(job, work, outcome)), 0.0
         else:
-            yield work.index, _evidence_line(job, work, outcome)
+            yield work.index, _evidence_line(job, work, outcome), outcome.took_s
 
 
 def _task(job: Job, work: Work, attempt: int) -> Task:

@@ -15,6 +15,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from assay.engines.pool import heartbeat, spawn, wire
 from assay.engines.pool.heartbeat import Beat
+from assay.engines.pool.lanes import Lane
 from assay.ports import Loss
 
 T = TypeVar("T")
@@ -34,6 +35,10 @@ class WorkerProcess(Generic[T]):
     ) -> None:
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
+        self.sent: deque[int] = deque()
+        """How many of them are in each message that it was sent, in order."""
+        self.lane: Lane[T] = Lane()
+        """Its share of what is not sent yet, and what a task costs."""
         self.ready = False
         self.worn = False
         """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
