@@ -14,6 +14,9 @@ def main() -> None:
     # As in workers: a run keeps its values to the end, and the garbage collector would search them all for cycles.
     gc.set_threshold(100_000, 50, 50)
     try:
+        from assay.cli.early import start_workers
+
+        start_workers(sys.argv[1:])
         from assay.cli.app import UNUSABLE_INPUT, run_command_line
 
         status = run_command_line(sys.argv[1:])

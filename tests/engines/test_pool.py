@@ -105,6 +105,56 @@ def test_a_task_that_raises_loses_only_itself(pool: WorkerPool) -> None:
     assert pool.restarts == 0
 
 
+def test_shared_work_survives_what_ends_workers_and_each_task_comes_out_once(pool: WorkerPool) -> None:
+    bad: dict[int, tuple[str, object]] = {7: ("exit", 3), 90: ("raise", "no"), 91: ("segfault", None), 150: ("exit", 4)}
+    tasks = [Task(id=i, payload=bad.get(i, ("echo", i))) for i in range(200)]
+    outcomes = {one.task_id: one for one in pool.run([tasks[:3], [], tasks[3:]], shared=True)}
+    assert sorted(outcomes) == list(range(200))
+    assert {i for i, one in outcomes.items() if isinstance(one, TaskLost)} == set(bad)
+    assert pool.restarts == 3
+
+
+def test_a_message_that_cannot_be_read_loses_only_its_own_tasks(pool: WorkerPool) -> None:
+    tasks = [Task(id=i, payload=Unreadable() if i == 40 else ("echo", i)) for i in range(200)]
+    outcomes = {one.task_id: one for one in pool.run([tasks], shared=True)}
+    assert sorted(outcomes) == list(range(200))
+    lost = [i for i, one in outcomes.items() if isinstance(one, TaskLost)]
+    assert 40 in lost
+    assert lost == list(range(lost[0], lost[-1] + 1))
+    assert len(lost) < 100
+
+
+class Unreadable:
+    """Pickles, and raises when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return int, ("no number",)
+
+
+def test_a_batch_is_shared_where_its_worker_would_be_the_only_busy_one(pool: WorkerPool, tmp_path: Path) -> None:
+    # One worker waits for a file that the caller makes only once all other tasks of the batch are done.
+    mark = tmp_path / "all others are done"
+    tasks = [Task(id=i, payload=("wait for", str(mark)) if i == 3 else ("echo", i)) for i in range(60)]
+    outcomes = []
+    for outcome in pool.run([tasks], shared=True):
+        outcomes.append(outcome)
+        if len(outcomes) == 59:
+            mark.touch()
+    assert sorted(one.task_id for one in outcomes) == list(range(60))
+
+
+def test_winding_up_finishes_what_is_in_flight_and_begins_nothing(pool: WorkerPool) -> None:
+    outcomes = []
+    for outcome in pool.run([[Task(id=i, payload=("echo", i)) for i in range(5_000)]], shared=True):
+        outcomes.append(outcome)
+        if len(outcomes) == 10:
+            pool.wind_up()
+    assert 10 <= len(outcomes) < 500
+    assert all(isinstance(one, TaskDone) for one in outcomes)
+    again = run(pool, [("echo", 1)], [("echo", 2)])
+    assert len(again) == 2, "the pool goes on"
+
+
 @pytest.mark.parametrize(
     ("verb", "argument", "words"),
     [("exit", 3, "exit status 3"), ("suicide", None, "SIGKILL"), ("segfault", None, "SIGSEGV")],

@@ -130,6 +130,7 @@ class Trial:
             [Ves()],
             settings(**given),
             self.pool,  # type: ignore[arg-type]
+            evidence_of=dict(self.found).__getitem__,
             on_progress=self.told.append,
             clock=self.clock,
         )

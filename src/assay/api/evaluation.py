@@ -29,7 +29,8 @@ from assay.api.inputs import (
 )
 from assay.api.run import Run
 from assay.api.running import carry_out
-from assay.engines.pool.pool import WorkerPool, default_workers
+from assay.engines.pool.pool import WorkerPool
+from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
@@ -44,10 +45,11 @@ from assay.model import (
     RunSettings,
 )
 from assay.ports import Metric, System
+from assay.runs import SETUP
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
-from assay.runs.scoring_worker import SETUP, WorkerSettings
+from assay.runs.scoring_worker import WorkerSettings
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.sdmx.gc_pause import collector_paused
 
@@ -161,6 +163,7 @@ def evaluate_inputs(
     repeats: int = 1,
     workers: int | None = None,
     head_rows: int | None = None,
+    plain_queries: bool = False,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -172,7 +175,8 @@ def evaluate_inputs(
     """As `evaluate`, with the inputs that ``read`` makes from the predictions while the workers start.
 
     ``read`` gets the live system to be asked, where there is one. ``head_rows`` is how many rows of each result the
-    evidence keeps of an answer that is not right by every metric; None: a few.
+    evidence keeps of an answer that is not right by every metric; None: a few. ``plain_queries``: most
+    queries need no parser, so that workers should not begin by importing one.
     """
     _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     asked = _asked(metrics)
@@ -187,7 +191,7 @@ def evaluate_inputs(
     )
     count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
-    with make_pool(options, limits, named, count, head_rows=head_rows) as pool:
+    with make_pool(options, limits, named, count, head_rows=head_rows, plain_queries=plain_queries) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
         with collector_paused():
@@ -248,10 +252,12 @@ def make_pool(
     *,
     remember: bool = True,
     head_rows: int | None = None,
+    plain_queries: bool = False,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
-    ``remember`` False: no result is kept from task to task; ``head_rows``: see `evaluate_inputs`.
+    ``remember`` False: no result is kept from task to task; ``head_rows`` and ``plain_queries``: see
+    `evaluate_inputs`.
 
     Raises InputError for an unknown metric.
     """
@@ -261,6 +267,7 @@ def make_pool(
         options=options,
         limits=limits,
         head_rows=head_rows,
+        plain_queries=plain_queries,
         remember=remember,
     )
     # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class Run:
         return self.record.provenance
 
     @property
-    def evidence(self) -> tuple[Evidence, ...]:
+    def evidence(self) -> Sequence[Evidence]:
         """The evidence per answer, in the question set's order: one per case, unless cases were asked several times."""
         return self.record.evidence
 

@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from assay.runs.execute import OnProgress
 from assay.runs.progress import Progress
 
 _LINE_EVERY_S = 10.0
+ENDING = "interrupted: finishing what is in flight; Ctrl-C again to end now"
 
 
 @contextmanager
@@ -30,10 +32,14 @@ class _Lines:
 
     def __init__(self) -> None:
         self._stage = ""
+        self._ending = False
         self._started = self._next = 0.0
 
     def __call__(self, state: Progress) -> None:
         now = time.monotonic()
+        if state.ending and not self._ending:
+            self._ending = True
+            print(f"{state.stage}: {ENDING}", file=sys.stderr, flush=True)
         if state.stage != self._stage:
             self._stage, self._started, self._next = state.stage, now, now + _LINE_EVERY_S
             if state.resumed:
@@ -43,7 +49,9 @@ class _Lines:
             return
         self._next = now + _LINE_EVERY_S
         done = state.finished - state.resumed
-        left = (now - self._started) / max(done, 1) * (state.total - state.finished)
+        left = state.left_s
+        if left is None:
+            left = (now - self._started) / max(done, 1) * (state.total - state.finished)
         left = left if state.most_left_s is None else min(left, state.most_left_s)
         message = f"{state.stage}: {state.finished} of {state.total} {state.noun}, about {left:.0f} s left"
         print(message, file=sys.stderr, flush=True)
@@ -52,10 +60,21 @@ class _Lines:
 @contextmanager
 def _bar() -> Iterator[OnProgress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn
     from rich.progress import Progress as Bar
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    class Left(ProgressColumn):
+        """The time left: as the run estimates it, else by the pace so far."""
+
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            seconds = task.fields.get("left_s")
+            seconds = task.time_remaining if seconds is None else seconds
+            return Text("-:--:--" if seconds is None else str(timedelta(seconds=int(seconds))))
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Left())
     with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
         stages: dict[str, TaskID] = {}
 
@@ -65,11 +84,13 @@ def _bar() -> Iterator[OnProgress]:
                     bar.update(earlier, visible=False)
                 stages[state.stage] = bar.add_task(state.stage, total=state.total)
             kept = f" ({state.resumed} kept from before)" if state.resumed else ""
+            kept += f" ({ENDING})" if state.ending else ""
             kept += "" if state.most_left_s is None else f" (at most {state.most_left_s:.0f} s left)"
             bar.update(
                 stages[state.stage],
                 total=state.total,
                 completed=state.finished,
+                left_s=state.left_s,
                 description=f"{state.stage}{kept}",
             )
 

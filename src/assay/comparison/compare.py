@@ -58,6 +58,25 @@ def compare(
     return _Difference(answer, predicted, options, budget).describe()
 
 
+def compare_with_itself(result: Result, options: ComparisonOptions) -> Comparison | None:
+    """The comparison of a result with the very same rows, as a bag; None where even these need a closer look."""
+    rows = result.rows
+    if not rows or not (options.boolean_is_integer or comparable_as_they_are(cell_types(rows))):
+        return None
+    count = len(rows)
+    return Comparison(
+        equal=True,
+        column_mapping=tuple(range(len(rows[0]))),
+        gold_row_count=count,
+        predicted_row_count=count,
+        matched_rows=count,
+        aligned=tuple(
+            [AlignedRow(state="matched", gold=row) for row in rows[: min(_MATCHED_SAMPLE, options.sample_rows)]]
+        ),
+        reason=f"all {count:,} rows match" if count != 1 else "the one row matches",
+    )
+
+
 def _both_empty(answer: Answer, predicted: Result) -> Comparison:
     ours, theirs = answer.result.column_count, predicted.column_count
     # Some sources give no column names with an empty result: then there is nothing to disagree on.

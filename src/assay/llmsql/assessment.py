@@ -16,7 +16,7 @@ from assay.api.evaluation import evaluate_inputs
 from assay.api.inputs import Inputs, OnCases, fingerprint_file
 from assay.api.run import Run
 from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_outputs, read_questions
-from assay.engines.pool.pool import default_workers
+from assay.engines.pool.spawn import default_workers
 from assay.engines.sqlite.file import open_read_only
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
@@ -211,6 +211,7 @@ def assess(
         options=options,
         workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
         head_rows=head_rows,
+        plain_queries=True,
         output=output,
         overwrite=overwrite,
         name=name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -358,12 +359,13 @@ class HistoryPoint:
 class Run:
     """Every Evidence of one evaluation, with its settings, provenance and aggregates.
 
-    ``evidence`` is in the question set's order; repeated answers to a question follow one another.
+    ``evidence`` is in the question set's order; repeated answers to a question follow one another. A run that was just
+    made, or read from its folder, decodes each evidence when it is read (`assay.runs.store.kept_lines`).
     """
 
     settings: RunSettings
     provenance: Provenance
-    evidence: tuple[Evidence, ...]
+    evidence: Sequence[Evidence]
     aggregates: Aggregates
     gates: tuple[GateResult, ...] = ()
     """The results of the run's gates, for its reports; not stored with it."""

@@ -14,7 +14,7 @@ from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
-from assay.runs.store.journal import ANSWERS, Journal, JournalLine, damaged
+from assay.runs.store.journal import ANSWERS, Finished, Journal, damaged
 from assay.runs.store.size import within_size
 from assay.systems.concurrency import ask_all
 
@@ -133,11 +133,11 @@ def _open_answers(folder: Path | None) -> Journal | nullcontext[None]:
     return Journal(folder, name=ANSWERS)
 
 
-def _taken_over(journal: Journal, line: JournalLine) -> Prediction:
+def _taken_over(journal: Journal, place: Finished) -> Prediction:
     try:
-        return decode_value(line.content, Prediction)
+        return decode_value(journal.content(place), Prediction)
     except RunError as error:
-        raise damaged(journal.path, line.number) from error
+        raise damaged(journal.path, place.number) from error
 
 
 def _digests(system: System, cases: Sequence[Case], repeats: int) -> dict[_Key, str]:

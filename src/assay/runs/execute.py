@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,10 +15,12 @@ from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSetti
 from assay.ports import CaseScorer, Metric, QueryRequest
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.interruption import winding_up
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
 from assay.runs.scoring_worker import CaseOutcome, CaseTask
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
+from assay.runs.store.facts import CaseFacts, FactReader, Judged
 from assay.runs.store.folder import (
     RunFile,
     begin_folder,
@@ -27,7 +30,9 @@ from assay.runs.store.folder import (
     make_folder,
     relabel,
 )
-from assay.runs.store.journal import Journal, JournalLine, damaged
+from assay.runs.store.journal import Finished, Journal, damaged
+from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.time_left import TimeLeft
 from assay.runs.timing import awaits_timing, time_pairs
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
@@ -100,23 +105,35 @@ def _finished(job: Job, stored: RunFile, scoring: _Scoring) -> Run | None:
         return None
     if any(map(awaits_timing, scoring.found.values())):
         return None
-    evidence = tuple(scoring.found[work.index] for work in job.works)
-    return Run(settings=job.settings, provenance=stored.provenance, evidence=evidence, aggregates=stored.aggregates)
+    return Run(
+        settings=job.settings,
+        provenance=stored.provenance,
+        evidence=scoring.evidence(),
+        aggregates=stored.aggregates,
+    )
 
 
 class _Scoring:
-    """A run in progress: the evidence so far, and the remaining cases."""
+    """A run in progress: the facts of the cases so far, and the remaining cases.
+
+    Evidence stays in lines, in the journal's file where there is one, until somebody reads it. Only the evidence of
+    cases that are judged in this process is kept itself.
+    """
 
     def __init__(self, job: Job, pool: WorkerPool | None, on_progress: OnProgress | None) -> None:
         self.job = job
         self.pool = pool
-        self.found: dict[int, Evidence] = {}
+        self.found: dict[int, Judged] = {}
         self.digests: list[str] = []
         """The cases' digests; empty without a journal."""
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
         self._resumed = 0
         self._on_progress = on_progress
+        self._lines = KeptLines(len(job.works))
+        self._reader = FactReader()
+        self._left: TimeLeft | None = None
+        self._ending = False
 
     @property
     def remaining(self) -> list[Work]:
@@ -126,11 +143,13 @@ class _Scoring:
     def take_over(self, journal: Journal) -> None:
         """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
         self.digests = [digest_of(work, self.job.bases.get(work.url.text, "")) for work in self.job.works]
+        self._lines = KeptLines(len(self.job.works), path=journal.path)
         for work, digest in zip(self.job.works, self.digests, strict=True):
-            if (line := journal.finished.get(digest)) is not None:
-                evidence = _taken_over(journal, line, work, whole=self.job.scorer is not None)
+            if (place := journal.finished.get(digest)) is not None:
+                evidence = _taken_over(journal, place, work, whole=self.job.scorer is not None)
                 if is_last_word(evidence):
-                    self.found[work.index] = evidence
+                    self._lines.note(work.index, place.start, place.length)
+                    self.found[work.index] = evidence if self.job.scorer is not None else self._facts(work)
         self._resumed = len(self.found)
 
     def score(self, journal: Journal | None) -> None:
@@ -139,36 +158,67 @@ class _Scoring:
         if self.job.scorer is not None:
             for work in self.remaining:
                 evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
-                self._keep(journal, work, b"" if journal is None else encode_evidence(evidence), evidence)
+                if journal is not None:
+                    journal.append(self.digests[work.index], encode_evidence(evidence))
+                self.found[work.index] = evidence
+                self.tell()
             return
         doubtful: list[Work] = []
         timed_out: list[Work] = []
         stalled = False
-        for work, line, evidence in self._scored_lines(self.remaining, attempt=0):
-            if is_doubtful(evidence):
-                doubtful.append(work)
-                stalled = stalled or not is_last_word(evidence)
-                continue
-            if may_have_stalled(evidence):
-                timed_out.append(work)
-            self._keep(journal, work, line, evidence)
-        for work, line, evidence in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
-            self.retried.add(work.index)
-            self._keep(journal, work, line, evidence)
+        with winding_up(self._wind_up) as interruption:
+            for work, line, facts in self._scored_lines(self.remaining, attempt=0):
+                if is_doubtful(facts):
+                    doubtful.append(work)
+                    stalled = stalled or not is_last_word(facts)
+                    continue
+                if may_have_stalled(facts):
+                    timed_out.append(work)
+                self._keep(journal, work, line, facts)
+                self.tell()
+            interruption.end_here()
+            for work, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+                self.retried.add(work.index)
+                self._keep(journal, work, line, facts)
+                self.tell()
+            interruption.end_here()
 
-    def _scored_lines(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, Evidence]]:
+    def _wind_up(self) -> None:
+        if self.pool is not None:
+            self._ending = True
+            self.pool.wind_up()
+            # By a thread: a signal may come in the middle of any output, which cannot begin another.
+            threading.Thread(target=self.tell, daemon=True).start()
+
+    def _scored_lines(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, CaseFacts]]:
         if self.pool is None:
             return
-        for index, line in _score_all(self.job, works, self.pool, attempt):
-            # Decoded while the workers go on with the next cases.
+        self._left = TimeLeft((work.url.text for work in works), self.job.settings.workers)
+        for index, line, took_s in _score_all(self.job, works, self.pool, attempt):
+            # Read while the workers go on with the next cases.
             work = self.job.works[index]
-            yield work, line, decode_findings(line, work.case, work.prediction)
+            self._left.done(work.url.text, took_s)
+            yield work, line, self._reader.read(line, work.case, work.prediction)
 
-    def _keep(self, journal: Journal | None, work: Work, line: bytes, evidence: Evidence) -> None:
-        if journal is not None:
-            journal.append(self.digests[work.index], line)
-        self.found[work.index] = evidence
-        self.tell()
+    def _keep(self, journal: Journal | None, work: Work, line: bytes, facts: CaseFacts) -> None:
+        if journal is None:
+            self._lines.keep(work.index, line)
+        else:
+            self._lines.note(work.index, journal.append(self.digests[work.index], line), len(line))
+        self.found[work.index] = facts
+
+    def _facts(self, work: Work) -> CaseFacts:
+        return self._reader.read(self._lines.line(work.index), work.case, work.prediction)
+
+    def evidence(self) -> Sequence[Evidence]:
+        """The evidence of all cases, in their order, once all are judged."""
+        facts = [self.found[work.index] for work in self.job.works]
+        held = tuple([one for one in facts if isinstance(one, Evidence)])
+        return held if len(held) == len(facts) else LazyEvidence(len(facts), self._evidence_of, facts=facts)
+
+    def _evidence_of(self, place: int) -> Evidence:
+        work = self.job.works[place]
+        return decode_findings(self._lines.line(place), work.case, work.prediction)
 
     def time(self, journal: Journal | None) -> None:
         """Time the pairs that efficiency metrics wait for."""
@@ -181,29 +231,40 @@ class _Scoring:
             job.metrics,
             job.settings,
             self.pool,
+            evidence_of=self._evidence_of,
             retried=self.retried,
             on_progress=self._on_progress,
         ):
-            if journal is not None:
-                journal.append(self.digests[index], encode_evidence(evidence))
-            self.found[index] = evidence
+            work, line = job.works[index], encode_evidence(evidence)
+            self._keep(journal, work, line, self._reader.read(line, work.case, work.prediction))
 
     def tell(self) -> None:
         """Report the progress."""
         if self._on_progress:
             total, finished = len(self.job.works), len(self.found)
             noun = counted(self.job.settings.repeats)
-            self._on_progress(Progress(total=total, finished=finished, resumed=self._resumed, noun=noun))
+            left_s = None if self._left is None else self._left.seconds()
+            self._on_progress(
+                Progress(
+                    total=total,
+                    finished=finished,
+                    resumed=self._resumed,
+                    noun=noun,
+                    left_s=left_s,
+                    ending=self._ending,
+                )
+            )
 
 
-def _taken_over(journal: Journal, line: JournalLine, work: Work, *, whole: bool) -> Evidence:
+def _taken_over(journal: Journal, place: Finished, work: Work, *, whole: bool) -> Evidence:
     """Decode a journal line. ``whole``: the line has more of the prediction; only its origin is taken anew."""
+    line = journal.content(place)
     try:
         if not whole:
-            return decode_findings(line.content, work.case, work.prediction)
-        evidence = decode_evidence(line.content)
+            return decode_findings(line, work.case, work.prediction)
+        evidence = decode_evidence(line)
     except RunError as error:
-        raise damaged(journal.path, line.number) from error
+        raise damaged(journal.path, place.number) from error
     prediction = replace(evidence.prediction, origin=work.prediction.origin)
     return replace(evidence, case=work.case, prediction=prediction)
 
@@ -213,9 +274,10 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     started = perf_counter()
     scoring.score(journal)
     scoring.time(journal)
-    evidence = tuple(scoring.found[work.index] for work in job.works)
+    facts = [scoring.found[work.index] for work in job.works]
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
-    aggregates = aggregate(evidence, infos, repeats=job.settings.repeats)
+    aggregates = aggregate(facts, infos, repeats=job.settings.repeats)
+    evidence = scoring.evidence()
     if job.settings.selection is not None:
         aggregates = replace(aggregates, selection=selection_totals(evidence))
     return Run(
@@ -226,17 +288,17 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     )
 
 
-def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes]]:
+def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes, float]]:
     if not works:
         return
     by_index = {work.index: work for work in works}
     batches = ([_task(job, work, attempt) for work in batch] for batch in plan_batches(works, job.settings.workers))
-    for outcome in pool.run(batches):
+    for outcome in pool.run(batches, shared=True):
         work = by_index[outcome.task_id]
         if isinstance(outcome, TaskLost):
-            yield work.index, encode_evidence(_lost(job, work, outcome))
+            yield work.index, encode_evidence(_lost(job, work, outcome)), 0.0
         else:
-            yield work.index, _evidence_line(job, work, outcome)
+            yield work.index, _evidence_line(job, work, outcome), outcome.took_s
 
 
 def _task(job: Job, work: Work, attempt: int) -> Task:

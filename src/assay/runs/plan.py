@@ -1,4 +1,4 @@
-"""Plan the work: batches by database, so that the same query never runs in two workers."""
+"""Plan the work: batches by database and gold query, so that a gold query rarely runs in two workers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def digest_of(work: Work, basis: str) -> str:
 def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
     """Batches of work, largest first, each on one database.
 
-    Cases on one database that share a query stay together, since each worker runs a query once.
+    Cases on one database that share a gold query stay together, as far as a batch goes: each worker runs a query once,
+    and gold's ties are looked for once. Cases that share a prediction need not: running it in each worker costs less
+    than an idle worker.
     """
     by_database: dict[str, list[Work]] = defaultdict(list)
     for work in works:
@@ -86,12 +88,12 @@ def _fill(components: Iterable[list[Work]], size: int) -> list[list[Work]]:
         if batches and len(batches[-1]) + len(component) <= size:
             batches[-1].extend(component)
         else:
-            batches.append(list(component))
+            batches.extend(component[start : start + size] for start in range(0, len(component), size))
     return batches
 
 
 def _connected(group: Sequence[Work]) -> list[list[Work]]:
-    """The group's cases in components that share no query with one another (union-find over query texts)."""
+    """The group's cases in components that share no gold query with one another (union-find over query texts)."""
     parent = list(range(len(group)))
 
     def root(place: int) -> int:
@@ -102,9 +104,8 @@ def _connected(group: Sequence[Work]) -> list[list[Work]]:
 
     owner: dict[str, int] = {}
     for place, work in enumerate(group):
-        for query in (*work.case.golds, work.prediction.query):
-            if query is not None:
-                parent[root(place)] = root(owner.setdefault(query, place))
+        for query in work.case.golds:
+            parent[root(place)] = root(owner.setdefault(query, place))
     components: dict[int, list[Work]] = defaultdict(list)
     for place, work in enumerate(group):
         components[root(place)].append(work)

@@ -22,6 +22,10 @@ class Progress:
     """What is counted: answers, where each question is asked several times; pairs of queries, where these are timed."""
     most_left_s: float | None = None
     """How long the stage may still go on; None: as long as it takes."""
+    left_s: float | None = None
+    """How long it will go on, by what was measured so far; None: that is not known."""
+    ending: bool = False
+    """It was interrupted: only what is in flight is finished."""
 
 
 def counted(repeats: int) -> Literal["cases", "answers"]:

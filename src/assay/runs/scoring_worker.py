@@ -20,8 +20,6 @@ from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
 
-SETUP = "assay.runs.scoring_worker:set_up"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
@@ -37,6 +35,8 @@ class WorkerSettings:
     """The room for everything that a worker keeps from case to case: results, gold's answers, verdicts."""
     head_rows: int | None = None
     """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
+    plain_queries: bool = False
+    """Most queries are so plain that no parser is needed: one is imported only once a case needs it."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -94,7 +94,8 @@ class CaseOutcome:
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
     """Set up one worker: its engines open when first needed."""
-    _load_parsers(settings.metrics)
+    if not settings.plain_queries:
+        _load_parsers(settings.metrics)
     _tame_collector()
     return WorkerScorer(settings)
 
@@ -111,6 +112,7 @@ class WorkerScorer:
         self._metrics = [load_metric(reference) for reference in settings.metrics]
         self._executors: dict[int, Executor] = {}
         self._scorers: dict[int, QueryScorer] = {}
+        self._awaits_parsers = settings.plain_queries
 
     def __call__(self, packed: object) -> bytes | CaseOutcome | Timed:
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, CaseTask)
@@ -122,6 +124,10 @@ class WorkerScorer:
             self._scorers[attempt] = self._make_scorer(self._executors[attempt])
         if isinstance(task, TimingTask):
             return time_pair(self._executors[attempt], task)
+        if self._awaits_parsers and not _is_plain(task):
+            # Before the clock of a case runs, which may stop it anywhere: a module must not be imported by halves.
+            _load_parsers(self._settings.metrics)
+            self._awaits_parsers = False
         if self._settings.remember:
             return _scored(self._scorers[attempt], task)
         with closing(self._make_executor(attempt)) as executor:
@@ -172,6 +178,16 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
         if iteration:
             found.append(PairTiming(gold_s=seconds["gold"], predicted_s=seconds["predicted"]))
     return Timed(timings=tuple(found))
+
+
+def _is_plain(task: CaseTask) -> bool:
+    """Whether the case can be judged without a parser."""
+    from assay.sql import is_plain
+
+    queries = [*task.case.golds, *(request.query for request in task.requests)]
+    if task.prediction.query is not None:
+        queries.append(task.prediction.query)
+    return all(map(is_plain, queries))
 
 
 def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:

@@ -19,6 +19,7 @@ from assay.ports import AWAITS_TIMING, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
 from assay.runs.scoring_worker import Timed, TimingTask
+from assay.runs.store.facts import Judged, ScoreFacts
 from assay.sql.lexing import pieces
 
 MOST_TIMINGS = 400
@@ -40,12 +41,12 @@ def is_timed(metric: object) -> TypeGuard[TimedMetric]:
     return callable(getattr(metric, "timed", None))
 
 
-def awaits_timing(evidence: Evidence) -> bool:
+def awaits_timing(evidence: Judged) -> bool:
     """Whether some score of this case needs its pair to be timed."""
     return any(_awaits(score) for score in evidence.scores)
 
 
-def _awaits(score: Score) -> bool:
+def _awaits(score: Score | ScoreFacts) -> bool:
     return score.value is None and score.failure in (AWAITS_TIMING, BUDGET_SPENT)
 
 
@@ -65,11 +66,12 @@ def _normal(text: str) -> list[tuple[str, str]]:
 
 def time_pairs(
     works: Sequence[Work],
-    found: Mapping[int, Evidence],
+    found: Mapping[int, Judged],
     metrics: Sequence[object],
     settings: RunSettings,
     pool: WorkerPool,
     *,
+    evidence_of: Callable[[int], Evidence],
     retried: Collection[int] = (),
     on_progress: _OnProgress | None = None,
     clock: Callable[[], float] = monotonic,
@@ -77,7 +79,8 @@ def time_pairs(
     """Time every pair that needs it, and yield each completed evidence with its case's index.
 
     A case is yielded again where more timings changed its evidence. All pairs of a round go to one worker as one
-    batch, and nothing else runs meanwhile: parallel work would distort the times. ``retried`` are the indices of
+    batch, and nothing else runs meanwhile: parallel work would distort the times. ``found`` says which cases wait,
+    ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
     cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
     """
     waiting = [work for work in works if awaits_timing(found[work.index])]
@@ -86,7 +89,7 @@ def time_pairs(
     timed = tuple(metric for metric in metrics if is_timed(metric))
     pairs: list[_Pair] = []
     for work in waiting:
-        pair = _Pair(work=work, evidence=found[work.index], metrics=timed, attempt=int(work.index in retried))
+        pair = _Pair(work=work, evidence=evidence_of(work.index), metrics=timed, attempt=int(work.index in retried))
         if one_query(pair.gold, pair.predicted):
             yield work.index, pair.by_definition()
         else:

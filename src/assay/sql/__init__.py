@@ -3,6 +3,7 @@
 from assay.sql.comments import without_comments
 from assay.sql.inner_limits import InnerLimit, RowNumbers, inner_limits, row_numbers
 from assay.sql.mysql import read_mysql
+from assay.sql.plain import is_plain
 from assay.sql.shape import (
     QueryShape,
     chooses_by_number,
@@ -29,6 +30,7 @@ __all__ = [
     "chooses_by_number",
     "inner_limits",
     "is_nondeterministic",
+    "is_plain",
     "may_be_cut",
     "nothing_probe",
     "read_mysql",

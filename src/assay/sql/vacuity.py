@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from assay.sql.conditional import argument_of, counted_rows, is_aggregate
 from assay.sql.conditions import Condition, all_of, any_of, as_number, is_one, none_counted
+from assay.sql.plain import plain_aggregate
 from assay.sql.shape import parse_query
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ def nothing_probe(query: str, dialect: str) -> str | None:
     None where the query cannot be traced, or where no cell can come from nothing. The text is
     generated from the tree: check that the other columns equal the query's own result.
     """
+    plain = plain_aggregate(query) if dialect == "sqlite" else None
+    if plain is None:
+        return _traced_probe(query, dialect)
+    before, aggregate, rest = plain
+    return aggregate and f"{before}, CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END AS {_INDICATOR}_row{rest}"
+
+
+def _traced_probe(query: str, dialect: str) -> str | None:
     from sqlglot.errors import SqlglotError
 
     parsed = parse_query(query, dialect)

@@ -15,9 +15,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+from assay.engines.pool.wire import MAP_BYTES
 from assay.ports import Loss
-
-MAP_BYTES = 64
 
 _LAYOUT = struct.Struct("=d16s")
 _DEADLINE = struct.Struct("=d")

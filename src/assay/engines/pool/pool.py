@@ -21,12 +21,12 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Literal
 
-from assay.engines.pool import wire
+from assay.engines.pool import spawn, wire
+from assay.engines.pool.lanes import Lane, fill
 from assay.engines.pool.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
 from assay.ports import Loss
 
-_MOST_WORKERS = 8
 _WATCH_S = 0.05
 _WAIT_S = 0.5
 """How long one wait for events may take, so that Ctrl-C is noticed on every system."""
@@ -51,6 +51,8 @@ class TaskDone:
 
     task_id: int
     outcome: object
+    took_s: float = 0.0
+    """About how long it took in its worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class WorkerPool:
         self._losses: dict[bytes, Loss] = {}
         self._times_lost: dict[int, int] = {}
         self._starts_lost = 0
+        self._shared = False
+        self._winding_up = False
         self._restarts = 0
         self._renewals = 0
         self._stop = threading.Event()
@@ -136,18 +140,25 @@ class WorkerPool:
         atexit.register(self.close)
         for _ in range(self._size):
             self._workers.append(self._spawn())
+        spawn.dismiss_ahead()
         self._watch = threading.Thread(target=self._watch_deadlines, name="assay-watch", daemon=True)
         self._watch.start()
 
-    def run(self, batches: Iterable[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
+    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """Run every task and yield each outcome as soon as it arrives, in no particular order.
 
-        Each batch goes whole to one worker; free workers take the next batch. Raises the error that ``setup`` raised in
-        a worker, and AssayError where workers do not start. Leaving the iteration early, by a break or an exception,
-        closes the pool.
+        Each batch goes whole to one worker; free workers take the next batch. ``shared``: as far as possible, but no
+        worker is idle while another has tasks to spare (`assay.engines.pool.lanes`). Raises the error that ``setup``
+        raised in a worker, and AssayError where workers do not start. Leaving the iteration early, by a break or an
+        exception, closes the pool.
         """
         self.start()
         self._times_lost.clear()
+        self._winding_up = False
+        self._shared = shared
+        self._returned.clear()
+        for worker in self._workers:
+            worker.lane = Lane()
         completed = False
         try:
             yield from self._drive(iter(batches))
@@ -155,6 +166,10 @@ class WorkerPool:
         finally:
             if not completed:
                 self.close()
+
+    def wind_up(self) -> None:
+        """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
+        self._winding_up = True
 
     def wait_until_ready(self) -> None:
         """Return when every worker has set up, for callers that must not spend that time later, such as a benchmark.
@@ -213,8 +228,7 @@ class WorkerPool:
             except Empty:
                 continue
             if frames:
-                for frame in frames:
-                    yield from self._receive(worker, frame)
+                yield from self._receive_all(worker, frames)
             elif worker in self._workers:
                 yield from self._replace(worker)
 
@@ -222,15 +236,37 @@ class WorkerPool:
         """Give each free worker a batch. Return False when everything is done."""
         busy = False
         for index, worker in enumerate(self._workers):
-            if not worker.pending and (batch := self._next(source)):
-                if not worker.alive:  # the worker ended while idle: no task is to blame
+            if tasks := self._next_of(worker, source):
+                if not worker.pending and not worker.alive:  # the worker ended while idle: no task is to blame
                     worker.reap()
-                    worker = self._workers[index] = self._spawn()  # noqa: PLW2901
-                worker.pending = batch
-                tasks = tuple((task.id, task.payload) for task in batch)
-                worker.send(pickle.dumps((tasks, self._losses), 5))
+                    worker = self._workers[index] = self._heir(worker)  # noqa: PLW2901
+                if not worker.pending:
+                    worker.lane.begin()
+                worker.pending.extend(tasks)
+                worker.sent.append(len(tasks))
+                worker.send(pickle.dumps((tuple((task.id, task.payload) for task in tasks), self._losses), 5))
             busy = busy or bool(worker.pending)
         return busy
+
+    def _next_of(self, worker: WorkerProcess[Task], source: Iterator[Sequence[Task]]) -> deque[Task]:
+        """What to send to this worker now."""
+        if self._winding_up:
+            return deque()
+        if not self._shared:
+            return self._next(source) if not worker.pending else deque()
+        count = worker.lane.size(len(worker.pending))
+        if count and not worker.lane.waiting:
+            if self._returned:
+                worker.lane.take(self._returned.popleft())
+            else:
+                fill(worker.lane, source, [other.lane for other in self._workers if other is not worker])
+        return worker.lane.cut(count)
+
+    def _heir(self, worker: WorkerProcess[Task]) -> WorkerProcess[Task]:
+        """A new worker with the lane of one that is gone."""
+        heir = self._spawn()
+        heir.lane = worker.lane
+        return heir
 
     def _next(self, source: Iterator[Sequence[Task]]) -> deque[Task]:
         if self._returned:
@@ -240,28 +276,44 @@ class WorkerPool:
                 return deque(batch)
         return deque()
 
+    def _receive_all(self, worker: WorkerProcess[Task], frames: Sequence[bytes]) -> Iterator[TaskDone | TaskLost]:
+        outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
+        if outcomes:
+            took_s = worker.lane.measure(len(outcomes))
+            # Sent before the caller looks at these, so that the worker need not wait for it.
+            for outcome in outcomes:
+                yield TaskDone(outcome.task_id, outcome.outcome, took_s) if isinstance(outcome, TaskDone) else outcome
+
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
         message = pickle.loads(frame)
         match message[0]:
             case wire.DONE:
-                worker.pending.popleft()
+                self._is_over(worker)
                 yield TaskDone(message[1], message[2])
             case wire.FAILED:
-                worker.pending.popleft()
+                self._is_over(worker)
                 yield TaskLost(message[1], message[2], message[3])
             case wire.READY:
                 worker.ready = True
+                worker.lane.begin()
                 self._starts_lost = 0
             case wire.WORN:
                 worker.worn = True
                 self._renewals += 1
             case wire.UNREADABLE:
-                while worker.pending:
+                for _ in range(worker.sent.popleft()):
                     yield TaskLost(worker.pending.popleft().id, "error", message[1])
             case wire.UNUSABLE:
                 if isinstance(message[1], AssayError):
                     raise message[1]
                 raise AssayError(f"a worker process could not set up {self._setup}:\n{message[2].rstrip()}")
+
+    def _is_over(self, worker: WorkerProcess[Task]) -> None:
+        """The first of a worker's pending tasks is over."""
+        worker.pending.popleft()
+        worker.sent[0] -= 1
+        if not worker.sent[0]:
+            worker.sent.popleft()
 
     def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
         """Start a worker in place of one that is gone, and put its unfinished tasks back."""
@@ -272,7 +324,7 @@ class WorkerPool:
             self._restarts += 1
         if worker.pending:
             self._returned.appendleft(worker.pending)
-        self._workers[self._workers.index(worker)] = self._spawn()
+        self._workers[self._workers.index(worker)] = self._heir(worker)
         if lost is not None:
             yield lost
 
@@ -315,9 +367,3 @@ class WorkerPool:
                 beat = worker.beat()
                 if beat is not None and now > beat.deadline + self._grace_s:
                     worker.kill(beat)
-
-
-def default_workers() -> int:
-    """One worker per core that this process may use, at most 8."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _MOST_WORKERS))

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import pickle
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections import deque
 from queue import SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
 
-from assay.engines.pool import heartbeat, memory, wire
+from assay.engines.pool import heartbeat, spawn, wire
 from assay.engines.pool.heartbeat import Beat
-from assay.errors import AssayError
+from assay.engines.pool.lanes import Lane
 from assay.ports import Loss
 
 T = TypeVar("T")
 
 _TERMINATE_S = 0.5
-
-# The parent alone handles Ctrl-C from the start, also while the worker imports, which makes no garbage.
-_BOOTSTRAP = (
-    "import gc, signal, sys; gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "sys.path[:] = {path}; from assay.engines.pool.worker import main; main()"
-)
 
 
 class WorkerProcess(Generic[T]):
@@ -44,6 +35,10 @@ class WorkerProcess(Generic[T]):
     ) -> None:
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
+        self.sent: deque[int] = deque()
+        """How many of them are in each message that it was sent, in order."""
+        self.lane: Lane[T] = Lane()
+        """Its share of what is not sent yet, and what a task costs."""
         self.ready = False
         self.worn = False
         """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
@@ -55,16 +50,10 @@ class WorkerProcess(Generic[T]):
         self._killed_at: Beat | None = None
         self._killed = False
         self._reaped = False
-        descriptor, self._path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
-        try:
-            os.ftruncate(descriptor, heartbeat.MAP_BYTES)
-            self._memory = mmap.mmap(descriptor, heartbeat.MAP_BYTES)
-            inherits = os.name == "posix"
-            if inherits:
-                os.unlink(self._path)  # the descriptor is enough, and no file can remain
-            self._process = _popen(descriptor if inherits else None)
-        finally:
-            os.close(descriptor)
+        spawned = spawn.take(setup)
+        self._spawned = spawned
+        self._memory = spawned.memory
+        self._process = spawned.process
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -72,8 +61,8 @@ class WorkerProcess(Generic[T]):
         hello = wire.Hello(
             setup=setup,
             argument=argument,
-            heartbeat_fd=descriptor if inherits else None,
-            heartbeat_path=None if inherits else self._path,
+            heartbeat_fd=spawned.descriptor if spawned.inherits else None,
+            heartbeat_path=None if spawned.inherits else spawned.path,
             memory_limit_bytes=memory_limit_bytes,
         )
         self.send(pickle.dumps(hello))
@@ -132,7 +121,7 @@ class WorkerProcess(Generic[T]):
         if os.name != "posix":
             self._memory.close()
             with contextlib.suppress(OSError):
-                os.unlink(self._path)
+                os.unlink(self._spawned.path)
 
     @property
     def was_killed_by_another(self) -> bool:
@@ -159,21 +148,6 @@ class WorkerProcess(Generic[T]):
 
 
 Event: TypeAlias = tuple[WorkerProcess[T], list[bytes]]
-
-
-def _popen(descriptor: int | None) -> subprocess.Popen[bytes]:
-    if not sys.executable:
-        raise AssayError("worker processes need a Python interpreter to start, and sys.executable names none")
-    # Pass sys.path on, since the parent may have changed it: the worker can import what the parent can.
-    code = _BOOTSTRAP.format(path=ascii(list(sys.path)))
-    return subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-        env=memory.environment(),
-        pass_fds=() if descriptor is None else (descriptor,),
-    )
 
 
 def _signal_name(number: int) -> str:

@@ -24,6 +24,9 @@ UNREADABLE = 4
 WORN = 5
 """``(WORN,)``: the worker keeps too much memory after its tasks. It takes no other, and ends."""
 
+MAP_BYTES = 64
+"""The size of the memory that a worker shares with its parent (`assay.engines.pool.heartbeat`)."""
+
 HEADER = struct.Struct("=Q")
 _READ_BYTES = 256 * 1024
 

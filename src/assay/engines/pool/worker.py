@@ -26,9 +26,14 @@ _MOST_FRAMES = 64
 _SOON_S = 0.02
 
 
-def main() -> None:
-    """Serve until standard input closes, which happens when the parent ends for any reason."""
+def main(warm: str = "") -> None:
+    """Serve until standard input closes, which happens when the parent ends for any reason.
+
+    ``warm`` names a module to import before the parent's first message, which may take a while.
+    """
     inbox, outbox = _take_pipes()
+    with contextlib.suppress(Exception):  # if it cannot be imported, the parent will hear of it
+        _ = warm and importlib.import_module(warm)
     _say_that_nobody_is_there()
     reader = wire.FrameReader(inbox)
     frames = reader.read()
@@ -143,13 +148,13 @@ def _take_pipes() -> tuple[int, int]:
 
 def _map(hello: wire.Hello) -> mmap.mmap | bytearray:
     if hello.heartbeat_fd is not None:
-        memory = mmap.mmap(hello.heartbeat_fd, heartbeat.MAP_BYTES)
+        memory = mmap.mmap(hello.heartbeat_fd, wire.MAP_BYTES)
         os.close(hello.heartbeat_fd)
         return memory
     if hello.heartbeat_path is not None:
         with open(hello.heartbeat_path, "r+b") as file:
-            return mmap.mmap(file.fileno(), heartbeat.MAP_BYTES)
-    return bytearray(heartbeat.MAP_BYTES)
+            return mmap.mmap(file.fileno(), wire.MAP_BYTES)
+    return bytearray(wire.MAP_BYTES)
 
 
 def _listen(reader: wire.FrameReader, batches: SimpleQueue[bytes]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.model import Evidence, Forgiven, NearMissKind, Rate
+from assay.model import Forgiven, NearMissKind, Rate
 from assay.runs.metric_infos import VERDICT
+from assay.runs.store.facts import Judged
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
     "superset_columns",
@@ -19,7 +20,7 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 """Kinds of near misses that some users may not count as mistakes. Missing rows or columns are always mistakes."""
 
 
-def forgiven_of(evidence: Sequence[Evidence], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
+def forgiven_of(evidence: Sequence[Judged], rate: Callable[[Sequence[float | None]], Rate]) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right. ``rate`` computes the rate from one value per answer."""
     scores = [item.score(VERDICT[0]) for item in evidence]
     if not any(scores):

@@ -9,7 +9,8 @@ from itertools import accumulate, groupby, pairwise
 from statistics import fmean
 from typing import TypeAlias, TypeVar
 
-from assay.model import Evidence, Rate
+from assay.model import Rate
+from assay.runs.store.facts import Judged
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 Values: TypeAlias = Sequence[float | None]
@@ -31,7 +32,7 @@ class Answers:
         return cls(starts=range(count), count=count)
 
     @classmethod
-    def of(cls, evidence: Sequence[Evidence]) -> Answers:
+    def of(cls, evidence: Sequence[Judged]) -> Answers:
         """The answers of a run that asked repeatedly, by the cases' ids."""
         sizes = [sum(1 for _ in items) for _, items in groupby(evidence, key=lambda item: item.case.id)]
         return cls(starts=[0, *accumulate(sizes)][:-1], count=len(evidence))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.errors import UsageError
-from assay.model import Case, Evidence, PassRate, Rate, RepeatTotals
+from assay.model import Case, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate.rates import Answers, rate_of
+from assay.runs.store.facts import Judged
 from assay.stats import pass_all_k, pass_at_k
 
 
@@ -26,7 +27,7 @@ def repeated(cases: Sequence[Case], repeats: int) -> tuple[Case, ...]:
     return tuple(case for case in cases for _ in range(repeats))
 
 
-def repeat_totals(evidence: Sequence[Evidence], *, asked: int, confidence: float = 0.95) -> RepeatTotals:
+def repeat_totals(evidence: Sequence[Judged], *, asked: int, confidence: float = 0.95) -> RepeatTotals:
     """How consistent the answers are, by their verdicts, with pass@k and pass^k.
 
     pass@k and pass^k of a case are the unbiased estimates of `pass_at_k` and `pass_all_k` from its scored answers;

@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from assay.model import Evidence, TimeBin, TimeSpread
+from assay.model import TimeBin, TimeSpread
+from assay.runs.store.facts import Judged
 
 ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""
@@ -17,7 +18,7 @@ _EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor i
 """In seconds: three to a decade, from 10 µs to about six days."""
 
 
-def spreads_of(evidence: Sequence[Evidence], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:
+def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:
     """The times of answers, of gold queries and of predicted queries, each where there are any.
 
     ``told`` has each answer's `ANSWER_TIME`, None where it is not reported. A query that was executed once for several
@@ -79,7 +80,7 @@ def _bins(times: Sequence[float]) -> Iterable[TimeBin]:
         yield TimeBin(low_s=edges[place], high_s=edges[place + 1], count=counts[place])
 
 
-def _latency(item: Evidence) -> float | None:
+def _latency(item: Judged) -> float | None:
     """The answer's time, where its system does not report a total."""
     prediction = item.prediction
     for name in _LATENCIES:

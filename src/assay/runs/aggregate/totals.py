@@ -7,17 +7,18 @@ import statistics
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 from assay.errors import UsageError
 from assay.model import (
     Aggregates,
     Count,
     Disagreement,
-    Evidence,
     Group,
     MetricInfo,
     MetricSummary,
     Prediction,
+    Score,
     TimeSummary,
     UsageTotals,
 )
@@ -25,13 +26,16 @@ from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
+from assay.runs.store.facts import Judged, ScoreFacts
+
+_Answer = TypeVar("_Answer", bound=Judged)
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; other words follow by name."""
 
 
 def aggregate(
-    evidence: Sequence[Evidence], metrics: Sequence[MetricInfo], *, repeats: int = 1, confidence: float = 0.95
+    evidence: Sequence[Judged], metrics: Sequence[MetricInfo], *, repeats: int = 1, confidence: float = 0.95
 ) -> Aggregates:
     """Every number of a run: over all cases, and over those that share a difficulty, database or tag.
 
@@ -98,7 +102,7 @@ class Groups:
 
 
 def groups_of(
-    evidence: Sequence[Evidence], metrics: Sequence[tuple[str, Values, bool]], times: Values, *, confidence: float
+    evidence: Sequence[Judged], metrics: Sequence[tuple[str, Values, bool]], times: Values, *, confidence: float
 ) -> Groups:
     """Every rate of a run. For each metric: its name, its value per case, and whether all values are 0 or 1."""
 
@@ -113,7 +117,7 @@ def groups_of(
         answer_time = _time([times[i] for i in members])
         return Group(kind=kind, name=name, cases=len(members), metrics=summaries, answer_time=answer_time)
 
-    def grouped(kind: str, names_of: Callable[[Evidence], Collection[str]]) -> tuple[Group, ...]:
+    def grouped(kind: str, names_of: Callable[[Judged], Collection[str]]) -> tuple[Group, ...]:
         order = difficulty_rank if kind == "difficulty" else _no_rank
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
@@ -127,15 +131,16 @@ def groups_of(
     )
 
 
-def column_of(evidence: Sequence[Evidence], metric: MetricInfo) -> list[float | None]:
+def column_of(evidence: Sequence[Judged], metric: MetricInfo) -> list[float | None]:
     """One metric's value for each case, in the run's order."""
     column: list[float | None] = []
     place = 0
     for item in evidence:
         # Usually a metric's score has the same place in every case.
-        score = item.scores[place] if place < len(item.scores) else None
+        scores: Sequence[Score | ScoreFacts] = item.scores
+        score = scores[place] if place < len(scores) else None
         if score is None or score.metric != metric.name:
-            place = next((at for at, other in enumerate(item.scores) if other.metric == metric.name), 0)
+            place = next((at for at, other in enumerate(scores) if other.metric == metric.name), 0)
             score = item.score(metric.name)
         value = None if score is None else score.value
         if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
@@ -186,7 +191,7 @@ def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
 
 
 def _partition(
-    evidence: Sequence[Evidence], names_of: Callable[[Evidence], Collection[str]], order: Callable[[str], int]
+    evidence: Sequence[Judged], names_of: Callable[[Judged], Collection[str]], order: Callable[[str], int]
 ) -> list[tuple[str | None, list[int]]]:
     """Indices of the cases by name, ordered by rank and name; empty where no case has a name."""
     members: dict[str | None, list[int]] = {}
@@ -210,7 +215,7 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    firsts: Sequence[Evidence], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[Values]]
+    firsts: Sequence[Judged], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[Values]]
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
@@ -250,7 +255,7 @@ def _disagreements(
     return tuple(found)
 
 
-def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Iterable[str]]) -> tuple[Count, ...]:
+def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]]) -> tuple[Count, ...]:
     """How many cases carry each name, the most frequent first, then by name.
 
     A case counts once per name, however often the name occurs in its answers.
@@ -263,18 +268,18 @@ def counts_of(evidence: Sequence[Evidence], names_of: Callable[[Evidence], Itera
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
 
 
-def _flags(item: Evidence) -> Iterable[str]:
+def _flags(item: Judged) -> Iterable[str]:
     return item.verdict.flags
 
 
-def _near_misses(item: Evidence) -> Iterable[str]:
+def _near_misses(item: Judged) -> Iterable[str]:
     """The kinds of near misses of a wrong answer."""
     if item.verdict.outcome != "incorrect" or item.comparison is None:
         return ()
     return [miss.kind for miss in item.comparison.near_misses]
 
 
-def failures_of(item: Evidence) -> Iterable[str]:
+def failures_of(item: Judged) -> Iterable[str]:
     """Every failure on the way to the verdict, as ``blame: kind``.
 
     A failure of a single metric to score is not counted here, but in that metric's ``unscored``.
@@ -288,7 +293,7 @@ def failures_of(item: Evidence) -> Iterable[str]:
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
-def is_unanswered(item: Evidence) -> bool:
+def is_unanswered(item: Judged) -> bool:
     """Whether the system gave no answer, or failed on the question."""
     failure = item.prediction.failure
     return failure is not None and failure.kind in ("unanswered", "ask_failed") and failure.blame == "system"

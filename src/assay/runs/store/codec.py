@@ -82,10 +82,10 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return _with_rows(decode_value(_of_today(line), Evidence), lambda row: tuple(map(cell_from_json, row)))
+    return _with_rows(decode_value(of_today(line), Evidence), lambda row: tuple(map(cell_from_json, row)))
 
 
-def _of_today(line: bytes) -> bytes:
+def of_today(line: bytes) -> bytes:
     """A line of evidence with its failures under their present names: they are compared, so names must be unique.
 
     Evidence does not mention LLMs, whose failures are kept with their opinions.
@@ -112,7 +112,7 @@ def _findings() -> type[msgspec.Struct]:
 
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
-    found = decode_value(_of_today(line), _findings())
+    found = decode_value(of_today(line), _findings())
     evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
     if _plain(evidence, _as_they_were):
         return evidence

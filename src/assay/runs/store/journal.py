@@ -12,10 +12,12 @@ from types import TracebackType
 from zlib import crc32
 
 from assay.errors import RunError
+from assay.runs.store.kept_lines import read_at
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
+_END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
 
@@ -32,6 +34,15 @@ class JournalLine:
     """The position in bytes where the line ends in the file."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Where the line of a finished case is: its number, and the bytes of its content."""
+
+    number: int
+    start: int
+    length: int
+
+
 class Journal:
     """Appends finished cases to ``RUN/journal.jsonl``, each line ``{"digest": ..., "evidence": ...}``.
 
@@ -39,7 +50,8 @@ class Journal:
 
     A line is written with one call, so that a killed process leaves at most one torn line, the last:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
-    the digest of every case that an earlier run finished to its line. ``forget`` empties it first.
+    the digest of every case that an earlier run finished to the place of its line. ``forget`` begins a new file: what
+    is still read from the earlier one stays whole.
 
     It knows the length and checksum of its own lines, so that it notices when another process cut,
     overwrote or extended the file.
@@ -47,19 +59,39 @@ class Journal:
 
     def __init__(self, folder: Path, *, name: str = NAME, forget: bool = False) -> None:
         self.path = folder / name
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._descriptor = self._open(folder)
         try:
-            _lock(self._descriptor, folder)
             if forget:
-                os.ftruncate(self._descriptor, 0)
+                self._begin_anew(folder)
             self._size = self._sum = 0
             self.finished = self._read()
         except BaseException:
             os.close(self._descriptor)
             raise
 
-    def append(self, digest: str, content: bytes) -> None:
-        """Write one finished case. Raises RunError where the disk does not take it."""
+    def _open(self, folder: Path) -> int:
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            _lock(descriptor, folder)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _begin_anew(self, folder: Path) -> None:
+        if os.name != "posix":  # an open file keeps its name
+            os.ftruncate(self._descriptor, 0)
+            return
+        self.path.unlink(missing_ok=True)
+        emptied, self._descriptor = self._descriptor, self._open(folder)
+        os.close(emptied)
+
+    def content(self, place: Finished) -> bytes:
+        """The evidence, or the answer, of a finished case, as JSON."""
+        return read_at(self._descriptor, place.start, place.length)
+
+    def append(self, digest: str, content: bytes) -> int:
+        """Write one finished case, and return where its content begins. Raises RunError where the disk is full."""
         line = line_of(digest, content, _CONTENTS[self.path.name])
         try:
             written = os.write(self._descriptor, line)
@@ -73,6 +105,7 @@ class Journal:
         self._size += len(line)
         self._sum = crc32(line, self._sum)
         self.check_there()
+        return self._size - len(content) - len(_END)
 
     def check_there(self) -> None:
         """Raise RunError where the file is missing, or its length differs from what was written into it."""
@@ -108,12 +141,13 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _read(self) -> dict[str, JournalLine]:
+    def _read(self) -> dict[str, Finished]:
         """The finished cases; a torn last line is cut off the file."""
-        finished: dict[str, JournalLine] = {}
+        finished: dict[str, Finished] = {}
         whole = 0
         for line in read_lines(self.path):
-            finished[line.digest] = line
+            length = len(line.content)
+            finished[line.digest] = Finished(line.number, line.end - length - len(_END), length)
             self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
             whole = line.end
         os.ftruncate(self._descriptor, whole)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from assay.comparison import Answer
+from assay.comparison import Answer, compare_with_itself
 from assay.model import (
     STRICT,
     Case,
@@ -101,6 +101,7 @@ class QueryScorer:
             comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
         kept = partial(_without_rows, head=head, cut=self._head_rows is not None)
+        shown = tuple(map(kept, golds))
         candidates = [request for request in executions.requested if request.candidate]
         evidence = Evidence(
             case=case,
@@ -108,8 +109,8 @@ class QueryScorer:
             verdict=verdict,
             scores=scores,
             comparison=comparison,
-            gold_executions=tuple(map(kept, golds)),
-            predicted_execution=kept(predicted) if predicted else None,
+            gold_executions=shown,
+            predicted_execution=_same_or(kept, predicted, golds, shown) if predicted else None,
             candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
         return ScoredCase(evidence=evidence, executions=executions)
@@ -188,6 +189,11 @@ class QueryScorer:
         golds: Sequence[Execution],
         predicted: Execution | None,
     ) -> tuple[Comparison | None, Verdict]:
+        own = self._own_rows(case, url, golds, predicted)
+        if own is not None and predicted is not None:
+            own = see_vacuity(self._executor, url, golds[0], predicted, own)
+            flags = self._flags(url, golds, None, own)
+            return own, Finding(prediction, golds, predicted, own, 0, flags).verdict()
         if is_no_query(prediction.query) and not any(map(is_no_query, case.golds)):
             comparison, index, known = None, None, None
         else:
@@ -206,6 +212,23 @@ class QueryScorer:
         trouble = self._executor.trouble
         finding = Finding(prediction, golds, predicted, comparison, index, flags, ambiguity, trouble)
         return comparison, finding.verdict()
+
+    def _own_rows(
+        self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
+    ) -> Comparison | None:
+        """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
+
+        Most answers of a good system are such: nothing is to be found out about them. Where gold may choose among
+        rows, its own words are compared like any others.
+        """
+        if predicted is None or len(golds) != 1 or case.options.ordered is not None:
+            return None
+        gold = golds[0]
+        if gold.result is None or predicted.result is not gold.result or not gold.succeeded:
+            return None
+        if gold.query != predicted.query or may_be_cut(gold.query) or self._executor.trouble is not None:
+            return None
+        return compare_with_itself(gold.result, self._options_for(case, url))
 
     def _compare(
         self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], predicted: Execution | None
@@ -355,6 +378,16 @@ def _without_rows(execution: Execution, *, head: int, cut: bool) -> Execution:
     if result is None or not head:
         return execution.without_rows()
     return execution.without_rows(head=tuple(_within_characters(result.rows[:head])) if cut else result.rows[:head])
+
+
+def _same_or(
+    kept: Callable[[Execution], Execution],
+    predicted: Execution,
+    golds: Sequence[Execution],
+    shown: Sequence[Execution],
+) -> Execution:
+    """The prediction's execution without its rows; where it is gold's own, that of gold."""
+    return shown[0] if golds and predicted is golds[0] else kept(predicted)
 
 
 def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:

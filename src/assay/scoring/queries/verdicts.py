@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from assay.model import (
     Ambiguity,
     Comparison,
-    Evidence,
     Execution,
     Failure,
     Flag,
@@ -142,7 +142,46 @@ def unanswered() -> Failure:
     return Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
 
 
-def is_last_word(evidence: Evidence) -> bool:
+class _Verdict(Protocol):
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def failure(self) -> Failure | None: ...
+
+
+class _Score(Protocol):
+    @property
+    def failure(self) -> Failure | None: ...
+
+
+class _Comparison(Protocol):
+    @property
+    def provoked(self) -> bool: ...
+
+
+class Judged(Protocol):
+    """What is asked here of a judged answer: its evidence has it, and so have the facts that a run keeps of it."""
+
+    @property
+    def verdict(self) -> _Verdict:
+        """As `assay.model.Evidence` has it."""
+        ...
+
+    @property
+    def scores(self) -> Sequence[_Score]:
+        """As `assay.model.Evidence` has them."""
+        ...
+
+    @property
+    def comparison(self) -> _Comparison | None:
+        """As `assay.model.Evidence` has it."""
+        ...
+
+
+_Judged = TypeVar("_Judged", bound=Judged)
+
+
+def is_last_word(evidence: Judged) -> bool:
     """Whether a case was judged by its answer and its gold alone, and is remembered. If not, it is judged anew.
 
     Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
@@ -151,7 +190,7 @@ def is_last_word(evidence: Evidence) -> bool:
     return all(is_final(failure) or failure.stage == "ask" for failure in failures if failure is not None)
 
 
-def is_doubtful(evidence: Evidence) -> bool:
+def is_doubtful(evidence: Judged) -> bool:
     """Whether a case deserves a second attempt before the run ends, on a fresh connection.
 
     Every verdict that is not final deserves one. So does a gold query that ran out of time, since a server may have
@@ -165,21 +204,21 @@ def is_doubtful(evidence: Evidence) -> bool:
     return broke or gold_timed_out or provoked or not is_last_word(evidence)
 
 
-def unfinished(evidence: Sequence[Evidence]) -> Failure | None:
+def unfinished(evidence: Sequence[Judged]) -> Failure | None:
     """The most frequent failure, where no case of a run could be asked or scored; None where some could."""
     failures = [item.verdict.failure for item in evidence if not is_final(item.verdict.failure)]
-    scored = any(item.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
+    scored = any(item.verdict.outcome != "unscored" and is_final(item.verdict.failure) for item in evidence)
     if scored or not failures:
         return None
     return Counter(failures).most_common(1)[0][0]
 
 
-def undone(evidence: Sequence[Evidence]) -> list[Evidence]:
+def undone(evidence: Sequence[_Judged]) -> list[_Judged]:
     """The cases that a passing failure left unscored: the same command does them again, and the run is not finished."""
-    return [item for item in evidence if item.outcome == "unscored" and not is_final(item.verdict.failure)]
+    return [item for item in evidence if item.verdict.outcome == "unscored" and not is_final(item.verdict.failure)]
 
 
-def may_have_stalled(evidence: Evidence) -> bool:
+def may_have_stalled(evidence: Judged) -> bool:
     """Whether an answer ran out of time: its own fault, unless the run saw a server stall."""
     failure = evidence.verdict.failure
     return failure is not None and failure.kind == "timeout" and failure.blame == "system"

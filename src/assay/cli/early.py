@@ -1,0 +1,33 @@
+"""Start the workers of a verb that needs them before its modules are imported: both import at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_WITH_WORKERS = ("run", "llmsql", "demo")
+_ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt")
+"""With these no query is executed soon, or none at all."""
+
+
+def start_workers(arguments: Sequence[str]) -> None:
+    """Start as many workers as the command will use, as far as that is plain; it starts any others itself."""
+    if not arguments or arguments[0] not in _WITH_WORKERS:
+        return
+    if any(one.partition("=")[0] in _ASKS_FIRST for one in arguments):
+        return
+    from assay.engines.pool.spawn import default_workers, start_ahead
+    from assay.runs import SETUP
+
+    wanted = _number_after("--workers", arguments)
+    # How many outputs LLMSQL's verb gets is not known yet: few are judged before a second worker has started.
+    count = 1 if arguments[0] == "llmsql" else default_workers()
+    start_ahead(count if wanted is None else min(count, wanted), SETUP)
+
+
+def _number_after(flag: str, arguments: Sequence[str]) -> int | None:
+    for place, one in enumerate(arguments):
+        name, equals, value = one.partition("=")
+        if name == flag:
+            text = value if equals else next(iter(arguments[place + 1 : place + 2]), "")
+            return int(text) if text.isascii() and text.isdigit() else 0
+    return None

@@ -1,0 +1,95 @@
+"""Share a run's batches out over workers: slices by measured cost, and a free worker helps the busiest.
+
+Each worker has a lane: the batch that it works on. It is sent as much of its lane as takes about `_SLICE_S`, so that
+there is always something to do and never much in flight. When no batch is left, a free worker takes half of the lane
+that would take the longest. So all workers stay busy to the end, however unevenly batches and costs are spread, and
+most of a batch is done by one worker, which runs a query that several tasks share only once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+_SLICE_S = 0.1
+_FIRST = 4
+"""Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
+_MOST = 64
+_SLOW_S = 0.02
+"""From this cost on a task is sent when nothing is pending: the way of a message takes much less."""
+_WORTH_S = 0.005
+"""What is left of a lane must take at least so long to be worth another worker's help."""
+_WEIGHT = 0.3
+
+
+class Lane(Generic[T]):
+    """One worker's share of the tasks, and what its tasks cost."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.waiting: deque[T] = deque()
+        """Tasks that were not sent yet."""
+        self.cost_s: float | None = None
+        """About how long one task takes; None before any was measured."""
+        self._clock = clock
+        self._since = 0.0
+        self._sent = _FIRST
+
+    def size(self, pending: int) -> int:
+        """How many tasks to send now, while so many are not done."""
+        if self.cost_s is None:
+            return _FIRST if not pending else 0
+        count = self._affordable(pending)
+        if count:
+            self._sent = count
+        return count
+
+    def _affordable(self, pending: int) -> int:
+        assert self.cost_s is not None
+        if self.cost_s >= _SLOW_S:
+            return max(1, int(_SLICE_S / self.cost_s)) if not pending else 0
+        wanted = min(_MOST, 2 * self._sent, int(_SLICE_S / max(self.cost_s, 1e-6)))
+        return wanted if pending <= wanted // 2 else 0
+
+    def take(self, batch: Iterable[T], cost_s: float | None = None) -> None:
+        """Begin with another batch, whose tasks cost so much; None: not known."""
+        self.waiting.extend(batch)
+        self.cost_s = cost_s
+        self._sent = _FIRST
+
+    def cut(self, count: int) -> deque[T]:
+        """Take the next tasks off the lane, to send them."""
+        return deque([self.waiting.popleft() for _ in range(min(count, len(self.waiting)))])
+
+    def begin(self) -> None:
+        """The worker was idle, and begins."""
+        self._since = self._clock()
+
+    def measure(self, done: int) -> float:
+        """So many tasks are done since the last time, or since `begin`: how long each took."""
+        now = self._clock()
+        each = (now - self._since) / done
+        self._since = now
+        self.cost_s = each if self.cost_s is None else (1 - _WEIGHT) * self.cost_s + _WEIGHT * each
+        return each
+
+    @property
+    def left_s(self) -> float:
+        """About how long the waiting tasks will take."""
+        return len(self.waiting) * (self.cost_s or _WORTH_S)
+
+
+def fill(lane: Lane[T], source: Iterator[Sequence[T]], others: Sequence[Lane[T]]) -> None:
+    """Give an empty lane the next batch; where none is left, half of the longest other lane."""
+    for batch in source:
+        if batch:
+            lane.take(batch)
+            return
+    longest = max(others, key=lambda other: other.left_s, default=None)
+    if longest is None or not longest.waiting or longest.left_s < _WORTH_S:
+        return
+    count = (len(longest.waiting) + 1) // 2
+    lane.take(reversed([longest.waiting.pop() for _ in range(count)]), longest.cost_s)

@@ -1,0 +1,56 @@
+"""How long judging will still take, by what the cases of each database took so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+_EVERY_S = 0.2
+_LEAST_DONE = 8
+"""Before so many cases are done, nothing is said."""
+
+
+class TimeLeft:
+    """An estimate from the mean cost of the cases on each database; a database without any counts like the others.
+
+    Databases differ by orders of magnitude, and cases on one of them are judged together: the pace of all cases so far
+    would be the pace of the databases that came first.
+    """
+
+    def __init__(self, databases: Iterable[str], workers: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._waiting: dict[str, int] = {}
+        self._done: dict[str, int] = {}
+        self._took_s: dict[str, float] = {}
+        self._workers = workers
+        self._clock = clock
+        self._said: float | None = None
+        self._said_at = -_EVERY_S
+        for name in databases:
+            self._waiting[name] = self._waiting.get(name, 0) + 1
+
+    def done(self, database: str, took_s: float) -> None:
+        """A case on that database is done, and took its worker so long."""
+        self._waiting[database] -= 1
+        self._done[database] = self._done.get(database, 0) + 1
+        self._took_s[database] = self._took_s.get(database, 0.0) + took_s
+
+    def seconds(self) -> float | None:
+        """How long the waiting cases will take, shared by all workers; None before enough is known.
+
+        Worked out now and then: there may be thousands of databases, and this is asked after every case.
+        """
+        now = self._clock()
+        if now - self._said_at >= _EVERY_S:
+            self._said, self._said_at = self._worked_out(), now
+        return self._said
+
+    def _worked_out(self) -> float | None:
+        done = sum(self._done.values())
+        if done < _LEAST_DONE:
+            return None
+        usual = sum(self._took_s.values()) / done
+        total = 0.0
+        for name, count in self._waiting.items():
+            known = self._done.get(name)
+            total += count * (self._took_s[name] / known if known else usual)
+        return total / min(self._workers, max(1, sum(self._waiting.values())))

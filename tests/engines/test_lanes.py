@@ -1,0 +1,102 @@
+"""Sharing tasks out: workers are simulated, their clock is counted, and every task is done once."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.engines.pool.lanes import Lane, fill
+
+Task = tuple[int, float]
+"""A number, and the seconds that it takes."""
+
+
+class Simulated:
+    """Workers that do their tasks one after the other and report each; the same calls as in the pool."""
+
+    def __init__(self, workers: int, batches: Sequence[Sequence[float]]) -> None:
+        numbers = iter(range(10**9))
+        self.now = 0.0
+        self.source = iter([[(next(numbers), cost) for cost in batch] for batch in batches])
+        self.lanes: list[Lane[Task]] = [Lane(lambda: self.now) for _ in range(workers)]
+        self.pending: list[list[Task]] = [[] for _ in range(workers)]
+        self.done: list[tuple[int, int]] = []
+        """The worker and the number of each task, in the order in which they ended."""
+        self.most_in_flight = 0
+        self._events: list[tuple[float, int]] = []
+        self._run()
+
+    def _run(self) -> None:
+        self._feed()
+        while self._events:
+            self.now, worker = heapq.heappop(self._events)
+            number, _ = self.pending[worker].pop(0)
+            self.done.append((worker, number))
+            self.lanes[worker].measure(1)
+            if self.pending[worker]:
+                self._begin(worker)
+            self._feed()
+
+    def _feed(self) -> None:
+        for worker, lane in enumerate(self.lanes):
+            pending = self.pending[worker]
+            count = lane.size(len(pending))
+            if count and not lane.waiting:
+                fill(lane, self.source, [other for other in self.lanes if other is not lane])
+            tasks = lane.cut(count)
+            if tasks and not pending:
+                lane.begin()
+                pending.extend(tasks)
+                self._begin(worker)
+            else:
+                pending.extend(tasks)
+            self.most_in_flight = max(self.most_in_flight, len(pending))
+
+    def _begin(self, worker: int) -> None:
+        heapq.heappush(self._events, (self.now + self.pending[worker][0][1], worker))
+
+
+COSTS = st.sampled_from([0.0002, 0.002, 0.03, 0.25, 3.0])
+BATCHES = st.lists(
+    st.lists(COSTS, max_size=40) | st.builds(lambda c, n: [c] * n, COSTS, st.integers(0, 200)), max_size=20
+)
+
+
+@given(batches=BATCHES, workers=st.integers(1, 5))
+def test_every_task_is_done_once_and_few_are_in_flight(batches: list[list[float]], workers: int) -> None:
+    simulated = Simulated(workers, batches)
+    assert sorted(number for _, number in simulated.done) == list(range(sum(map(len, batches))))
+    assert simulated.most_in_flight <= 96
+
+
+@given(cost=COSTS, sizes=st.lists(st.integers(0, 300), max_size=12), workers=st.integers(1, 5))
+def test_no_worker_is_idle_for_long_where_tasks_cost_the_same(cost: float, sizes: list[int], workers: int) -> None:
+    simulated = Simulated(workers, [[cost] * size for size in sizes])
+    ideal = -(-sum(sizes) // workers) * cost
+    assert simulated.now <= ideal + 4 * cost + 0.11, "at the end a worker may have what takes a tenth of a second"
+
+
+@pytest.mark.parametrize(
+    ("batches", "most"),
+    [
+        ([[0.05] * 20] * 16, 1.05),
+        ([[0.05] * 320], 1.05),
+        ([*[[0.0003] * 60] * 16, [0.25] * 60], 1.1),
+        ([[0.25] * 60, *[[0.0003] * 60] * 16], 1.1),
+        ([[0.0003] * 500 + [0.25] * 60 + [0.0003] * 500], 1.6),
+    ],
+    ids=["many_batches", "one_batch", "a_slow_database_last", "a_slow_database_first", "slow_ones_within"],
+)
+def test_both_workers_are_busy_to_the_end(batches: list[list[float]], most: float) -> None:
+    simulated = Simulated(2, batches)
+    assert simulated.now <= most * sum(map(sum, batches)) / 2
+
+
+def test_a_batch_stays_with_its_worker_where_all_have_enough() -> None:
+    simulated = Simulated(2, [[0.01] * 50] * 8)
+    homes = [{worker for worker, number in simulated.done if number // 50 == batch} for batch in range(8)]
+    assert sum(len(home) == 1 for home in homes) >= 6
