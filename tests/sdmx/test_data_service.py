@@ -324,6 +324,27 @@ def test_trouble_of_the_service_is_neither_the_systems_nor_golds(
     assert words in found_.reason
 
 
+@pytest.mark.parametrize("structures", [None, Structures([STRUCTURE])], ids=["unknown", "known"])
+@pytest.mark.parametrize(("status", "blame"), [(500, "network"), (503, "network"), (403, "setup"), (413, "setup")])
+@pytest.mark.parametrize("others", [[], ["CPI"]], ids=["alone", "beside"])
+def test_trouble_with_the_answer_alone_is_not_the_systems(
+    others: list[str], status: int, blame: str, structures: Structures | None
+) -> None:
+    """What the service did not give could have been all that is missing, whatever is known of structures."""
+    target = selection(AREA=["NO"])
+    parts = [selection(AREA=["NO"], ITEM=[item]) for item in (*others, "PPI")]
+    union = Selection(datasets=tuple(dataset for part in parts for dataset in part.datasets))
+    service = Service(answer=lambda path: (status, b"") if path.startswith("/data/") and "PPI" in path else None)
+    with served(service), source_of(service.url) as source:
+        found_ = compare_on_data(union, [target], source, structures=structures, settings=SelectionSettings())
+        invented = Selection(datasets=(*union.datasets, *selection(AREA=["NO"], LAND=["NO"]).datasets))
+        wrong = compare_on_data(invented, [target], source, structures=structures, settings=SelectionSettings())
+    assert found_.failure is not None
+    assert (found_.match, found_.failure.blame) == (None, blame)
+    assert (wrong.match, wrong.failure, wrong.series_recall) == (False, None, None)
+    assert "LAND" in wrong.reason
+
+
 def test_nobody_there_is_a_matter_of_the_network() -> None:
     with served(Service()) as service:
         url = service.url
