@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,6 +94,8 @@ class Service:
         wanted: Wanted = {}
         bounds: dict[str, str] = {}
         for name, value in query:
+            if not name.startswith("c["):
+                continue
             component = name.removeprefix("c[").removesuffix("]")
             if component == "TIME_PERIOD":
                 bounds.update(one.split(":") for one in value.split("+"))  # type: ignore[arg-type]
@@ -149,7 +152,7 @@ class Service:
 
 
 @contextmanager
-def served(service: Service) -> Iterator[Service]:
+def served(service: Service, port: int = 0) -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = service.reply(self.path)
@@ -162,7 +165,7 @@ def served(service: Service) -> Iterator[Service]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     service.url = f"http://127.0.0.1:{server.server_port}"
@@ -230,16 +233,111 @@ def test_a_query_gives_what_the_service_has_of_it(kind: dict[str, Any]) -> None:
             found(source, ARREA=["NO"])
 
 
-def test_codes_without_data_are_not_asked_for_where_the_service_tells() -> None:
-    with served(Service()) as service, source_of(service.url) as source:
-        assert found(source, AREA=["DK", "XX"]) == set()
-        assert not [path for path in service.asked if path.startswith("/data/")]
+def data_requests(service: Service) -> list[str]:
+    return [path for path in service.asked if path.startswith("/data/")]
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_codes_without_data_are_not_asked_for_beside_others(version: str) -> None:
+    with served(Service(version=version, strict=True)) as service, source_of(service.url) as source:
+        assert found(source, AREA=["NO", "DK", "XX"]) == rows_of(AREA=["NO"])
+        assert not [path for path in data_requests(service) if "XX" in path or "DK" in path]
+
+
+@pytest.mark.parametrize("codes", [["DK"], ["XX"], ["DK", "XX"]])
+@pytest.mark.parametrize("strict", [True, False])
+def test_where_no_code_has_data_the_service_has_the_last_word(strict: bool, codes: list[str]) -> None:
+    with served(Service(strict=strict)) as service, source_of(service.url) as source:
+        assert found(source, AREA=codes) == set()
+        assert all(code in data_requests(service)[0] for code in codes)
+
+
+def constraint(**codes: list[str]) -> bytes:
+    members = "".join(
+        f'<KeyValue id="{name}">{"".join(f"<Value>{code}</Value>" for code in given)}</KeyValue>'
+        for name, given in codes.items()
+    )
+    return f'<s xmlns="urn:sdmx"><CubeRegion include="true">{members}</CubeRegion></s>'.encode()
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    ("told", "selected"),
+    [
+        ({"AREA": ["SE"]}, {"AREA": ["NO"]}),
+        ({"AREA": ["NO", "SE"], "ITEM": ["PPI"]}, {"AREA": ["NO"], "ITEM": ["CPI"]}),
+        ({"AREA": ["NO", "SE"], "ITEM": ["PPI"]}, {"AREA": ["NO"], "ITEM": ["CPI", "PPI"]}),
+        ({"AREA": ["SE"], "ITEM": ["PPI"], "FREQ": ["Q"]}, {"AREA": ["NO", "SE"], "FREQ": ["A"]}),
+    ],
+)
+def test_a_constraint_that_the_data_contradict_decides_nothing(
+    told: dict[str, list[str]], selected: dict[str, list[str]], version: str
+) -> None:
+    said = constraint(**told)
+    resource = "/availableconstraint/" if version == "2.1" else "/availability/"
+    service = Service(version=version, answer=lambda path: (200, said) if path.startswith(resource) else None)
+    with served(service), source_of(service.url) as source:
+        # The data of the target have codes which the constraint denies, as every answer with these would find out.
+        assert found(source, FREQ=["A"]) == rows_of(FREQ=["A"])
+        assert found(source, **selected) == rows_of(**selected)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(500, b"broken"), (503, b""), (400, b"?"), (200, b"<html/>"), (200, b"{}"), (200, b"\x00\xff<"), (302, b"")],
+)
+def test_data_do_without_a_constraint_that_cannot_be_had(answer: tuple[int, bytes]) -> None:
+    service = Service(answer=lambda path: answer if path.startswith("/availab") else None)
+    with served(service), source_of(service.url) as source:
+        assert found(source, AREA=["NO", "SE"]) == rows_of(AREA=["NO", "SE"])
+        asked = len(service.asked)
+        assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
+        assert len(service.asked) == asked + 1
 
 
 def test_the_same_query_is_asked_once() -> None:
     with served(Service()) as service, source_of(service.url) as source:
         assert found(source, AREA=["NO"]) == found(source, AREA=["NO"])
-        assert len([path for path in service.asked if path.startswith("/data/")]) == 1
+        assert len(data_requests(service)) == 1
+
+
+@pytest.mark.parametrize(("status", "tries"), [(500, 2), (403, 1), (206, 1)])
+def test_a_query_that_failed_is_not_tried_anew_for_each_case(status: int, tries: int) -> None:
+    service = Service(answer=lambda path: (status, b"") if path.startswith("/data/") else None)
+    with served(service), source_of(service.url) as source:
+        for _ in range(3):
+            with pytest.raises(DataTrouble, match=str(status)):
+                found(source, AREA=["NO"])
+        assert len(data_requests(service)) == tries
+
+
+def test_a_service_that_is_away_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with source_of(f"http://127.0.0.1:{port}") as source:
+        monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
+        with pytest.raises(DataTrouble, match="2 tries"):
+            found(source, AREA=["NO"])
+        with served(Service(), port) as service:
+            with pytest.raises(DataTrouble, match="2 tries"):
+                found(source, AREA=["SE"])
+            assert service.asked == []
+    with source_of(f"http://127.0.0.1:{port}") as source:
+        monkeypatch.setattr(fetching, "_AWAY_S", 0.0)
+        with pytest.raises(DataTrouble, match="2 tries"):
+            found(source, AREA=["NO"])
+        with served(Service(), port):
+            assert found(source, AREA=["SE"]) == rows_of(AREA=["SE"])
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_parameters_of_the_address_go_along_with_each_request(version: str) -> None:
+    with served(Service(version=version)) as service, source_of(f"{service.url}/?key=hidden&a=1") as source:
+        spans = (TimeRange(start="2020"),)
+        assert found(source, time=spans, AREA=["NO"]) == rows_of(2020, AREA=["NO"])
+        assert all(path.endswith("key=hidden&a=1") for path in service.asked)
+        assert "hidden" not in source.name
 
 
 def test_many_codes_are_asked_for_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,6 +404,7 @@ def test_what_the_service_refuses_is_laid_to_whoever_asked_for_it() -> None:
         ((429, b""), "network", "429"),
         ((401, b"who are you"), "setup", "401"),
         ((302, b""), "setup", "302"),
+        ((206, b"DATAFLOW,A,OBS_VALUE\nX:D,1,2\n"), "setup", "only a part"),
         ((200, b"<html/>"), "network", "no SDMX message"),
         ((200, b'{"data": 1}'), "setup", "SDMX-CSV or SDMX-ML was asked for"),
         ((200, b"\xff\x00"), "setup", "SDMX-CSV or SDMX-ML was asked for"),

@@ -160,9 +160,7 @@ def _same(target: _Extract, selected: _Extract) -> bool:
     return compared.equal if compared.decided else target.observations == selected.observations
 
 
-def _reason(
-    target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble], shared: int, *, same: bool
-) -> str:
+def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble], shared: int, *, same: bool) -> str:
     if troubles:
         return f"part of the answer cannot be executed: {troubles[0].message}"
     if same:

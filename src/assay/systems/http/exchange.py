@@ -36,6 +36,8 @@ _OWN_FAILURE = 500
 """The service itself failed at the question, for example at a limit of its model. That may pass."""
 _PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
 """Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
+_PART = 206
+"""Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
     r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
@@ -53,6 +55,10 @@ class RequestRefused(QuestionFailed):
         self.content = content
         """The response's body as it came, not scrubbed."""
         super().__init__(message)
+
+
+class NobodyThere(QuestionFailed):
+    """Not even a connection to the server could be made. Not raised outside this package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +202,10 @@ class Exchange:
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
-        """The content at a URL of the same server, fetched with the same credentials. Raises QuestionFailed."""
+        """The content at a URL of the same server, fetched with the same credentials.
+
+        Raises QuestionFailed, NobodyThere without a connection.
+        """
         started = monotonic()
         headers = {} if accept is None else {"Accept": accept}
         try:
@@ -209,6 +218,8 @@ class Exchange:
     def _given_up(self, error: TryAgain) -> QuestionFailed:
         times = self._options.retries + 1
         tries = f" ({times} tries)" if times > 1 else ""
+        if error.nobody_there:
+            return NobodyThere(f"{error}{tries}", reached=error.reached)
         return QuestionFailed(f"{error}{tries}", reached=error.reached)
 
     def _nobody_there(self, error: TryAgain) -> str:
@@ -236,7 +247,7 @@ class Exchange:
         try:
             with self._client.stream(method, url, timeout=timeout, **sent) as response:
                 answer = self._read(response, deadline)
-                if not response.is_success:
+                if not response.is_success or response.status_code == _PART:
                     raise self._trouble(response, answer, is_question=method == "POST")
                 return answer, response.headers.get("Content-Type", "")
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
@@ -307,6 +318,11 @@ class Exchange:
     def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
         status = response.status_code
         said = first_line(self.scrub(complaint_of(content)))
+        if status == _PART:
+            said = "only a part of what was asked for"
+        elif response.is_redirect and not is_question:
+            to = first_line(self.scrub(str(response.headers.get("Location", ""))))
+            said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
         quoted = f": {said}" if said else ""
         refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
         if status in self._conventions.passing:

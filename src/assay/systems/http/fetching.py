@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 
 from assay.errors import SystemUnusable
 from assay.sdmx.data.observations import DataTrouble
 from assay.sdmx.data.rest import ServiceRefused
 from assay.systems.address import http_address
-from assay.systems.http.exchange import Exchange, RequestRefused
+from assay.systems.http.exchange import Exchange, NobodyThere, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed
 
 _DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
+_AWAY_S = 10.0
+"""How long a service that takes no connection is not asked again: a run may have thousands of queries for it."""
 
 
 class ServiceFetcher:
@@ -23,15 +26,23 @@ class ServiceFetcher:
         self.name = address.shown.rstrip("/")
         self.url = address.url.reveal().rstrip("/")
         self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
+        self._away: tuple[float, str] | None = None
+        """Until when the service counts as away, and what was said of it."""
 
     def __call__(self, url: str, accept: str) -> bytes:
         """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        if self._away is not None and monotonic() < self._away[0]:
+            raise DataTrouble(self._away[1], blame="network")
         try:
-            return self._exchange.fetch(url, accept=accept)
+            content = self._exchange.fetch(url, accept=accept)
         except RequestRefused as error:
             raise ServiceRefused(self._said(str(error)), status=error.status) from None
         except (QuestionFailed, SystemUnusable) as error:
-            raise DataTrouble(f"{self.name}: {self._said(str(error))}", blame="network") from None
+            message = f"{self.name}: {self._said(str(error))}"
+            if isinstance(error, NobodyThere):
+                self._away = (monotonic() + _AWAY_S, message)
+            raise DataTrouble(message, blame="network") from None
+        return content
 
     def close(self) -> None:
         """Close the connections."""
