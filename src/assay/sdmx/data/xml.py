@@ -11,13 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from assay.errors import InputError, MissingDependency
-from assay.sdmx.data.observations import DataTables, value_of
+from assay.sdmx.data.observations import DataTables, described, value_of
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
 
 _TIME, _VALUE, _FLAT = "TIME_PERIOD", "OBS_VALUE", "AllDimensions"
 _ATTRIBUTES = ("OBS_", "CONF_")
 """Prefixes of attributes of single observations."""
+_NO_RESULTS = "100"
+_CUT = frozenset({"130", "413", "510"})
+"""Codes of messages beside data that were cut, or left out altogether, since they are too many."""
+_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
 
 
@@ -55,11 +59,13 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
             if "sdmx" not in str(element.tag):
                 raise InputError(f"{where} is no SDMX message: its root element is <{name[:60]}>")
             is_data = name.endswith("Data")
-            if not is_data:
+            if not is_data and name != "Error":
                 return False
         if event == "start":
             continue
-        if name == "Header":
+        if name == "ErrorMessage" or (name == "Message" and _local(element.getparent()) == "Footer"):
+            is_data = _heed(element, where) or is_data
+        elif name == "Header":
             message.read_header(element)
         elif name == "Series":
             message.add_series(element)
@@ -70,6 +76,22 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
         elif name == "Group":
             _forget(element)
     return bool(is_data)
+
+
+def _heed(message: Any, where: str) -> bool:
+    """Heed a service's own message: True where it says that there are no data. Raises InputError.
+
+    An error message has nothing else, and data that were cut have one after them, in a footer.
+    """
+    code = message.get("code", "")
+    if code == _NO_RESULTS:
+        return True
+    is_error = _local(message) == "ErrorMessage"
+    if is_error or code in _CUT or message.get("severity") == "Error":
+        said = " ".join(" ".join(message.itertext()).split())[:300]
+        what = "is a service's error message" if is_error else "holds no whole data, as a message at its end says"
+        raise InputError(f"{where} {what}: {code} {said}".rstrip())
+    return False
 
 
 def _forget(element: Any) -> None:
@@ -109,7 +131,12 @@ class _Message:
         own = _components(series) if key is None else _values(key)
         for observation in (child for child in series if _local(child) == "Obs"):
             said, value = self._observation(observation, at_observation, is_generic=key is not None)
-            beside = {at_observation, self._layout(dataset)[0]}
+            time, _ = self._layout(dataset)
+            measure = observation.get(_TYPE) if key is None and at_observation != time else None
+            if measure is not None and at_observation not in said:
+                # With explicit measures, the element's type is the code at the observation's dimension.
+                said[at_observation] = measure.rpartition(":")[2]
+            beside = {at_observation, time}
             self._add(dataset, {**own, **{name: code for name, code in said.items() if name in beside}}, value)
 
     def add_flat(self, observation: Any) -> None:
@@ -146,7 +173,7 @@ class _Message:
     def _layout(self, dataset: ArtefactId) -> tuple[str, frozenset[str] | None]:
         """The name of a dataset's time dimension, and its dimensions; None: no structure has them."""
         if dataset not in self._layouts:
-            structure = self._structures.dataset(str(dataset)) if self._structures is not None else None
+            structure = described(dataset, self._structures)
             known = frozenset(one.id for one in structure.dimensions) if structure is not None else frozenset()
             time = (structure.time_dimension if structure is not None else None) or _TIME
             self._layouts[dataset] = (time, known or None)
