@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -355,6 +356,44 @@ def test_a_key_needs_the_order_of_dimensions_and_names_do_not() -> None:
         assert caught.value.blame == "setup"
     with served(Service(version="3.0")) as service, source_of(service.url, None) as source:
         assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2019", "2020"),
+        ("2019M01", "2020M12"),
+        ("2019Q1", "2020Q4"),
+        ("2019H1", "2020-H2"),
+        ("2019-01-01/P1Y", "2020-01-01/P1Y"),
+        ("2019-01-01T00:00:00", "2020-12-31T23:59:59"),
+        ("2019Z", "2020-12Z"),
+        ("2019-M01", "2020-D366"),
+        ("2019A1", None),
+        (None, "2020M12"),
+    ],
+)
+def test_periods_are_asked_for_as_services_read_them(start: str | None, end: str | None, version: str) -> None:
+    spans = (TimeRange(start=start, end=end),)
+    with served(Service(version=version)) as service, source_of(service.url) as source:
+        first, last = 2018 if start is None else 2019, 2021 if end is None else 2020
+        assert found(source, time=spans, AREA=["NO"]) == rows_of(first, last, AREA=["NO"])
+        asked = re.findall(r"(?:Period=|[gl]e:)([^&+]+)", data_requests(service)[-1])
+    assert len(asked) == (start is not None) + (end is not None)
+    assert all(re.fullmatch(r"\d{4}(-\d\d(-\d\d)?|-[ASTQMWD]\d+)?", text) for text in asked)
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    "named", ["X:DATA", "X:DATA(1.0)", "X:DATA(1.0.0)", "X:DATA(1)", "X:DATA(1.0+)", "X:DATA(1+)", "X:DATA(latest)"]
+)
+def test_a_version_is_asked_for_as_the_structures_have_it(named: str, version: str) -> None:
+    """A service of 2.1 knows nothing of ``1.0+``, and neither knows that ``1.0.0`` is its ``1.0``."""
+    known = ("/X,DATA/", "/X,DATA,1.0/", "/X/DATA/~/", "/X/DATA/1.0/")
+    service = Service(version=version, answer=lambda path: None if any(one in path for one in known) else (404, b""))
+    with served(service), source_of(service.url) as source:
+        assert found(source, dataset=named, AREA=["NO"]) == rows_of(AREA=["NO"])
 
 
 def test_credentials_go_along_and_are_not_shown() -> None:

@@ -8,8 +8,10 @@ constraint that the service's own data contradict is not used, and one that cann
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Protocol
 from urllib.parse import quote
 
@@ -19,7 +21,7 @@ from assay.sdmx.data.availability import read_available
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.data.xml import add_xml
-from assay.sdmx.periods import merged_days
+from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures
 from assay.sdmx.trouble import suggestion
@@ -36,6 +38,8 @@ _STRUCTURE = (
 )
 _NOT_THERE = frozenset({400, 404, 405, 406, 501})
 """Statuses for a request in an unsupported version; 404 also where there are no data."""
+_PERIOD = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?|-[ASTQ][0-9]|-[MW][0-9]{2}|-D[0-9]{3})?")
+"""How SDMX itself writes periods, without those that have a time of day."""
 _LONGEST_URL = 3500
 """Services and their gateways refuse longer URLs: then codes are requested in portions."""
 _MOST_KEPT = 64
@@ -106,6 +110,7 @@ class RestSource:
             dataset = parse_artefact(query.dataset)
         except InputError as error:
             return UnknownDataset(str(error))
+        dataset = _named(dataset, self._structure_of(query.dataset))
         if query.time and merged_days(query.time) == ():
             return []
         try:
@@ -264,6 +269,23 @@ def _times(span: TimeRange) -> tuple[TimeRange, ...]:
     return () if span == TimeRange() else (span,)
 
 
+def _bound(text: str | None, *, is_end: bool = False) -> str | None:
+    """A period as each service reads it: others are asked for by their first or last day."""
+    period = None if text is None or _PERIOD.fullmatch(text) else parse_period(text)
+    if period is None:
+        return text
+    return date.fromordinal(min(period.after - 1, date.max.toordinal()) if is_end else period.first).isoformat()
+
+
+def _named(dataset: ArtefactId, structure: DatasetStructure | None) -> ArtefactId:
+    """The dataset as a service names it: a version that stands for several, or is cut short, is the structure's."""
+    if dataset.version is None:
+        return dataset
+    if structure is not None and dataset.matches(structure.id):
+        return replace(dataset, version=structure.id.version or dataset.version)
+    return dataset
+
+
 def _quoted(texts: Iterable[str], mark: str) -> str:
     return mark.join(quote(text, safe="") for text in texts)
 
@@ -287,7 +309,7 @@ class _Version2:
         key = "all"
         if codes and structure is not None:
             key = ".".join(_quoted(codes.get(one.id, ()), "+") for one in structure.dimensions)
-        bounds = [("startPeriod", span.start), ("endPeriod", span.end)]
+        bounds = [("startPeriod", _bound(span.start)), ("endPeriod", _bound(span.end, is_end=True))]
         query = "&".join(f"{name}={quote(text, safe='')}" for name, text in bounds if text is not None)
         return f"/data/{_flow(dataset)}/{key}{'?' if query else ''}{query}"
 
@@ -307,7 +329,7 @@ class _Version3:
     ) -> str | None:
         time = (structure.time_dimension if structure is not None else None) or _TIME
         filters = [f"c[{quote(name, safe='')}]={_quoted(wanted, ',')}" for name, wanted in codes.items()]
-        bounds = [("ge", span.start), ("le", span.end)]
+        bounds = [("ge", _bound(span.start)), ("le", _bound(span.end, is_end=True))]
         periods = "+".join(f"{operator}:{quote(text, safe='')}" for operator, text in bounds if text is not None)
         query = "&".join([*filters, *([f"c[{time}]={periods}"] if periods else [])])
         return f"/data/dataflow/{self._flow(dataset)}/*{'?' if query else ''}{query}"
@@ -320,5 +342,6 @@ class _Version3:
 def _flow(dataset: ArtefactId) -> str:
     if dataset.agency is None:
         return quote(dataset.id, safe="")
-    parts = [dataset.agency, dataset.id, *([dataset.version] if dataset.version else [])]
+    version = None if dataset.version is None or set(dataset.version) & set("+*~") else dataset.version
+    parts = [dataset.agency, dataset.id, *([version] if version else [])]
     return _quoted(parts, ",")
