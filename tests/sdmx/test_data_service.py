@@ -483,6 +483,20 @@ def test_trouble_with_the_answer_alone_is_not_the_systems(
     assert "LAND" in wrong.reason
 
 
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_an_address_with_nothing_behind_it_is_told_from_data_that_lack_the_target(version: str) -> None:
+    target = selection(AREA=["XX"])
+    with served(Service(version=version, tells_availability=False)) as service:
+        with source_of(service.url + "/data") as source:
+            wrong = compared(source, target, target)
+        with source_of(service.url) as source:
+            assert found(source, AREA=["NO"])
+            right = compared(source, target, target)
+    assert "selects no observation" in wrong.reason
+    assert "selects no observation" in right.reason
+    assert ("up to where /data follows" in wrong.reason, "up to where" in right.reason) == (True, False)
+
+
 def test_nobody_there_is_a_matter_of_the_network() -> None:
     with served(Service()) as service:
         url = service.url

@@ -84,7 +84,7 @@ def _compare_pairs(pairs: Sequence[DatasetPair], source: DataSource, structures:
         return _unscored(
             _nothing(),
             f"the target selects no observation of {source.name}, so that nothing can be compared: "
-            "check its codes and periods, and whether these are the data of the cases",
+            f"check its codes and periods, and whether these are the data of the cases{source.doubt}",
         )
     for pair in pairs:
         judges_time = pair.target is None or pair.target.time is not None

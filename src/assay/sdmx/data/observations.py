@@ -40,6 +40,11 @@ class DataSource(Protocol):
     name: str
     """The name, safe to show in messages and runs."""
 
+    @property
+    def doubt(self) -> str:
+        """Why the source may be the wrong one, for the end of a sentence that says it gave nothing; or empty."""
+        ...
+
     def select(self, query: DataQuery) -> Iterable[Observation]:
         """The observations of a query. Raises DataTrouble."""
         ...
@@ -157,6 +162,11 @@ class DataTables:
         self._structures = structures
         self.tables: dict[ArtefactId, DataTable] = {}
         self._count = 0
+
+    @property
+    def doubt(self) -> str:
+        """None: these are data."""
+        return ""
 
     def close(self) -> None:
         """Nothing to close."""

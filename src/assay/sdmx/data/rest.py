@@ -79,7 +79,16 @@ class RestSource:
         self._structure_of = structure_of
         self._versions: list[_Version2 | _Version3] = [_Version2(), _Version3()]
         self._available: dict[ArtefactId, Mapping[str, frozenset[str]] | None] = {}
+        self._has_answered = False
+        """Whether any request for data had an answer other than a refusal."""
         self._kept: dict[tuple[object, ...], list[Observation] | DataTrouble] = {}
+
+    @property
+    def doubt(self) -> str:
+        """A service answers 404 where there are no data, and so does a server with nothing at that address."""
+        if self._has_answered:
+            return ""
+        return " (it has answered 404 to each request for data so far: is it the address up to where /data follows?)"
 
     def close(self) -> None:
         """Let go of connections."""
@@ -219,6 +228,7 @@ class RestSource:
                 refused = error if refused is None or refused.status == 404 else refused
                 continue
             self._versions = [version]
+            self._has_answered = True
             yield from self._read(content, replace(_NO_QUERY, dataset=label, codes=codes, time=_times(span)), structure)
             return
         if refused is None:
