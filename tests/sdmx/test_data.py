@@ -278,6 +278,24 @@ def test_data_that_a_service_cut_are_not_taken_for_whole(
         loaded(tmp_path, "d.xml", text)
 
 
+@pytest.mark.parametrize("form", [generic_series, generic_flat, specific_series, specific_flat])
+@pytest.mark.parametrize("action", ['action="Delete"', 's:action="Delete"'])
+def test_deletions_are_no_data(action: str, form: Callable[[], str], tmp_path: Path) -> None:
+    text = form()
+    begin, end = text.index("<m:DataSet"), text.index("</m:DataSet>") + len("</m:DataSet>")
+    gone = text[begin:end].replace("<m:DataSet", f"<m:DataSet {action}").replace('"NO"', '"DK"')
+    deleted_first, deleted_last = text[:begin] + gone + text[begin:], text[:end] + gone + text[end:]
+    for both in (deleted_first, deleted_last):
+        assert observed_of(loaded(tmp_path, "d.xml", both)) == {(*one, float(value(*one))) for one in EVERY}
+
+
+def test_columns_within_columns_are_no_columns_twice(tmp_path: Path) -> None:
+    lines = [line + ",a;b,c" for line in csv_1().splitlines()[1:]]
+    header = csv_1().splitlines()[0] + ",CONTACT[],CONTACT[].NAME[]"
+    data = loaded(tmp_path, "d.csv", "\n".join([header, *lines]))
+    assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
+
+
 TITLED = specific_series().replace('ITEM="CPI"', 'ITEM="CPI" TITLE="Prices"')
 
 
@@ -331,6 +349,9 @@ GROWING = "".join(
         ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,a,1,5\n", ["line 2", "4 fields", "3", "quoted"]),
         ("d.csv", "\n\nDATAFLOW,A,OBS_VALUE\n\nX:D,1\n", ["line 5"]),
         ("d.csv", "DATAFLOW,A,A,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A'"]),
+        ("d.csv", "DATAFLOW,A: Area,A: Area,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A: Area'"]),
+        ("d.xml", "<C xmlns='http://www.SDMX.org/resources/SDMXML/schemas/v2_0/message'/>", ["2.0", "2.1"]),
+        ("d.xml", specific_series().replace("TIME_PERIOD=", "YEAR="), ["no 'TIME_PERIOD'", "header"]),
         ("d.xml", ERROR.format(150, "Invalid key"), ["error message", "150 Invalid key"]),
         ("d.xml", ERROR.format("", ""), ["error message"]),
     ],

@@ -38,6 +38,9 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
     has_labels = any(": " in name for name in names)
     columns = [name.partition(":")[0].partition("[")[0].strip() for name in names]
+    twice = next((name for number, name in enumerate(names) if name and name in names[:number]), None)
+    if twice is not None:
+        raise InputError(f"{where} has two columns {twice[:80]!r}: which one is meant cannot be told")
     reader = _Reader(tables, columns, where=where, structures=structures, decimal_comma=delimiter == ";")
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -96,9 +99,6 @@ class _Reader:
                 f"{where} is no SDMX-CSV: it has neither the column DATAFLOW (1.0) nor STRUCTURE_ID (2.0)"
                 f"{suggestion(columns[0], _IDS)}"
             )
-        twice = next((name for number, name in enumerate(columns) if name and name in columns[:number]), None)
-        if twice is not None:
-            raise InputError(f"{where} has two columns {twice[:80]!r}: which one is meant cannot be told")
         self._id = place
         self._value = columns.index(_VALUE) if _VALUE in columns else None
         self._action = columns.index("ACTION") if "ACTION" in columns else None

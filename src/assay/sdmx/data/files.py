@@ -130,6 +130,7 @@ def _add_stream(
     wide = beginning.startswith(_UTF16)
     text = beginning.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text.startswith("<"):
+        file.read(len(beginning) - len(beginning.lstrip()))  # blanks before the declaration are harmless, but no XML
         is_data = add_xml(tables, file, where=where, structures=structures)
         if alone and not is_data:
             raise InputError(f"{where} is SDMX-ML, but no data: {_EXPECTED}")

@@ -247,7 +247,7 @@ class RestSource:
         beginning = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
         try:
             if beginning.startswith(b"<"):
-                is_data = add_xml(tables, io.BytesIO(content), where=where, structures=known)
+                is_data = add_xml(tables, io.BytesIO(content.lstrip()), where=where, structures=known)
             else:
                 text = content.decode("utf-8-sig")
                 is_data = not text.strip() or is_sdmx_csv(text[:4096])
