@@ -61,6 +61,10 @@ class NobodyThere(QuestionFailed):
     """Not even a connection to the server could be made. Not raised outside this package."""
 
 
+class TooSlow(QuestionFailed):
+    """The answer was not whole within the time limit. Not raised outside this package."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conventions:
     """The settings in which protocols differ."""
@@ -204,7 +208,7 @@ class Exchange:
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
         """The content at a URL of the same server, fetched with the same credentials.
 
-        Raises QuestionFailed, NobodyThere without a connection.
+        Raises QuestionFailed: NobodyThere without a connection, TooSlow after the time limit.
         """
         started = monotonic()
         headers = {} if accept is None else {"Accept": accept}
@@ -253,7 +257,7 @@ class Exchange:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
         except httpx.TimeoutException:
-            raise QuestionFailed(f"no answer within {limit:g} s: ask less, or give it more time") from None
+            raise TooSlow(f"no answer within {limit:g} s: ask less, or give it more time") from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise TryAgain(
                 f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
@@ -309,10 +313,10 @@ class Exchange:
                 if size > _MAX_ANSWER_BYTES:
                     raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
                 if monotonic() > deadline:
-                    raise QuestionFailed(late)
+                    raise TooSlow(late)
                 portions.append(portion)
         except httpx.TimeoutException:
-            raise QuestionFailed(late) from None
+            raise TooSlow(late) from None
         return b"".join(portions)
 
     def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:

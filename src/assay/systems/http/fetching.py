@@ -9,13 +9,16 @@ from assay.errors import SystemUnusable
 from assay.sdmx.data.observations import DataTrouble
 from assay.sdmx.data.rest import ServiceRefused
 from assay.systems.address import http_address
-from assay.systems.http.exchange import Exchange, NobodyThere, RequestRefused
+from assay.systems.http.exchange import Exchange, NobodyThere, RequestRefused, TooSlow
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed
 
 _DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
 _AWAY_S = 10.0
-"""How long a service that takes no connection is not asked again: a run may have thousands of queries for it."""
+"""How long a service that is away is not asked again, doubled each time: a run may have thousands of queries for it."""
+_MOST_AWAY_S = 600.0
+_MOST_LATE = 3
+"""How many answers in a row may come too late until the service counts as away."""
 
 
 class ServiceFetcher:
@@ -28,6 +31,7 @@ class ServiceFetcher:
         self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
         self._away: tuple[float, str] | None = None
         """Until when the service counts as away, and what was said of it."""
+        self._times_away = self._late = 0
 
     def __call__(self, url: str, accept: str) -> bytes:
         """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
@@ -36,12 +40,17 @@ class ServiceFetcher:
         try:
             content = self._exchange.fetch(url, accept=accept)
         except RequestRefused as error:
+            self._times_away = self._late = 0
             raise ServiceRefused(self._said(str(error)), status=error.status) from None
         except (QuestionFailed, SystemUnusable) as error:
             message = f"{self.name}: {self._said(str(error))}"
-            if isinstance(error, NobodyThere):
-                self._away = (monotonic() + _AWAY_S, message)
+            self._late = self._late + 1 if isinstance(error, TooSlow) else 0
+            if isinstance(error, NobodyThere) or self._late >= _MOST_LATE:
+                pause_s = min(_AWAY_S * 2**self._times_away, _MOST_AWAY_S)
+                self._times_away += 1
+                self._away = (monotonic() + pause_s, message)
             raise DataTrouble(message, blame="network") from None
+        self._times_away = self._late = 0
         return content
 
     def close(self) -> None:
