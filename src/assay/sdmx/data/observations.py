@@ -12,7 +12,7 @@ from assay.model import Failure, TimeRange
 from assay.model.failure import Blame, FailureKind
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
-from assay.sdmx.structures.known import DatasetStructure, Structures
+from assay.sdmx.structures.known import DatasetStructure, Structures, version_key
 from assay.sdmx.trouble import suggestion
 
 MOST_OBSERVATIONS = 5_000_000
@@ -57,12 +57,22 @@ class DataSource(Protocol):
 class DataTrouble(Exception):
     """A query cannot be executed: the dataset is missing, or a service fails or refuses. Stays in this package."""
 
-    def __init__(self, message: str, *, blame: Blame = "setup", kind: FailureKind = "error", refused: bool = False):
+    def __init__(
+        self,
+        message: str,
+        *,
+        blame: Blame = "setup",
+        kind: FailureKind = "error",
+        refused: bool = False,
+        is_away: bool = False,
+    ) -> None:
         self.message = message
         self.blame: Blame = blame
         self.kind: FailureKind = kind
         self.refused = refused
         """Whether the request is to blame, as the service says: for an unknown code, for example."""
+        self.is_away = is_away
+        """Whether the service did not answer at all, which may be otherwise a minute later."""
         super().__init__(message)
 
     def failure(self) -> Failure:
@@ -224,7 +234,7 @@ class DataTables:
             held = ", ".join(map(str, list(self.tables)[:5])) or "no dataset"
             more = f" and {len(self.tables) - 5} more" if len(self.tables) > 5 else ""
             raise UnknownDataset(f"{self.name} has no data of the dataset {dataset!r}: it has {held}{more}")
-        return max(fitting, key=lambda table: table.dataset.version or "")
+        return max(fitting, key=lambda table: version_key(table.dataset.version))
 
 
 def described(dataset: ArtefactId, structures: Structures | None) -> DatasetStructure | None:

@@ -105,6 +105,8 @@ class RestSource:
         key = (query.dataset, tuple(sorted(query.codes.items())), query.time)
         if key not in self._kept:
             found = self._found(query)
+            if isinstance(found, DataTrouble) and found.is_away:
+                raise found
             if len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found

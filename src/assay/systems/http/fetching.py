@@ -36,7 +36,7 @@ class ServiceFetcher:
     def __call__(self, url: str, accept: str) -> bytes:
         """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
         if self._away is not None and monotonic() < self._away[0]:
-            raise DataTrouble(self._away[1], blame="network")
+            raise DataTrouble(self._away[1], blame="network", is_away=True)
         try:
             content = self._exchange.fetch(url, accept=accept)
         except RequestRefused as error:
@@ -49,7 +49,8 @@ class ServiceFetcher:
                 pause_s = min(_AWAY_S * 2**self._times_away, _MOST_AWAY_S)
                 self._times_away += 1
                 self._away = (monotonic() + pause_s, message)
-            raise DataTrouble(message, blame="network") from None
+            is_away = isinstance(error, NobodyThere | TooSlow)
+            raise DataTrouble(message, blame="network", is_away=is_away) from None
         self._times_away = self._late = 0
         return content
 
