@@ -292,12 +292,12 @@ def test_deletions_are_no_data(action: str, form: Callable[[], str], tmp_path: P
 @pytest.mark.parametrize("versions", [["9.0", "10.0"], ["1.0.0", "1.0.1"], ["2.0.0-draft", "1.1.0"], ["1.9", "1.10"]])
 def test_without_a_version_the_newest_data_are_taken(versions: list[str], tmp_path: Path) -> None:
     old, new = versions
-    for given in (versions, versions[::-1]):
-        rows = [f"X:DATA({version}),NO,2020,{number}" for number, version in enumerate(given)]
+    for order in (versions, versions[::-1]):
+        rows = [f"X:DATA({version}),NO,2020,{number}" for number, version in enumerate(order)]
         data = loaded(tmp_path, "d.csv", "\n".join(["DATAFLOW,AREA,TIME_PERIOD,OBS_VALUE", *rows]))
-        assert {one[-1] for one in observed_of(data)} == {float(given.index(new))}
+        assert {one[-1] for one in observed_of(data)} == {float(order.index(new))}
         (exact,) = data.select(DataQuery(dataset=f"X:DATA({old})"))
-        assert exact[-1] == float(given.index(old))
+        assert exact[-1] == float(order.index(old))
 
 
 def test_columns_within_columns_are_no_columns_twice(tmp_path: Path) -> None:
