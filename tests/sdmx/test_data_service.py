@@ -420,6 +420,15 @@ def test_a_version_is_asked_for_as_the_structures_have_it(named: str, version: s
         assert found(source, dataset=named, AREA=["NO"]) == rows_of(AREA=["NO"])
 
 
+@pytest.mark.parametrize("note", ["a\u2028b", "a\x85b", "a\x0bb", "a\x1cb", '"a\nb"', '"a\r\nb, c"', "a\x00b", "é"])
+def test_only_the_ends_of_lines_end_rows(note: str) -> None:
+    rows = [f"X:DATA(1.0),{','.join(map(str, row))},1,{note}" for row in EVERY]
+    body = "\n".join([f"DATAFLOW,{','.join(CODES)},TIME_PERIOD,OBS_VALUE,NOTE", *rows]).encode()
+    service = Service(answer=lambda path: (200, body) if path.startswith("/data/") else None)
+    with served(service), source_of(service.url) as source:
+        assert found(source) == rows_of()
+
+
 def test_credentials_go_along_and_are_not_shown() -> None:
     with served(Service(answer=lambda _: (403, b"denied for joe:secret"))) as service:
         with source_of(service.url.replace("//", "//joe:secret@")) as source, pytest.raises(DataTrouble) as caught:

@@ -254,7 +254,7 @@ class RestSource:
                 text = content.decode("utf-8-sig")
                 is_data = not text.strip() or is_sdmx_csv(text[:4096])
                 if is_data and text.strip():
-                    add_csv(tables, iter(text.splitlines(keepends=True)), where=where, structures=known)
+                    add_csv(tables, io.StringIO(text, newline=""), where=where, structures=known)
         except UnicodeDecodeError:
             is_data = False
         except InputError as error:
