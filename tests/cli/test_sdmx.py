@@ -337,3 +337,17 @@ def test_data_that_cannot_be_used_leave_nothing_behind(executed: list[object], t
     assert done.returncode == 2
     assert 'did you mean "data.csv"?' in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_what_keeps_observations_from_being_compared_is_said_once_with_how_often(
+    executed: list[object], tmp_path: Path
+) -> None:
+    done = assay(*executed, "--data", "http://joe:secret@127.0.0.1:9/rest")
+    assert done.returncode == 0, done.stderr
+    (note,) = [line for line in done.stderr.splitlines() if "observations_match" in line]
+    assert note.startswith("note: observations_match is unscored in 2 cases: ")
+    assert "127.0.0.1:9/rest" in note
+    assert "refused" in note
+    assert "secret" not in done.stderr
+    compared = assay(*executed, "--data", tmp_path / "data.csv", "--overwrite")
+    assert "observations_match is unscored" not in compared.stderr

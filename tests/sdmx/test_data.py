@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +15,10 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError
 from assay.model import DataScore, DatasetSelection, DimensionSelection, Selection, SelectionSettings, Term, TimeRange
-from assay.sdmx.data import execute
+from assay.sdmx.data import execute, files
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.files import load_data
-from assay.sdmx.data.observations import DataQuery, DataTables
+from assay.sdmx.data.observations import DataQuery, DataTables, UnknownDataset
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
 
@@ -134,13 +139,17 @@ def loaded(folder: Path, name: str = "one.csv", text: str | None = None) -> Data
     return load_data(str(folder / name), structures=None)
 
 
+def observed_of(data: DataTables) -> set[tuple[object, ...]]:
+    """Each observation of the dataset: its codes, period and value."""
+    observations = list(data.select(DataQuery(dataset="X:DATA")))
+    found = {(*(code for _, code in key), period, observed) for _, key, period, observed in observations}
+    assert len(found) == len(observations)
+    return found
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_gives_the_same_observations(name: str, tmp_path: Path) -> None:
-    found = {
-        (*(code for _, code in key), period, observed)
-        for _, key, period, observed in loaded(tmp_path, name).select(DataQuery(dataset="X:DATA"))
-    }
-    assert found == {(*one, float(value(*one))) for one in EVERY}
+    assert observed_of(loaded(tmp_path, name)) == {(*one, float(value(*one))) for one in EVERY}
 
 
 def test_a_folder_holds_several_files_and_what_comes_twice_is_once(tmp_path: Path) -> None:
@@ -159,6 +168,166 @@ def test_a_structure_tells_dimensions_from_what_is_said_of_series(tmp_path: Path
     known = Structures([DatasetStructure(id=ArtefactId(agency="X", id="DATA"), dimensions=dimensions)])
     found = load_data(str(tmp_path), structures=known).select(DataQuery(dataset="X:DATA"))
     assert {tuple(name for name, _ in key) for _, key, _, _ in found} == {("AREA", "ITEM")}
+
+
+def packings() -> dict[str, Callable[[bytes], bytes]]:
+    def zipped(content: bytes) -> bytes:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("readme.txt", "none of the data")
+            archive.writestr("folder/data.xml" if content.lstrip().startswith(b"<") else "folder/data.csv", content)
+        return file.getvalue()
+
+    def wide(content: bytes) -> bytes:
+        return content.decode().replace('version="1.0"?', 'version="1.0" encoding="UTF-16"?').encode("utf-16")
+
+    return {
+        "gzip": gzip.compress,
+        "zip": zipped,
+        "utf-16": wide,
+        "utf-16, gzip": lambda content: gzip.compress(wide(content)),
+        "byte order mark": lambda content: b"\xef\xbb\xbf" + content,
+        "two gzip members": lambda content: gzip.compress(content[:100]) + gzip.compress(content[100:]),
+    }
+
+
+@pytest.mark.parametrize("in_folder", [True, False])
+@pytest.mark.parametrize("packing", packings())
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_read_as_it_is_packed(name: str, packing: str, in_folder: bool, tmp_path: Path) -> None:
+    ending = {"gzip": ".gz", "zip": ".zip"}.get(packing, "")
+    file = tmp_path / f"{name}{ending}"
+    file.write_bytes(packings()[packing](FORMS[name]().encode()))
+    data = load_data(str(tmp_path if in_folder else file), structures=None)
+    assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip"])
+@pytest.mark.parametrize("name", ["one.csv", "generic.xml"])
+def test_what_cannot_be_unpacked_is_named(
+    name: str, packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = packings()[packing](FORMS[name]().encode())
+    file = tmp_path / "d.packed"
+    for broken in (whole[: len(whole) // 2], whole[:-4], whole[:40] + b"\0" * 20 + whole[60:]):
+        file.write_bytes(broken)
+        with pytest.raises(InputError, match=re.escape("d.packed")):
+            load_data(str(file), structures=None)
+    monkeypatch.setattr(files, "MOST_UNPACKED", 100)
+    file.write_bytes(whole)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        load_data(str(file), structures=None)
+
+
+@pytest.mark.parametrize("before", ["", "\n", "\r\n\r\n", "sep=;\n", '"sep=;"\r\n', "\n \nSEP=;\n\n"])
+def test_what_stands_before_the_columns_is_passed_over(before: str, tmp_path: Path) -> None:
+    data = loaded(tmp_path, "d.csv", before + csv_1().replace(",", ";"))
+    assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
+
+
+@pytest.mark.parametrize("explicit", [True, False], ids=["as types", "as attributes"])
+def test_observations_by_another_dimension_than_time(explicit: bool, tmp_path: Path) -> None:
+    """Explicit measures (SDMX 2.1) write the code of the observation's dimension as the type of its element."""
+    told = 'xsi:type="d:{}"' if explicit else 'ITEM="{}"'
+    body = "".join(
+        f'<Series AREA="{area}" TIME_PERIOD="{year}">'
+        + "".join(
+            f'<Obs {told.format(item)} OBS_VALUE="{value(area, item, year)}" OBS_STATUS="A"/>'
+            for item in ITEMS
+            if (area, item, year) in EVERY
+        )
+        + "</Series>"
+        for area in AREAS
+        for year in YEARS
+    )
+    text = message("StructureSpecificData", body, at="ITEM")
+    text = text.replace("xmlns:s=", 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:s=')
+    assert observed_of(loaded(tmp_path, "d.xml", text)) == {(*one, float(value(*one))) for one in EVERY}
+
+
+ERROR = (
+    f'<m:Error xmlns:m="{MESSAGE}" xmlns:c="{COMMON}"><m:ErrorMessage code="{{}}"><c:Text>{{}}</c:Text>'
+    "</m:ErrorMessage></m:Error>"
+)
+
+
+@pytest.mark.parametrize("form", [generic_series, generic_flat, specific_series, specific_flat])
+@pytest.mark.parametrize(
+    ("said", "is_whole"),
+    [
+        ('code="413" severity="Information"', False),
+        ('code="510"', False),
+        ('code="130" severity="Warning"', False),
+        ('code="500" severity="Error"', False),
+        ('code="100" severity="Warning"', True),
+        ('code="200" severity="Information"', True),
+    ],
+)
+def test_data_that_a_service_cut_are_not_taken_for_whole(
+    said: str, is_whole: bool, form: Callable[[], str], tmp_path: Path
+) -> None:
+    footer = (
+        f'<f:Footer xmlns:f="{MESSAGE}/footer"><f:Message {said}><c:Text>Some words</c:Text></f:Message></f:Footer>'
+    )
+    head, _, tail = form().rpartition("</m:")
+    text = f"{head}{footer}</m:{tail}"
+    if is_whole:
+        assert len(observed_of(loaded(tmp_path, "d.xml", text))) == len(EVERY)
+        return
+    with pytest.raises(InputError, match=r"no whole data.*Some words"):
+        loaded(tmp_path, "d.xml", text)
+
+
+@pytest.mark.parametrize("form", [generic_series, generic_flat, specific_series, specific_flat])
+@pytest.mark.parametrize("action", ['action="Delete"', 's:action="Delete"'])
+def test_deletions_are_no_data(action: str, form: Callable[[], str], tmp_path: Path) -> None:
+    text = form()
+    begin, end = text.index("<m:DataSet"), text.index("</m:DataSet>") + len("</m:DataSet>")
+    gone = text[begin:end].replace("<m:DataSet", f"<m:DataSet {action}").replace('"NO"', '"DK"')
+    deleted_first, deleted_last = text[:begin] + gone + text[begin:], text[:end] + gone + text[end:]
+    for both in (deleted_first, deleted_last):
+        assert observed_of(loaded(tmp_path, "d.xml", both)) == {(*one, float(value(*one))) for one in EVERY}
+
+
+@pytest.mark.parametrize("versions", [["9.0", "10.0"], ["1.0.0", "1.0.1"], ["2.0.0-draft", "1.1.0"], ["1.9", "1.10"]])
+def test_without_a_version_the_newest_data_are_taken(versions: list[str], tmp_path: Path) -> None:
+    old, new = versions
+    for order in (versions, versions[::-1]):
+        rows = [f"X:DATA({version}),NO,2020,{number}" for number, version in enumerate(order)]
+        data = loaded(tmp_path, "d.csv", "\n".join(["DATAFLOW,AREA,TIME_PERIOD,OBS_VALUE", *rows]))
+        assert {one[-1] for one in observed_of(data)} == {float(order.index(new))}
+        (exact,) = data.select(DataQuery(dataset=f"X:DATA({old})"))
+        assert exact[-1] == float(order.index(old))
+
+
+def test_columns_within_columns_are_no_columns_twice(tmp_path: Path) -> None:
+    lines = [line + ",a;b,c" for line in csv_1().splitlines()[1:]]
+    header = csv_1().splitlines()[0] + ",CONTACT[],CONTACT[].NAME[]"
+    data = loaded(tmp_path, "d.csv", "\n".join([header, *lines]))
+    assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
+
+
+TITLED = specific_series().replace('ITEM="CPI"', 'ITEM="CPI" TITLE="Prices"')
+
+
+@pytest.mark.parametrize("text", [csv_1(), csv_2(), generic_series(), specific_flat(), TITLED])
+def test_data_that_name_the_data_structure_are_of_its_one_dataflow(text: str, tmp_path: Path) -> None:
+    """Many services write the data structure definition where the dataflow could stand."""
+    named = text.replace("X:DATA(1.0)", "X:DSD(2.0)").replace('id="DATA" version="1.0"', 'id="DSD" version="2.0"')
+    (tmp_path / "d.txt").write_text(named)
+    dimensions = tuple(DimensionStructure(id=name) for name in ("AREA", "ITEM"))
+    flow, other = (
+        DatasetStructure(
+            id=ArtefactId(agency="X", id=id_, version="1.0"),
+            dimensions=dimensions,
+            definition=ArtefactId(agency="X", id="DSD", version="2.0"),
+        )
+        for id_ in ("DATA", "OTHER")
+    )
+    data = load_data(str(tmp_path / "d.txt"), structures=Structures([flow]))
+    assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
+    with pytest.raises(UnknownDataset, match=r"X:DSD\(2.0\)"):
+        observed_of(load_data(str(tmp_path / "d.txt"), structures=Structures([flow, other])))
 
 
 BOMB = '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">{}]><m:GenericData xmlns:m="sdmx" x="&j;">&j;</m:GenericData>'
@@ -186,7 +355,16 @@ GROWING = "".join(
         ("d.csv", "DATAFLOW,A,OBS_VALUE\n?,1,2\n", ["line 2", "no id"]),
         ("d.csv", 'DATAFLOW,A,OBS_VALUE\nX:D,"1\n', ["line"]),
         ("d.csv", "DATAFLOW,A,OBS_VALUE\n", ["no observations"]),
-        ("d.csv", "", ["no data that are known"]),
+        ("d.csv", "", ["is empty"]),
+        ("d.csv", "A,TIME_PERIOD,OBS_VALUE\nX,2020,1\n", ["DATAFLOW", "'A,TIME_PERIOD,OBS_VALUE'"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,a,1,5\n", ["line 2", "4 fields", "3", "quoted"]),
+        ("d.csv", "\n\nDATAFLOW,A,OBS_VALUE\n\nX:D,1\n", ["line 5"]),
+        ("d.csv", "DATAFLOW,A,A,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A'"]),
+        ("d.csv", "DATAFLOW,A: Area,A: Area,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A: Area'"]),
+        ("d.xml", "<C xmlns='http://www.SDMX.org/resources/SDMXML/schemas/v2_0/message'/>", ["2.0", "2.1"]),
+        ("d.xml", specific_series().replace("TIME_PERIOD=", "YEAR="), ["no 'TIME_PERIOD'", "header"]),
+        ("d.xml", ERROR.format(150, "Invalid key"), ["error message", "150 Invalid key"]),
+        ("d.xml", ERROR.format("", ""), ["error message"]),
     ],
 )
 def test_files_that_cannot_be_used_are_named(name: str, text: str, words: list[str], tmp_path: Path) -> None:
@@ -313,6 +491,27 @@ def test_a_dataset_that_is_not_at_hand_is_the_systems_only_where_it_invented_it(
     assert compared(data, more, target, structures=Structures([own, other])).match is None
 
 
+def test_a_dimension_that_the_data_lack_is_the_systems_only_where_it_invented_it(tmp_path: Path) -> None:
+    """Data without a column of the structure's cannot tell what its codes would select."""
+    area = "".join(line.replace(",CPI,", ",") + "\n" for line in csv_1().splitlines() if "PPI" not in line)
+    (tmp_path / "d.csv").write_text(area.replace(",ITEM,", ","))
+    target, answer = selection({"AREA": ["NO"]}), selection({"AREA": ["NO"], "ITEM": ["CPI"]})
+    known = DatasetStructure(
+        id=ArtefactId(agency="X", id="DATA"),
+        dimensions=tuple(DimensionStructure(id=name) for name in ("AREA", "ITEM")),
+    )
+    data = load_data(str(tmp_path / "d.csv"), structures=Structures([known]))
+    lacking = compared(data, answer, target, structures=Structures([known]))
+    assert (lacking.match, lacking.failure is not None and lacking.failure.blame) == (None, "setup")
+    assert "'ITEM'" in lacking.reason
+    invented = compared(data, selection({"AREA": ["NO"], "LAND": ["NO"]}), target, structures=Structures([known]))
+    assert (invented.match, invented.failure) == (False, None)
+    assert "no dimension 'LAND'" in invented.reason
+    gold = compared(data, target, selection({"AERA": ["NO"]}), structures=Structures([known]))
+    assert (gold.match, gold.failure is not None and gold.failure.blame) == (None, "gold")
+    assert 'did you mean "AREA"' in gold.reason
+
+
 def test_more_observations_than_are_compared_are_said(data: DataTables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "MOST_SELECTED", 4)
     few, many = selection({"AREA": ["SE"]}), selection({"AREA": ["NO"]})
@@ -373,3 +572,5 @@ def test_the_shared_messages_of_data_are_read(shared_data: Path) -> None:
     flat, timed = ({one[1:] for one in data.select(DataQuery(dataset="ECB_EXR_NG"))} for data in exchange)
     assert flat == timed
     assert len(flat) == 12
+    demography = load_data(str(folder / "ESTAT" / "demography-xs.xml"), structures=None)
+    assert len(list(demography.select(DataQuery(dataset="ESTAT:DEMOGRAPHY")))) == 60

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
@@ -93,6 +95,8 @@ class Service:
         wanted: Wanted = {}
         bounds: dict[str, str] = {}
         for name, value in query:
+            if not name.startswith("c["):
+                continue
             component = name.removeprefix("c[").removesuffix("]")
             if component == "TIME_PERIOD":
                 bounds.update(one.split(":") for one in value.split("+"))  # type: ignore[arg-type]
@@ -149,20 +153,21 @@ class Service:
 
 
 @contextmanager
-def served(service: Service) -> Iterator[Service]:
+def served(service: Service, port: int = 0) -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = service.reply(self.path)
             service.agents.append(self.headers.get("Authorization", ""))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # a client that waits no longer
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     service.url = f"http://127.0.0.1:{server.server_port}"
@@ -230,16 +235,134 @@ def test_a_query_gives_what_the_service_has_of_it(kind: dict[str, Any]) -> None:
             found(source, ARREA=["NO"])
 
 
-def test_codes_without_data_are_not_asked_for_where_the_service_tells() -> None:
-    with served(Service()) as service, source_of(service.url) as source:
-        assert found(source, AREA=["DK", "XX"]) == set()
-        assert not [path for path in service.asked if path.startswith("/data/")]
+def data_requests(service: Service) -> list[str]:
+    return [path for path in service.asked if path.startswith("/data/")]
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_codes_without_data_are_not_asked_for_beside_others(version: str) -> None:
+    with served(Service(version=version, strict=True)) as service, source_of(service.url) as source:
+        assert found(source, AREA=["NO", "DK", "XX"]) == rows_of(AREA=["NO"])
+        assert not [path for path in data_requests(service) if "XX" in path or "DK" in path]
+
+
+@pytest.mark.parametrize("codes", [["DK"], ["XX"], ["DK", "XX"]])
+@pytest.mark.parametrize("strict", [True, False])
+def test_where_no_code_has_data_the_service_has_the_last_word(strict: bool, codes: list[str]) -> None:
+    with served(Service(strict=strict)) as service, source_of(service.url) as source:
+        assert found(source, AREA=codes) == set()
+        assert all(code in data_requests(service)[0] for code in codes)
+
+
+def constraint(**codes: list[str]) -> bytes:
+    members = "".join(
+        f'<KeyValue id="{name}">{"".join(f"<Value>{code}</Value>" for code in given)}</KeyValue>'
+        for name, given in codes.items()
+    )
+    return f'<s xmlns="urn:sdmx"><CubeRegion include="true">{members}</CubeRegion></s>'.encode()
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    ("told", "selected"),
+    [
+        ({"AREA": ["SE"]}, {"AREA": ["NO"]}),
+        ({"AREA": ["NO", "SE"], "ITEM": ["PPI"]}, {"AREA": ["NO"], "ITEM": ["CPI"]}),
+        ({"AREA": ["NO", "SE"], "ITEM": ["PPI"]}, {"AREA": ["NO"], "ITEM": ["CPI", "PPI"]}),
+        ({"AREA": ["SE"], "ITEM": ["PPI"], "FREQ": ["Q"]}, {"AREA": ["NO", "SE"], "FREQ": ["A"]}),
+    ],
+)
+def test_a_constraint_that_the_data_contradict_decides_nothing(
+    told: dict[str, list[str]], selected: dict[str, list[str]], version: str
+) -> None:
+    said = constraint(**told)
+    resource = "/availableconstraint/" if version == "2.1" else "/availability/"
+    service = Service(version=version, answer=lambda path: (200, said) if path.startswith(resource) else None)
+    with served(service), source_of(service.url) as source:
+        # The data of the target have codes which the constraint denies, as every answer with these would find out.
+        assert found(source, FREQ=["A"]) == rows_of(FREQ=["A"])
+        assert found(source, **selected) == rows_of(**selected)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(500, b"broken"), (503, b""), (400, b"?"), (200, b"<html/>"), (200, b"{}"), (200, b"\x00\xff<"), (302, b"")],
+)
+def test_data_do_without_a_constraint_that_cannot_be_had(answer: tuple[int, bytes]) -> None:
+    service = Service(answer=lambda path: answer if path.startswith("/availab") else None)
+    with served(service), source_of(service.url) as source:
+        assert found(source, AREA=["NO", "SE"]) == rows_of(AREA=["NO", "SE"])
+        asked = len(service.asked)
+        assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
+        assert len(service.asked) == asked + 1
 
 
 def test_the_same_query_is_asked_once() -> None:
     with served(Service()) as service, source_of(service.url) as source:
         assert found(source, AREA=["NO"]) == found(source, AREA=["NO"])
-        assert len([path for path in service.asked if path.startswith("/data/")]) == 1
+        assert len(data_requests(service)) == 1
+
+
+@pytest.mark.parametrize(("status", "tries"), [(500, 2), (403, 1), (206, 1)])
+def test_a_query_that_failed_is_not_tried_anew_for_each_case(status: int, tries: int) -> None:
+    service = Service(answer=lambda path: (status, b"") if path.startswith("/data/") else None)
+    with served(service), source_of(service.url) as source:
+        for _ in range(3):
+            with pytest.raises(DataTrouble, match=str(status)):
+                found(source, AREA=["NO"])
+        assert len(data_requests(service)) == tries
+
+
+def test_a_service_that_is_away_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with source_of(f"http://127.0.0.1:{port}") as source:
+        monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
+        with pytest.raises(DataTrouble, match="2 tries"):
+            found(source, AREA=["NO"])
+        with served(Service(), port) as service:
+            with pytest.raises(DataTrouble, match="2 tries"):
+                found(source, AREA=["SE"])
+            assert service.asked == []
+    with source_of(f"http://127.0.0.1:{port}") as source:
+        monkeypatch.setattr(fetching, "_AWAY_S", 0.0)
+        with pytest.raises(DataTrouble, match="2 tries"):
+            found(source, AREA=["NO"])
+        with served(Service(), port):
+            assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
+
+
+def test_a_service_that_hangs_is_left_alone_after_a_few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=1.0, retries=2))
+    monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
+    over = threading.Event()
+
+    def hang(path: str) -> None:
+        if path.startswith("/data/") and "PPI" in path:
+            over.wait()
+
+    with served(Service(answer=hang)) as service, source_of(service.url) as source:
+        try:
+            for query in ({"FREQ": ["A"]}, {"AREA": ["NO"]}, {}, {"FREQ": ["A"]}):
+                with pytest.raises(DataTrouble, match="within"):
+                    found(source, ITEM=["PPI"], **query)
+            asked = len(service.asked)
+            assert len(data_requests(service)) <= 3
+            with pytest.raises(DataTrouble, match="within"):
+                found(source, ITEM=["CPI"])
+        finally:
+            over.set()
+    assert len(service.asked) == asked
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_parameters_of_the_address_go_along_with_each_request(version: str) -> None:
+    with served(Service(version=version)) as service, source_of(f"{service.url}/?key=hidden&a=1") as source:
+        spans = (TimeRange(start="2020"),)
+        assert found(source, time=spans, AREA=["NO"]) == rows_of(2020, AREA=["NO"])
+        assert all(path.endswith("key=hidden&a=1") for path in service.asked)
+        assert "hidden" not in source.name
 
 
 def test_many_codes_are_asked_for_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,6 +380,53 @@ def test_a_key_needs_the_order_of_dimensions_and_names_do_not() -> None:
         assert caught.value.blame == "setup"
     with served(Service(version="3.0")) as service, source_of(service.url, None) as source:
         assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2019", "2020"),
+        ("2019M01", "2020M12"),
+        ("2019Q1", "2020Q4"),
+        ("2019H1", "2020-H2"),
+        ("2019-01-01/P1Y", "2020-01-01/P1Y"),
+        ("2019-01-01T00:00:00", "2020-12-31T23:59:59"),
+        ("2019Z", "2020-12Z"),
+        ("2019-M01", "2020-D366"),
+        ("2019A1", None),
+        (None, "2020M12"),
+    ],
+)
+def test_periods_are_asked_for_as_services_read_them(start: str | None, end: str | None, version: str) -> None:
+    spans = (TimeRange(start=start, end=end),)
+    with served(Service(version=version)) as service, source_of(service.url) as source:
+        first, last = 2018 if start is None else 2019, 2021 if end is None else 2020
+        assert found(source, time=spans, AREA=["NO"]) == rows_of(first, last, AREA=["NO"])
+        asked = re.findall(r"(?:Period=|[gl]e:)([^&+]+)", data_requests(service)[-1])
+    assert len(asked) == (start is not None) + (end is not None)
+    assert all(re.fullmatch(r"\d{4}(-\d\d(-\d\d)?|-[ASTQMWD]\d+)?", text) for text in asked)
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+@pytest.mark.parametrize(
+    "named", ["X:DATA", "X:DATA(1.0)", "X:DATA(1.0.0)", "X:DATA(1)", "X:DATA(1.0+)", "X:DATA(1+)", "X:DATA(latest)"]
+)
+def test_a_version_is_asked_for_as_the_structures_have_it(named: str, version: str) -> None:
+    """A service of 2.1 knows nothing of ``1.0+``, and neither knows that ``1.0.0`` is its ``1.0``."""
+    known = ("/X,DATA/", "/X,DATA,1.0/", "/X/DATA/~/", "/X/DATA/1.0/")
+    service = Service(version=version, answer=lambda path: None if any(one in path for one in known) else (404, b""))
+    with served(service), source_of(service.url) as source:
+        assert found(source, dataset=named, AREA=["NO"]) == rows_of(AREA=["NO"])
+
+
+@pytest.mark.parametrize("note", ["a\u2028b", "a\x85b", "a\x0bb", "a\x1cb", '"a\nb"', '"a\r\nb, c"', "a\x00b", "é"])
+def test_only_the_ends_of_lines_end_rows(note: str) -> None:
+    rows = [f"X:DATA(1.0),{','.join(map(str, row))},1,{note}" for row in EVERY]
+    body = "\n".join([f"DATAFLOW,{','.join(CODES)},TIME_PERIOD,OBS_VALUE,NOTE", *rows]).encode()
+    service = Service(answer=lambda path: (200, body) if path.startswith("/data/") else None)
+    with served(service), source_of(service.url) as source:
+        assert found(source) == rows_of()
 
 
 def test_credentials_go_along_and_are_not_shown() -> None:
@@ -306,6 +476,7 @@ def test_what_the_service_refuses_is_laid_to_whoever_asked_for_it() -> None:
         ((429, b""), "network", "429"),
         ((401, b"who are you"), "setup", "401"),
         ((302, b""), "setup", "302"),
+        ((206, b"DATAFLOW,A,OBS_VALUE\nX:D,1,2\n"), "setup", "only a part"),
         ((200, b"<html/>"), "network", "no SDMX message"),
         ((200, b'{"data": 1}'), "setup", "SDMX-CSV or SDMX-ML was asked for"),
         ((200, b"\xff\x00"), "setup", "SDMX-CSV or SDMX-ML was asked for"),
@@ -322,6 +493,41 @@ def test_trouble_of_the_service_is_neither_the_systems_nor_golds(
     assert found_.failure is not None
     assert (found_.match, found_.failure.blame) == (None, blame)
     assert words in found_.reason
+
+
+@pytest.mark.parametrize("structures", [None, Structures([STRUCTURE])], ids=["unknown", "known"])
+@pytest.mark.parametrize(("status", "blame"), [(500, "network"), (503, "network"), (403, "setup"), (413, "setup")])
+@pytest.mark.parametrize("others", [[], ["CPI"]], ids=["alone", "beside"])
+def test_trouble_with_the_answer_alone_is_not_the_systems(
+    others: list[str], status: int, blame: str, structures: Structures | None
+) -> None:
+    """What the service did not give could have been all that is missing, whatever is known of structures."""
+    target = selection(AREA=["NO"])
+    parts = [selection(AREA=["NO"], ITEM=[item]) for item in (*others, "PPI")]
+    union = Selection(datasets=tuple(dataset for part in parts for dataset in part.datasets))
+    service = Service(answer=lambda path: (status, b"") if path.startswith("/data/") and "PPI" in path else None)
+    with served(service), source_of(service.url) as source:
+        found_ = compare_on_data(union, [target], source, structures=structures, settings=SelectionSettings())
+        invented = Selection(datasets=(*union.datasets, *selection(AREA=["NO"], LAND=["NO"]).datasets))
+        wrong = compare_on_data(invented, [target], source, structures=structures, settings=SelectionSettings())
+    assert found_.failure is not None
+    assert (found_.match, found_.failure.blame) == (None, blame)
+    assert (wrong.match, wrong.failure, wrong.series_recall) == (False, None, None)
+    assert "LAND" in wrong.reason
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.0"])
+def test_an_address_with_nothing_behind_it_is_told_from_data_that_lack_the_target(version: str) -> None:
+    target = selection(AREA=["XX"])
+    with served(Service(version=version, tells_availability=False)) as service:
+        with source_of(service.url + "/data") as source:
+            wrong = compared(source, target, target)
+        with source_of(service.url) as source:
+            assert found(source, AREA=["NO"])
+            right = compared(source, target, target)
+    assert "selects no observation" in wrong.reason
+    assert "selects no observation" in right.reason
+    assert ("up to where /data follows" in wrong.reason, "up to where" in right.reason) == (True, False)
 
 
 def test_nobody_there_is_a_matter_of_the_network() -> None:

@@ -125,6 +125,15 @@ def test_a_query_over_a_range_that_ends_before_it_starts_adds_nothing() -> None:
     assert score(union({"ITEM": ["CPI"]}, {"AREA": ["NO"], "time": (2020, 2015)}), union({"ITEM": ["CPI"]})).exact
 
 
+def test_where_all_ranges_end_before_they_start_every_series_counts() -> None:
+    """A lone such query has its series, so that what is wrong is told dimension by dimension; so have several."""
+    target = union({"ITEM": ["CPI", "PPI"], "time": (2015, 2020)})
+    backwards = [{"ITEM": [item], "time": (2020, 2015)} for item in ("CPI", "PPI")]
+    for queries in (backwards[:1], backwards):
+        result = score(union(*queries), target)
+        assert (result.exact, result.series_precision, result.series_recall) == (False, 1.0, len(queries) / 2)
+
+
 def test_names_of_a_dataset_that_mean_the_same_are_one_union() -> None:
     both = Selection(
         datasets=(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,11 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
+    from assay.api.run import Run
     from assay.ports import System
+
+_MOST_REASONS = 3
+"""How many reasons are given for cases whose observations were not compared."""
 
 
 def sdmx(  # one parameter an option
@@ -205,8 +210,20 @@ def run_selections(
     finally:
         if not isinstance(answers, Path):
             answers.close()
-    for note in done.provenance.notes:
+    for note in (*done.provenance.notes, *(_trouble_with_data(done) if data is not None else ())):
         typer.echo(f"note: {visible(note)}", err=True)
     finish(
         done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice="--xlsx FILE writes the workbook"
     )
+
+
+def _trouble_with_data(run: Run) -> Iterator[str]:
+    """Why the observations of some cases were not compared, the most frequent reasons first."""
+    scores = [item.score("observations_match") for item in run.evidence]
+    failures = [score.failure for score in scores if score is not None and score.failure is not None]
+    reasons = Counter(failure.message for failure in failures if failure.stage == "execute")
+    for message, count in reasons.most_common(_MOST_REASONS):
+        yield f"observations_match is unscored in {count:,} case{'s' * (count != 1)}: {message}"
+    others = reasons.total() - sum(count for _, count in reasons.most_common(_MOST_REASONS))
+    if others:
+        yield f"observations_match is unscored in {others:,} more case{'s' * (others != 1)}, for other reasons"

@@ -64,7 +64,7 @@ def _side(
         return Side(queries=queries, dimensions=queries[0].dimensions, time=queries[0].time)
     speaks_of_time = any(query.time is not None for query in queries)
     # A range that ends before it starts has no day, and adds nothing to the other queries.
-    queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries[:1]
+    queries = [one for one in queries if not one.time or merged_days(one.time) != ()] or queries
     names = dict.fromkeys(name for query in queries for name in query.dimensions)
     times = [query.time for query in queries]
     return Side(

@@ -10,7 +10,7 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from assay.errors import InputError
-from assay.sdmx.data.observations import DataTables, value_of
+from assay.sdmx.data.observations import DataTables, described, value_of
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
 from assay.sdmx.trouble import suggestion
@@ -24,31 +24,44 @@ _LONGEST_FIELD = 1 << 20
 
 def is_sdmx_csv(beginning: str) -> bool:
     """Whether a text begins as SDMX-CSV does."""
-    header = beginning.lstrip("\ufeff").partition("\n")[0].upper()
-    return header.lstrip('"').startswith(("DATAFLOW", "STRUCTURE")) and _delimiter(header) is not None
+    header = _header(iter(beginning.splitlines()))[0].upper()
+    return header.lstrip('" ').startswith(("DATAFLOW", "STRUCTURE")) and _delimiter(header) is not None
 
 
 def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures: Structures | None) -> None:
     """Add the observations of SDMX-CSV. Raises InputError with ``where`` and the line."""
     csv.field_size_limit(_LONGEST_FIELD)
-    header = next(lines, "").lstrip("\ufeff")
+    header, before = _header(lines)
     delimiter = _delimiter(header)
     if delimiter is None:
         raise InputError(f"{where} is no SDMX-CSV: its first line has one column")
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
     has_labels = any(": " in name for name in names)
     columns = [name.partition(":")[0].partition("[")[0].strip() for name in names]
+    twice = next((name for number, name in enumerate(names) if name and name in names[:number]), None)
+    if twice is not None:
+        raise InputError(f"{where} has two columns {twice[:80]!r}: which one is meant cannot be told")
     reader = _Reader(tables, columns, where=where, structures=structures, decimal_comma=delimiter == ";")
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise InputError(f"{where}, line {rows.line_num + 1}: is no CSV ({error})") from None
+            raise InputError(f"{where}, line {rows.line_num + before}: is no CSV ({error})") from None
         if row is None:
             return
         if row:
-            reader.add([_code(cell) for cell in row] if has_labels else row, line=rows.line_num + 1)
+            reader.add([_code(cell) for cell in row] if has_labels else row, line=rows.line_num + before)
+
+
+def _header(lines: Iterator[str]) -> tuple[str, int]:
+    """The line with the columns' names, and its number: before it can be blank lines, and Excel's ``sep=;``."""
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        text = line.lstrip("\ufeff").strip()
+        if text and not text.strip('"').lower().startswith("sep="):
+            return line.lstrip("\ufeff"), number
+    return "", number
 
 
 def _delimiter(header: str) -> str | None:
@@ -99,6 +112,11 @@ class _Reader:
                 f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: "
                 "is it cut off?"
             )
+        if any(cell.strip() for cell in row[len(self._columns) :]):
+            raise InputError(
+                f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: a field "
+                "with a comma in it, such as a number, is to be quoted"
+            )
         if self._action is not None and row[self._action].upper() in _DELETED:
             return
         dataset, dimensions, time = self._layout(row[self._id].strip(), line)
@@ -117,7 +135,7 @@ class _Reader:
                 dataset = parse_artefact(named.partition(": ")[0])
             except InputError as error:
                 raise InputError(f"{self._where}, line {line}: {error}") from None
-            structure = self._structures.dataset(str(dataset)) if self._structures is not None else None
+            structure = described(dataset, self._structures)
             time_name = (structure.time_dimension if structure is not None else None) or _TIME
             known = [one.id for one in structure.dimensions] if structure is not None else []
             time = self._columns.index(time_name) if time_name in self._columns else None

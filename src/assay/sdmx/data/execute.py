@@ -46,10 +46,8 @@ class _Extract:
     """The observations of one side."""
 
     observations: dict[tuple[object, ...], float | str | None] = field(default_factory=dict)
-    trouble: DataTrouble | None = None
-    """Why some of the side's queries gave nothing."""
-    unknown: list[str] = field(default_factory=list)
-    """The datasets without data."""
+    troubles: list[tuple[str, DataTrouble]] = field(default_factory=list)
+    """The queries that gave nothing: their dataset, and why."""
     is_cut: bool = False
 
     def take(self, observations: Iterable[Observation]) -> None:
@@ -76,8 +74,8 @@ def _compare_pairs(pairs: Sequence[DatasetPair], source: DataSource, structures:
         judges_time = pair.target is None or pair.target.time is not None
         _execute(pair.label, pair.target, target, source, judges_time=judges_time)
     wanted = any(pair.target is not None for pair in pairs)
-    trouble = target.trouble
-    if trouble is not None:
+    if target.troubles:
+        _, trouble = target.troubles[0]
         blame = "gold" if trouble.refused else trouble.blame
         return _unscored(replace(trouble.failure(), blame=blame), f"the target cannot be executed: {trouble.message}")
     if target.is_cut:
@@ -86,7 +84,7 @@ def _compare_pairs(pairs: Sequence[DatasetPair], source: DataSource, structures:
         return _unscored(
             _nothing(),
             f"the target selects no observation of {source.name}, so that nothing can be compared: "
-            "check its codes and periods, and whether these are the data of the cases",
+            f"check its codes and periods, and whether these are the data of the cases{source.doubt}",
         )
     for pair in pairs:
         judges_time = pair.target is None or pair.target.time is not None
@@ -98,11 +96,8 @@ def _execute(label: str, side: Side | None, extract: _Extract, source: DataSourc
     for query in side.queries if side is not None else ():
         try:
             extract.take(source.select(_data_query(label, query, judges_time=judges_time)))
-        except UnknownDataset as trouble:
-            extract.unknown.append(label)
-            extract.trouble = extract.trouble or trouble
         except DataTrouble as trouble:
-            extract.trouble = trouble
+            extract.troubles.append((label, trouble))
 
 
 def _data_query(label: str, query: Query, *, judges_time: bool) -> DataQuery:
@@ -116,30 +111,48 @@ def _restricts(chosen: Chosen) -> bool:
 
 
 def _compare(target: _Extract, selected: _Extract, structures: Structures | None) -> DataScore:
-    trouble = selected.trouble
+    invented = [trouble for label, trouble in selected.troubles if _is_invented(label, trouble, structures)]
+    others = [trouble for label, trouble in selected.troubles if not _is_invented(label, trouble, structures)]
     lacks = any(key not in selected.observations for key in target.observations)
-    is_invented = trouble is not None and (
-        trouble.refused or (structures is not None and all(structures.dataset(one) is None for one in selected.unknown))
-    )
-    if trouble is not None and not is_invented and not (lacks and isinstance(trouble, UnknownDataset)):
+    # An answer with an invented part is wrong whatever its other parts give, and so is one that lacks observations of
+    # the target if only other datasets are not at hand. Any other trouble could be hiding what is missing.
+    if not invented and not all(lacks and _is_unknown(one) for one in others):
+        trouble = next(one for one in others if not (lacks and _is_unknown(one)))
         return _unscored(trouble.failure(), f"the answer cannot be executed: {trouble.message}")
-    same = trouble is None and not selected.is_cut and _same(target, selected)
+    same = not selected.troubles and not selected.is_cut and _same(target, selected)
     wanted, got = target.series(), selected.series()
     both = len(wanted & got)
-    known = trouble is None or is_invented
     shared = sum(key in target.observations for key in selected.observations)
     return DataScore(
         match=same,
-        reason=_reason(target, selected, shared, same=same),
+        reason=_reason(target, selected, (*invented, *others), shared, same=same),
         target_series=len(wanted),
         selected_series=len(got),
         shared_series=both,
         target_observations=len(target.observations),
         selected_observations=len(selected.observations),
         shared_observations=shared,
-        series_precision=(both / len(got) if got else 0.0 if wanted else 1.0) if known else None,
-        series_recall=both / len(wanted) if wanted else None if got else 1.0,
+        series_precision=None if others else both / len(got) if got else 0.0 if wanted else 1.0,
+        series_recall=_recall(len(wanted), len(got), both, is_whole=all(map(_is_unknown, others))),
     )
+
+
+def _recall(wanted: int, got: int, both: int, *, is_whole: bool) -> float | None:
+    if not is_whole:
+        return None
+    return both / wanted if wanted else None if got else 1.0
+
+
+def _is_unknown(trouble: DataTrouble) -> bool:
+    """Whether only the data lack a dataset, which is then none of the target's."""
+    return isinstance(trouble, UnknownDataset)
+
+
+def _is_invented(label: str, trouble: DataTrouble, structures: Structures | None) -> bool:
+    """Whether the answer is to blame: for what a service refuses, or for a dataset that the structures do not have."""
+    if trouble.refused:
+        return True
+    return _is_unknown(trouble) and structures is not None and structures.dataset(label) is None
 
 
 def _same(target: _Extract, selected: _Extract) -> bool:
@@ -147,9 +160,9 @@ def _same(target: _Extract, selected: _Extract) -> bool:
     return compared.equal if compared.decided else target.observations == selected.observations
 
 
-def _reason(target: _Extract, selected: _Extract, shared: int, *, same: bool) -> str:
-    if selected.trouble is not None:
-        return f"part of the answer cannot be executed: {selected.trouble.message}"
+def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble], shared: int, *, same: bool) -> str:
+    if troubles:
+        return f"part of the answer cannot be executed: {troubles[0].message}"
     if same:
         return f"the same {shared:,} observation{'s' * (shared != 1)}"
     lacking, extra = len(target.observations) - shared, len(selected.observations) - shared

@@ -1,10 +1,16 @@
-"""Data from files: SDMX-CSV and SDMX-ML, one file or a folder of them."""
+"""Data from files: SDMX-CSV and SDMX-ML, one file or a folder of them, plain, gzipped or zipped."""
 
 from __future__ import annotations
 
+import codecs
+import io
+import zipfile
+import zlib
 from collections.abc import Iterator
 from difflib import get_close_matches
+from gzip import GzipFile
 from pathlib import Path
+from typing import IO
 
 from assay.errors import InputError
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
@@ -12,7 +18,12 @@ from assay.sdmx.data.observations import DataTables
 from assay.sdmx.data.xml import add_xml
 from assay.sdmx.structures.known import Structures
 
-_ENDINGS = (".csv", ".tsv", ".xml", ".sdmx")
+_PLAIN = (".csv", ".tsv", ".xml", ".sdmx")
+_ENDINGS = (*_PLAIN, ".gz", ".zip")
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MOST_UNPACKED = 1 << 30
+"""The most bytes unpacked from one file: as much as the observations kept take as text."""
 _EXPECTED = "expected SDMX-CSV (1.0 or 2.0) or an SDMX-ML data message (2.1 or 3.0)"
 
 
@@ -23,7 +34,7 @@ def load_data(source: str, *, structures: Structures | None) -> DataTables:
     unreadable or without any observation, and MissingDependency for XML without lxml.
     """
     path = Path(source)
-    tables = DataTables(name=f'"{path}"')
+    tables = DataTables(name=f'"{path}"', structures=structures)
     files = list(_files(path))
     for file in files:
         _add_file(tables, file, structures, alone=file == path)
@@ -52,19 +63,94 @@ def _add_file(tables: DataTables, path: Path, structures: Structures | None, *, 
     where = f'"{path}"'
     try:
         with path.open("rb") as file:
-            beginning = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-        if beginning.startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
-            with path.open("rb") as file:
-                is_data = add_xml(tables, file, where=where, structures=structures)
-            if alone and not is_data:
-                raise InputError(f"{where} is SDMX-ML, but no data: {_EXPECTED}")
-        elif is_sdmx_csv(beginning.decode("utf-8", "replace")):
-            with path.open(encoding="utf-8-sig", newline="") as text:
-                add_csv(tables, iter(text), where=where, structures=structures)
-        elif alone:
-            what = "JSON" if beginning[:1] in (b"{", b"[") else "no data that are known"
-            raise InputError(f"{where} is {what}: {_EXPECTED}")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} is no UTF-8 text (byte {error.start + 1}): save it as UTF-8") from None
+            beginning = file.read(4)
+            file.seek(0)
+            if beginning == _ZIP:
+                _add_archive(tables, file, where, structures, alone=alone)
+            elif beginning.startswith(_GZIP):
+                _add_stream(tables, _Unpacked(GzipFile(fileobj=file), where), where, structures, alone=alone)
+            else:
+                _add_stream(tables, file, where, structures, alone=alone)
+    except (EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise InputError(f"{where} cannot be unpacked: {error}. Fetch or save it anew") from None
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}") from error
+
+
+def _add_archive(
+    tables: DataTables, file: IO[bytes], where: str, structures: Structures | None, *, alone: bool
+) -> None:
+    with zipfile.ZipFile(file) as archive:
+        named = [one for one in archive.infolist() if one.filename.lower().endswith(_PLAIN)]
+        if alone and not named:
+            raise InputError(f"{where} is a ZIP archive without a file of {', '.join(_PLAIN)}")
+        for one in named:
+            inside = f"{where}, {one.filename[:200]!r} in it,"
+            try:
+                member = archive.open(one)
+            except (RuntimeError, NotImplementedError) as error:  # a password; an unknown compression
+                raise InputError(f"{inside} cannot be unpacked: {error}") from None
+            with member:
+                _add_stream(tables, _Unpacked(member, inside), inside, structures, alone=False)
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a packed file, up to a limit."""
+
+    def __init__(self, content: IO[bytes] | GzipFile, where: str) -> None:
+        self._content = content
+        self._left = MOST_UNPACKED
+        self._where = where
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        part = self._content.read(len(view))
+        self._left -= len(part)
+        if self._left < 0:
+            raise InputError(
+                f"{self._where} unpacks to more than {MOST_UNPACKED >> 20:,} MiB: give the data of the cases alone"
+            )
+        view[: len(part)] = part
+        return len(part)
+
+
+def _add_stream(
+    tables: DataTables,
+    content: IO[bytes] | io.RawIOBase,
+    where: str,
+    structures: Structures | None,
+    *,
+    alone: bool,
+) -> None:
+    file = content if isinstance(content, io.BufferedReader) else io.BufferedReader(content, 1 << 16)  # type: ignore[type-var]
+    beginning = file.peek(4096)[:4096]
+    wide = beginning.startswith(_UTF16)
+    text = beginning.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("<"):
+        file.read(len(beginning) - len(beginning.lstrip()))  # blanks before the declaration are harmless, but no XML
+        is_data = add_xml(tables, file, where=where, structures=structures)
+        if alone and not is_data:
+            raise InputError(f"{where} is SDMX-ML, but no data: {_EXPECTED}")
+    elif is_sdmx_csv(text):
+        try:
+            with io.TextIOWrapper(file, encoding="utf-16" if wide else "utf-8-sig", newline="") as lines:
+                add_csv(tables, iter(lines), where=where, structures=structures)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{where} is no {error.encoding.upper()} text (byte {error.start + 1}): save it as UTF-8"
+            ) from None
+    elif alone:
+        what = "JSON" if text[:1] in ("{", "[") else _said_of(text)
+        raise InputError(f"{where} is {what}: {_EXPECTED}")
+
+
+def _said_of(text: str) -> str:
+    header = text.partition("\n")[0].strip()
+    if not header:
+        return "empty"
+    if any(mark in header for mark in ",;\t") and header.isprintable():
+        return f"no SDMX-CSV, as it begins with none of its columns DATAFLOW and STRUCTURE but with {header[:40]!r}"
+    return "no data that are known"

@@ -12,6 +12,8 @@ from assay.model import Failure, TimeRange
 from assay.model.failure import Blame, FailureKind
 from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
+from assay.sdmx.structures.known import DatasetStructure, Structures, version_key
+from assay.sdmx.trouble import suggestion
 
 MOST_OBSERVATIONS = 5_000_000
 """The most observations kept from all files, or from one answer of a service: a few hundred bytes each."""
@@ -38,6 +40,11 @@ class DataSource(Protocol):
     name: str
     """The name, safe to show in messages and runs."""
 
+    @property
+    def doubt(self) -> str:
+        """Why the source may be the wrong one, for the end of a sentence that says it gave nothing; or empty."""
+        ...
+
     def select(self, query: DataQuery) -> Iterable[Observation]:
         """The observations of a query. Raises DataTrouble."""
         ...
@@ -50,12 +57,22 @@ class DataSource(Protocol):
 class DataTrouble(Exception):
     """A query cannot be executed: the dataset is missing, or a service fails or refuses. Stays in this package."""
 
-    def __init__(self, message: str, *, blame: Blame = "setup", kind: FailureKind = "error", refused: bool = False):
+    def __init__(
+        self,
+        message: str,
+        *,
+        blame: Blame = "setup",
+        kind: FailureKind = "error",
+        refused: bool = False,
+        is_away: bool = False,
+    ) -> None:
         self.message = message
         self.blame: Blame = blame
         self.kind: FailureKind = kind
         self.refused = refused
         """Whether the request is to blame, as the service says: for an unknown code, for example."""
+        self.is_away = is_away
+        """Whether the service did not answer at all, which may be otherwise a minute later."""
         super().__init__(message)
 
     def failure(self) -> Failure:
@@ -74,6 +91,8 @@ class DataTable:
         self.dataset = dataset
         self._label = str(dataset)
         self._series: dict[SeriesKey, dict[str | None, float | str | None]] = {}
+        self.dimensions: set[str] = set()
+        """The dimensions in which some series has a code."""
         self._index: dict[str, dict[str, set[SeriesKey]]] | None = None
 
     @property
@@ -83,8 +102,12 @@ class DataTable:
 
     def add(self, key: Mapping[str, str], period: str | None, value: float | str | None) -> bool:
         """Add an observation. False: it is already there."""
-        series = self._series.setdefault(tuple(sorted(key.items())), {})
-        self._index = None
+        sorted_key = tuple(sorted(key.items()))
+        series = self._series.get(sorted_key)
+        if series is None:
+            series = self._series[sorted_key] = {}
+            self.dimensions.update(key)
+            self._index = None
         if period in series:
             return False
         series[period] = value
@@ -142,12 +165,18 @@ class _Within:
 
 
 class DataTables:
-    """The tables of several datasets, by name."""
+    """The tables of several datasets, by name. ``structures`` tells what data can mean that name no dataflow."""
 
-    def __init__(self, *, name: str) -> None:
+    def __init__(self, *, name: str, structures: Structures | None = None) -> None:
         self.name = name
+        self._structures = structures
         self.tables: dict[ArtefactId, DataTable] = {}
         self._count = 0
+
+    @property
+    def doubt(self) -> str:
+        """None: these are data."""
+        return ""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -164,8 +193,31 @@ class DataTables:
             )
 
     def select(self, query: DataQuery) -> Iterable[Observation]:
-        """The observations of a query. Raises UnknownDataset."""
-        return self.table(query.dataset).select(query)
+        """The observations of a query. Raises UnknownDataset, and DataTrouble for a dimension without data."""
+        table = self.table(query.dataset)
+        structure = self._structures.dataset(query.dataset) if self._structures is not None else None
+        for name in query.codes:
+            if name in table.dimensions:
+                continue
+            if structure is not None and structure.dimension(name) is not None:
+                raise DataTrouble(
+                    f"{self.name}: the data of {query.dataset!r} have no code of its dimension {name!r}, so that what "
+                    "selects some of its codes cannot be executed"
+                )
+            raise DataTrouble(
+                f"the dataset {query.dataset!r} has no dimension {name!r} in {self.name}"
+                f"{suggestion(name, sorted(table.dimensions))}",
+                refused=True,
+            )
+        return table.select(query)
+
+    def _of_definition(self, wanted: DatasetStructure | None) -> list[DataTable]:
+        """Data that name the data structure definition of a dataflow, if no other dataflow has it."""
+        if wanted is None or wanted.definition is None or self._structures is None:
+            return []
+        if len(self._structures.defined_by(wanted.definition)) > 1:
+            return []
+        return [table for id_, table in self.tables.items() if wanted.definition.matches(id_)]
 
     def table(self, dataset: str) -> DataTable:
         """The table of a dataset: of exactly that version, else one that its name can mean. Raises UnknownDataset."""
@@ -176,11 +228,20 @@ class DataTables:
         if wanted in self.tables:
             return self.tables[wanted]
         fitting = [table for id_, table in self.tables.items() if wanted.matches(id_)]
+        if not fitting and self._structures is not None:
+            fitting = self._of_definition(self._structures.dataset(dataset))
         if not fitting:
             held = ", ".join(map(str, list(self.tables)[:5])) or "no dataset"
             more = f" and {len(self.tables) - 5} more" if len(self.tables) > 5 else ""
             raise UnknownDataset(f"{self.name} has no data of the dataset {dataset!r}: it has {held}{more}")
-        return max(fitting, key=lambda table: table.dataset.version or "")
+        return max(fitting, key=lambda table: version_key(table.dataset.version))
+
+
+def described(dataset: ArtefactId, structures: Structures | None) -> DatasetStructure | None:
+    """The structure of the data that name a dataflow, or a data structure definition in its place."""
+    if structures is None:
+        return None
+    return structures.dataset(str(dataset)) or next(iter(structures.defined_by(dataset)), None)
 
 
 def value_of(text: str | None) -> float | str | None:

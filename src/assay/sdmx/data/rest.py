@@ -1,14 +1,17 @@
 """Data from an SDMX REST service, 2.1 or 3.0: each query of a selection is a request.
 
 The first answers show which of the two a service supports. Where it offers a constraint of available data, codes
-without data are not requested: many services refuse a whole request because of one unknown code.
+without data are not requested beside others: many services refuse a whole request because of one unknown code. A
+constraint that the service's own data contradict is not used, and one that cannot be had is done without.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Protocol
 from urllib.parse import quote
 
@@ -18,7 +21,7 @@ from assay.sdmx.data.availability import read_available
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.data.xml import add_xml
-from assay.sdmx.periods import merged_days
+from assay.sdmx.periods import merged_days, parse_period
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures
 from assay.sdmx.trouble import suggestion
@@ -35,6 +38,8 @@ _STRUCTURE = (
 )
 _NOT_THERE = frozenset({400, 404, 405, 406, 501})
 """Statuses for a request in an unsupported version; 404 also where there are no data."""
+_PERIOD = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?|-[ASTQ][0-9]|-[MW][0-9]{2}|-D[0-9]{3})?")
+"""How SDMX itself writes periods, without those that have a time of day."""
 _LONGEST_URL = 3500
 """Services and their gateways refuse longer URLs: then codes are requested in portions."""
 _MOST_KEPT = 64
@@ -68,44 +73,93 @@ class RestSource:
 
     def __init__(self, url: str, fetch: Fetch, *, name: str, structure_of: StructureOf) -> None:
         self.name = name
-        self._url = url.rstrip("/")
+        base, _, self._parameters = url.partition("?")
+        self._base = base.rstrip("/")
         self._fetch = fetch
         self._structure_of = structure_of
         self._versions: list[_Version2 | _Version3] = [_Version2(), _Version3()]
         self._available: dict[ArtefactId, Mapping[str, frozenset[str]] | None] = {}
-        self._kept: dict[object, list[Observation]] = {}
+        self._has_answered = False
+        """Whether any request for data had an answer other than a refusal."""
+        self._kept: dict[tuple[object, ...], list[Observation] | DataTrouble] = {}
+
+    @property
+    def doubt(self) -> str:
+        """A service answers 404 where there are no data, and so does a server with nothing at that address."""
+        if self._has_answered:
+            return ""
+        return " (it has answered 404 to each request for data so far: is it the address up to where /data follows?)"
 
     def close(self) -> None:
         """Let go of connections."""
         self._fetch.close()
 
+    def _address(self, path: str) -> str:
+        """The address of a resource, with the parameters that the service's own address has, such as a key."""
+        if not self._parameters:
+            return self._base + path
+        return f"{self._base}{path}{'&' if '?' in path else '?'}{self._parameters}"
+
     def select(self, query: DataQuery) -> Iterable[Observation]:
         """The observations of a query. Raises DataTrouble."""
         key = (query.dataset, tuple(sorted(query.codes.items())), query.time)
         if key not in self._kept:
-            found = list(self._select(query))
+            found = self._found(query)
+            if isinstance(found, DataTrouble) and found.is_away:
+                raise found
             if len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
-        return self._kept[key]
+        kept = self._kept[key]
+        if isinstance(kept, DataTrouble):
+            raise kept.with_traceback(None)
+        return kept
 
-    def _select(self, query: DataQuery) -> Iterator[Observation]:
+    def _found(self, query: DataQuery) -> list[Observation] | DataTrouble:
+        """The observations of a query, or why there are none: many cases ask the same, and need not wait for it."""
         try:
             dataset = parse_artefact(query.dataset)
         except InputError as error:
-            raise UnknownDataset(str(error)) from None
-        codes = self._with_data(dataset, query)
-        if codes is None or (query.time and merged_days(query.time) == ()):
-            return
-        structure = self._structure_of(query.dataset)
-        for span in query.time or (TimeRange(),):
-            for portion in self._portions(dataset, codes, span, structure):
-                yield from self._ask(dataset, portion, span, structure, query.dataset)
+            return UnknownDataset(str(error))
+        dataset = _named(dataset, self._structure_of(query.dataset))
+        if query.time and merged_days(query.time) == ():
+            return []
+        try:
+            found = self._select(dataset, query)
+            if self._contradicts(dataset, found):
+                self._available[dataset] = None
+                self._kept = {key: kept for key, kept in self._kept.items() if key[0] != query.dataset}
+                found = self._select(dataset, query)
+        except DataTrouble as trouble:
+            return trouble
+        return found
 
-    def _with_data(self, dataset: ArtefactId, query: DataQuery) -> Mapping[str, tuple[str, ...]] | None:
-        """The codes of a query that have data, as far as is known; None: some dimension has none."""
+    def _select(self, dataset: ArtefactId, query: DataQuery) -> list[Observation]:
+        codes, has_data = self._with_data(dataset, query)
+        structure = self._structure_of(query.dataset)
+        found: list[Observation] = []
+        try:
+            for span in query.time or (TimeRange(),):
+                for portion in self._portions(dataset, codes, span, structure):
+                    found += self._ask(dataset, portion, span, structure, query.dataset)
+        except DataTrouble as trouble:
+            if has_data or not trouble.refused:
+                raise
+        return found
+
+    def _contradicts(self, dataset: ArtefactId, found: Iterable[Observation]) -> bool:
+        """Whether there are data of codes that have none by the service's constraint."""
+        available = self._available.get(dataset)
+        if available is None:
+            return False
+        keys = dict.fromkeys(key for _, key, _, _ in found)
+        return any(name in available and code not in available[name] for key in keys for name, code in key)
+
+    def _with_data(self, dataset: ArtefactId, query: DataQuery) -> tuple[Mapping[str, tuple[str, ...]], bool]:
+        """The codes to ask for: those that have data, as far as is known; and whether each dimension has one."""
         structure = self._structure_of(query.dataset)
         available = self._availability(dataset)
+        has_data = True
         names = [one.id for one in structure.dimensions] if structure is not None else list(available or ())
         codes: dict[str, tuple[str, ...]] = {}
         for name, wanted in query.codes.items():
@@ -114,10 +168,11 @@ class RestSource:
                     f"the dataset {query.dataset!r} has no dimension {name!r}{suggestion(name, names)}", refused=True
                 )
             have = None if available is None else available.get(name)
-            codes[name] = wanted if have is None else tuple(code for code in wanted if code in have)
-            if not codes[name]:
-                return None
-        return codes
+            with_data = wanted if have is None else tuple(code for code in wanted if code in have)
+            has_data = has_data and bool(with_data)
+            # Where none has data by the constraint, the service itself has the last word.
+            codes[name] = with_data or wanted
+        return codes, has_data
 
     def _availability(self, dataset: ArtefactId) -> Mapping[str, frozenset[str]] | None:
         """The codes with data by dimension; None: the service does not offer this."""
@@ -125,9 +180,11 @@ class RestSource:
             self._available[dataset] = None
             for version in list(self._versions):
                 try:
-                    content = self._fetch(self._url + version.availability(dataset), _STRUCTURE)
+                    content = self._fetch(self._address(version.availability(dataset)), _STRUCTURE)
                 except ServiceRefused:
                     continue
+                except DataTrouble:
+                    break  # a help that can be done without; the data themselves show whether the service is there
                 found = read_available(content)
                 if found is not None:
                     self._available[dataset] = found
@@ -166,13 +223,14 @@ class RestSource:
             if path is None:
                 continue
             try:
-                content = self._fetch(self._url + path, _DATA)
+                content = self._fetch(self._address(path), _DATA)
             except ServiceRefused as error:
                 if error.status not in _NOT_THERE:
-                    raise _trouble(error) from None
+                    raise self._trouble(error) from None
                 refused = error if refused is None or refused.status == 404 else refused
                 continue
             self._versions = [version]
+            self._has_answered = True
             yield from self._read(content, replace(_NO_QUERY, dataset=label, codes=codes, time=_times(span)), structure)
             return
         if refused is None:
@@ -191,12 +249,12 @@ class RestSource:
         beginning = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
         try:
             if beginning.startswith(b"<"):
-                is_data = add_xml(tables, io.BytesIO(content), where=where, structures=known)
+                is_data = add_xml(tables, io.BytesIO(content.lstrip()), where=where, structures=known)
             else:
                 text = content.decode("utf-8-sig")
                 is_data = not text.strip() or is_sdmx_csv(text[:4096])
                 if is_data and text.strip():
-                    add_csv(tables, iter(text.splitlines(keepends=True)), where=where, structures=known)
+                    add_csv(tables, io.StringIO(text, newline=""), where=where, structures=known)
         except UnicodeDecodeError:
             is_data = False
         except InputError as error:
@@ -211,6 +269,10 @@ class RestSource:
             for _, key, period, value in table.select(query):
                 yield query.dataset, key, period, value
 
+    def _trouble(self, error: ServiceRefused) -> DataTrouble:
+        passing = error.status >= 500 or error.status in (408, 425, 429)
+        return DataTrouble(f"{self.name}: {error}", blame="network" if passing else "setup")
+
 
 _NO_QUERY = DataQuery(dataset="")
 
@@ -219,9 +281,21 @@ def _times(span: TimeRange) -> tuple[TimeRange, ...]:
     return () if span == TimeRange() else (span,)
 
 
-def _trouble(error: ServiceRefused) -> DataTrouble:
-    passing = error.status >= 500 or error.status in (408, 425, 429)
-    return DataTrouble(str(error), blame="network" if passing else "setup")
+def _bound(text: str | None, *, is_end: bool = False) -> str | None:
+    """A period as each service reads it: others are asked for by their first or last day."""
+    period = None if text is None or _PERIOD.fullmatch(text) else parse_period(text)
+    if period is None:
+        return text
+    return date.fromordinal(min(period.after - 1, date.max.toordinal()) if is_end else period.first).isoformat()
+
+
+def _named(dataset: ArtefactId, structure: DatasetStructure | None) -> ArtefactId:
+    """The dataset as a service names it: a version that stands for several, or is cut short, is the structure's."""
+    if dataset.version is None:
+        return dataset
+    if structure is not None and dataset.matches(structure.id):
+        return replace(dataset, version=structure.id.version or dataset.version)
+    return dataset
 
 
 def _quoted(texts: Iterable[str], mark: str) -> str:
@@ -247,7 +321,7 @@ class _Version2:
         key = "all"
         if codes and structure is not None:
             key = ".".join(_quoted(codes.get(one.id, ()), "+") for one in structure.dimensions)
-        bounds = [("startPeriod", span.start), ("endPeriod", span.end)]
+        bounds = [("startPeriod", _bound(span.start)), ("endPeriod", _bound(span.end, is_end=True))]
         query = "&".join(f"{name}={quote(text, safe='')}" for name, text in bounds if text is not None)
         return f"/data/{_flow(dataset)}/{key}{'?' if query else ''}{query}"
 
@@ -267,7 +341,7 @@ class _Version3:
     ) -> str | None:
         time = (structure.time_dimension if structure is not None else None) or _TIME
         filters = [f"c[{quote(name, safe='')}]={_quoted(wanted, ',')}" for name, wanted in codes.items()]
-        bounds = [("ge", span.start), ("le", span.end)]
+        bounds = [("ge", _bound(span.start)), ("le", _bound(span.end, is_end=True))]
         periods = "+".join(f"{operator}:{quote(text, safe='')}" for operator, text in bounds if text is not None)
         query = "&".join([*filters, *([f"c[{time}]={periods}"] if periods else [])])
         return f"/data/dataflow/{self._flow(dataset)}/*{'?' if query else ''}{query}"
@@ -280,5 +354,6 @@ class _Version3:
 def _flow(dataset: ArtefactId) -> str:
     if dataset.agency is None:
         return quote(dataset.id, safe="")
-    parts = [dataset.agency, dataset.id, *([dataset.version] if dataset.version else [])]
+    version = None if dataset.version is None or set(dataset.version) & set("+*~") else dataset.version
+    parts = [dataset.agency, dataset.id, *([version] if version else [])]
     return _quoted(parts, ",")

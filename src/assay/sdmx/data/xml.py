@@ -11,13 +11,20 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from assay.errors import InputError, MissingDependency
-from assay.sdmx.data.observations import DataTables, value_of
+from assay.sdmx.data.observations import DataTables, described, value_of
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import Structures
 
 _TIME, _VALUE, _FLAT = "TIME_PERIOD", "OBS_VALUE", "AllDimensions"
 _ATTRIBUTES = ("OBS_", "CONF_")
 """Prefixes of attributes of single observations."""
+_AGREEMENTS = ("ProvisionAgreement", "ProvisionAgrement")
+"""The second is how the schema of SDMX 2.1 spells it."""
+_OLDER = ("/SDMXML/schemas/v1_0/", "/SDMXML/schemas/v2_0/")
+_NO_RESULTS = "100"
+_CUT = frozenset({"130", "413", "510"})
+"""Codes of messages beside data that were cut, or left out altogether, since they are too many."""
+_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
 
 
@@ -52,14 +59,20 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
         if is_data is None:
             if element.getroottree().docinfo.internalDTD is not None:
                 raise InputError(f"{where} declares a document type (DTD), which SDMX-ML never does: it is not read")
+            if any(edition in str(element.tag) for edition in _OLDER):
+                raise InputError(
+                    f"{where} is SDMX-ML 2.0 or older: ask for 2.1 or SDMX-CSV, which services of it send, too"
+                )
             if "sdmx" not in str(element.tag):
                 raise InputError(f"{where} is no SDMX message: its root element is <{name[:60]}>")
             is_data = name.endswith("Data")
-            if not is_data:
+            if not is_data and name != "Error":
                 return False
         if event == "start":
             continue
-        if name == "Header":
+        if name == "ErrorMessage" or (name == "Message" and _local(element.getparent()) == "Footer"):
+            is_data = _heed(element, where) or is_data
+        elif name == "Header":
             message.read_header(element)
         elif name == "Series":
             message.add_series(element)
@@ -70,6 +83,22 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
         elif name == "Group":
             _forget(element)
     return bool(is_data)
+
+
+def _heed(message: Any, where: str) -> bool:
+    """Heed a service's own message: True where it says that there are no data. Raises InputError.
+
+    An error message has nothing else, and data that were cut have one after them, in a footer.
+    """
+    code = message.get("code", "")
+    if code == _NO_RESULTS:
+        return True
+    is_error = _local(message) == "ErrorMessage"
+    if is_error or code in _CUT or message.get("severity") == "Error":
+        said = " ".join(" ".join(message.itertext()).split())[:300]
+        what = "is a service's error message" if is_error else "holds no whole data, as a message at its end says"
+        raise InputError(f"{where} {what}: {code} {said}".rstrip())
+    return False
 
 
 def _forget(element: Any) -> None:
@@ -98,22 +127,42 @@ class _Message:
         """Read which structures the message names, and which dimension its observations have."""
         for one in (child for child in header if _local(child) == "Structure"):
             found = {_local(child): named for child in one if (named := _reference(child)) is not None}
-            dataset = found.get("StructureUsage") or found.get("ProvisionAgreement") or found.get("Structure")
+            dataset = next(
+                (found[name] for name in ("StructureUsage", *_AGREEMENTS, "Structure") if name in found), None
+            )
             if dataset is not None:
                 self._datasets[one.get("structureID", "")] = (dataset, one.get("dimensionAtObservation", _TIME))
 
     def add_series(self, series: Any) -> None:
         """Add the observations of a series."""
+        if _is_deleted(series.getparent()) or _is_deleted(series):
+            return
         dataset, at_observation = self._dataset_of(series.getparent())
         key = next((child for child in series if _local(child) == "SeriesKey"), None)
         own = _components(series) if key is None else _values(key)
+        without = 0
         for observation in (child for child in series if _local(child) == "Obs"):
+            if _is_deleted(observation):
+                continue
             said, value = self._observation(observation, at_observation, is_generic=key is not None)
-            beside = {at_observation, self._layout(dataset)[0]}
+            time, _ = self._layout(dataset)
+            measure = observation.get(_TYPE) if key is None and at_observation != time else None
+            if measure is not None and at_observation not in said:
+                # With explicit measures, the element's type is the code at the observation's dimension.
+                said[at_observation] = measure.rpartition(":")[2]
+            beside = {at_observation, time}
+            without += beside.isdisjoint(said)
+            if without > 1:
+                raise InputError(
+                    f"{self._where}: observations of one series have no {at_observation[:80]!r}, in which they "
+                    "differ by the header"
+                )
             self._add(dataset, {**own, **{name: code for name, code in said.items() if name in beside}}, value)
 
     def add_flat(self, observation: Any) -> None:
         """Add an observation that has its whole key."""
+        if _is_deleted(observation.getparent()) or _is_deleted(observation):
+            return
         dataset, _ = self._dataset_of(observation.getparent())
         key = next((child for child in observation if _local(child) == "ObsKey"), None)
         said, value = self._observation(observation, _FLAT, is_generic=key is not None)
@@ -146,7 +195,7 @@ class _Message:
     def _layout(self, dataset: ArtefactId) -> tuple[str, frozenset[str] | None]:
         """The name of a dataset's time dimension, and its dimensions; None: no structure has them."""
         if dataset not in self._layouts:
-            structure = self._structures.dataset(str(dataset)) if self._structures is not None else None
+            structure = described(dataset, self._structures)
             known = frozenset(one.id for one in structure.dimensions) if structure is not None else frozenset()
             time = (structure.time_dimension if structure is not None else None) or _TIME
             self._layouts[dataset] = (time, known or None)
@@ -163,6 +212,11 @@ class _Message:
                 f"{(reference or '')[:80]!r}"
             )
         return found
+
+
+def _is_deleted(element: Any) -> bool:
+    """Whether a part of a message, or a series or an observation of it, is a deletion."""
+    return any(name.rpartition("}")[2] == "action" and said == "Delete" for name, said in element.attrib.items())
 
 
 def _components(element: Any) -> dict[str, str]:

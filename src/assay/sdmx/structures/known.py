@@ -75,6 +75,8 @@ class DatasetStructure:
     """In the order of the key, the time dimension not among them."""
     time_dimension: str | None = None
     """The id of the time dimension, ``TIME_PERIOD`` as a rule; None where it has none."""
+    definition: ArtefactId | None = None
+    """Its data structure definition, which data may name in the dataflow's place; None where it is not at hand."""
 
     @property
     def has_dimensions(self) -> bool:
@@ -116,6 +118,10 @@ class Structures:
         if reference not in self._found:
             self._found[reference] = self._find(reference)
         return self._found[reference]
+
+    def defined_by(self, definition: ArtefactId) -> tuple[DatasetStructure, ...]:
+        """The datasets of a data structure definition."""
+        return tuple(one for one in self.datasets if one.definition is not None and definition.matches(one.definition))
 
     def versions(self, reference: str) -> tuple[DatasetStructure, ...]:
         """All datasets that an id can mean, the newest version first; empty where the id cannot be read."""

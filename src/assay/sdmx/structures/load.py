@@ -155,6 +155,7 @@ class _Builder:
             name=name or known.name,
             dimensions=tuple(self._dimension(component, constraints) for component in known.dimensions),
             time_dimension=known.time_dimension,
+            definition=structure,
         )
 
     def _applies(self, constraint: Constraint, dataflow: ArtefactId, structure: ArtefactId) -> bool:

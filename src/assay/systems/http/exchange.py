@@ -36,6 +36,8 @@ _OWN_FAILURE = 500
 """The service itself failed at the question, for example at a limit of its model. That may pass."""
 _PASSING = frozenset({408, 425, 429, _OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
 """Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
+_PART = 206
+"""Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
     r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
@@ -53,6 +55,14 @@ class RequestRefused(QuestionFailed):
         self.content = content
         """The response's body as it came, not scrubbed."""
         super().__init__(message)
+
+
+class NobodyThere(QuestionFailed):
+    """Not even a connection to the server could be made. Not raised outside this package."""
+
+
+class TooSlow(QuestionFailed):
+    """The answer was not whole within the time limit. Not raised outside this package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +206,10 @@ class Exchange:
         return Reply(said=said, latency_s=latency_s)
 
     def fetch(self, url: str, *, accept: str | None = None) -> bytes:
-        """The content at a URL of the same server, fetched with the same credentials. Raises QuestionFailed."""
+        """The content at a URL of the same server, fetched with the same credentials.
+
+        Raises QuestionFailed: NobodyThere without a connection, TooSlow after the time limit.
+        """
         started = monotonic()
         headers = {} if accept is None else {"Accept": accept}
         try:
@@ -209,6 +222,8 @@ class Exchange:
     def _given_up(self, error: TryAgain) -> QuestionFailed:
         times = self._options.retries + 1
         tries = f" ({times} tries)" if times > 1 else ""
+        if error.nobody_there:
+            return NobodyThere(f"{error}{tries}", reached=error.reached)
         return QuestionFailed(f"{error}{tries}", reached=error.reached)
 
     def _nobody_there(self, error: TryAgain) -> str:
@@ -236,13 +251,13 @@ class Exchange:
         try:
             with self._client.stream(method, url, timeout=timeout, **sent) as response:
                 answer = self._read(response, deadline)
-                if not response.is_success:
+                if not response.is_success or response.status_code == _PART:
                     raise self._trouble(response, answer, is_question=method == "POST")
                 return answer, response.headers.get("Content-Type", "")
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
         except httpx.TimeoutException:
-            raise QuestionFailed(f"no answer within {limit:g} s: ask less, or give it more time") from None
+            raise TooSlow(f"no answer within {limit:g} s: ask less, or give it more time") from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise TryAgain(
                 f"the connection broke before the answer was whole: {error or type(error).__name__}", reached=False
@@ -298,15 +313,20 @@ class Exchange:
                 if size > _MAX_ANSWER_BYTES:
                     raise QuestionFailed(f"the answer is larger than {_MAX_ANSWER_BYTES // 2**20} MiB")
                 if monotonic() > deadline:
-                    raise QuestionFailed(late)
+                    raise TooSlow(late)
                 portions.append(portion)
         except httpx.TimeoutException:
-            raise QuestionFailed(late) from None
+            raise TooSlow(late) from None
         return b"".join(portions)
 
     def _trouble(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
         status = response.status_code
         said = first_line(self.scrub(complaint_of(content)))
+        if status == _PART:
+            said = "only a part of what was asked for"
+        elif response.is_redirect and not is_question:
+            to = first_line(self.scrub(str(response.headers.get("Location", ""))))
+            said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
         quoted = f": {said}" if said else ""
         refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
         if status in self._conventions.passing:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 
 from assay.errors import SystemUnusable
 from assay.sdmx.data.observations import DataTrouble
 from assay.sdmx.data.rest import ServiceRefused
 from assay.systems.address import http_address
-from assay.systems.http.exchange import Exchange, RequestRefused
+from assay.systems.http.exchange import Exchange, NobodyThere, RequestRefused, TooSlow
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed
 
 _DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
+_AWAY_S = 10.0
+"""How long a service that is away is not asked again, doubled each time: a run may have thousands of queries for it."""
+_MOST_AWAY_S = 600.0
+_MOST_LATE = 3
+"""How many answers in a row may come too late until the service counts as away."""
 
 
 class ServiceFetcher:
@@ -23,15 +29,30 @@ class ServiceFetcher:
         self.name = address.shown.rstrip("/")
         self.url = address.url.reveal().rstrip("/")
         self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
+        self._away: tuple[float, str] | None = None
+        """Until when the service counts as away, and what was said of it."""
+        self._times_away = self._late = 0
 
     def __call__(self, url: str, accept: str) -> bytes:
         """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        if self._away is not None and monotonic() < self._away[0]:
+            raise DataTrouble(self._away[1], blame="network", is_away=True)
         try:
-            return self._exchange.fetch(url, accept=accept)
+            content = self._exchange.fetch(url, accept=accept)
         except RequestRefused as error:
+            self._times_away = self._late = 0
             raise ServiceRefused(self._said(str(error)), status=error.status) from None
         except (QuestionFailed, SystemUnusable) as error:
-            raise DataTrouble(f"{self.name}: {self._said(str(error))}", blame="network") from None
+            message = f"{self.name}: {self._said(str(error))}"
+            self._late = self._late + 1 if isinstance(error, TooSlow) else 0
+            if isinstance(error, NobodyThere) or self._late >= _MOST_LATE:
+                pause_s = min(_AWAY_S * 2**self._times_away, _MOST_AWAY_S)
+                self._times_away += 1
+                self._away = (monotonic() + pause_s, message)
+            is_away = isinstance(error, NobodyThere | TooSlow)
+            raise DataTrouble(message, blame="network", is_away=is_away) from None
+        self._times_away = self._late = 0
+        return content
 
     def close(self) -> None:
         """Close the connections."""
