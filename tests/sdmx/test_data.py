@@ -355,6 +355,7 @@ GROWING = "".join(
         ("d.csv", "DATAFLOW,A,OBS_VALUE\n?,1,2\n", ["line 2", "no id"]),
         ("d.csv", 'DATAFLOW,A,OBS_VALUE\nX:D,"1\n', ["line"]),
         ("d.csv", "DATAFLOW,A,OBS_VALUE\n", ["no observations"]),
+        ("d.csv", "DATAFLOW,A,VALUE\nX:D,1,2\n", ["no observations", "1 without the column OBS_VALUE"]),
         ("d.csv", "", ["is empty"]),
         ("d.csv", "A,TIME_PERIOD,OBS_VALUE\nX,2020,1\n", ["DATAFLOW", "'A,TIME_PERIOD,OBS_VALUE'"]),
         ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,a,1,5\n", ["line 2", "4 fields", "3", "quoted"]),

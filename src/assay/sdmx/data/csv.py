@@ -42,6 +42,7 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
     if twice is not None:
         raise InputError(f"{where} has two columns {twice[:80]!r}: which one is meant cannot be told")
     reader = _Reader(tables, columns, where=where, structures=structures, decimal_comma=delimiter == ";")
+    tables.without_values += _VALUE not in columns
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         try:
@@ -112,7 +113,7 @@ class _Reader:
                 f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: "
                 "is it cut off?"
             )
-        if any(cell.strip() for cell in row[len(self._columns) :]):
+        if len(row) > len(self._columns) and any(cell.strip() for cell in row[len(self._columns) :]):
             raise InputError(
                 f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: a field "
                 "with a comma in it, such as a number, is to be quoted"

@@ -39,7 +39,10 @@ def load_data(source: str, *, structures: Structures | None) -> DataTables:
     for file in files:
         _add_file(tables, file, structures, alone=file == path)
     if not tables.tables:
-        raise InputError(f'"{path}" has no observations in {len(files)} file{"s" * (len(files) != 1)}: {_EXPECTED}')
+        lacking = f" ({tables.without_values} without the column OBS_VALUE)" if tables.without_values else ""
+        raise InputError(
+            f'"{path}" has no observations in {len(files)} file{"s" * (len(files) != 1)}{lacking}: {_EXPECTED}'
+        )
     return tables
 
 

@@ -171,6 +171,8 @@ class DataTables:
         self.name = name
         self._structures = structures
         self.tables: dict[ArtefactId, DataTable] = {}
+        self.without_values = 0
+        """How many files have the form of data, and no column of values."""
         self._count = 0
 
     @property
