@@ -156,6 +156,9 @@ def test_a_folder_holds_several_files_and_what_comes_twice_is_once(tmp_path: Pat
     for name in FORMS:
         loaded(tmp_path, name)
     (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "page.xml").write_text("<html/>")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("word/document.xml", '<w:document xmlns:w="urn:words"/>')
     (tmp_path / "structure.xml").write_text(f'<m:Structure xmlns:m="{MESSAGE}"><m:Structures/></m:Structure>')
     (table,) = load_data(str(tmp_path), structures=None).tables.values()
     assert (table.series, len(list(table.select(DataQuery(dataset=""))))) == (3, len(EVERY))

@@ -15,7 +15,7 @@ from typing import IO
 from assay.errors import InputError
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataTables
-from assay.sdmx.data.xml import add_xml
+from assay.sdmx.data.xml import NoMessage, add_xml
 from assay.sdmx.structures.known import Structures
 
 _PLAIN = (".csv", ".tsv", ".xml", ".sdmx")
@@ -134,7 +134,12 @@ def _add_stream(
     text = beginning.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text.startswith("<"):
         file.read(len(beginning) - len(beginning.lstrip()))  # blanks before the declaration are harmless, but no XML
-        is_data = add_xml(tables, file, where=where, structures=structures)
+        try:
+            is_data = add_xml(tables, file, where=where, structures=structures)
+        except NoMessage:
+            if alone:
+                raise
+            is_data = False
         if alone and not is_data:
             raise InputError(f"{where} is SDMX-ML, but no data: {_EXPECTED}")
     elif is_sdmx_csv(text):

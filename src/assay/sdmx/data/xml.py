@@ -28,6 +28,10 @@ _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
 
 
+class NoMessage(InputError):
+    """The XML is of another kind: a folder of data may hold such files."""
+
+
 def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Structures | None) -> bool:
     """Add the observations of a message. False: it is SDMX-ML without data. Raises InputError with ``where``."""
     try:
@@ -64,7 +68,7 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
                     f"{where} is SDMX-ML 2.0 or older: ask for 2.1 or SDMX-CSV, which services of it send, too"
                 )
             if "sdmx" not in str(element.tag):
-                raise InputError(f"{where} is no SDMX message: its root element is <{name[:60]}>")
+                raise NoMessage(f"{where} is no SDMX message: its root element is <{name[:60]}>")
             is_data = name.endswith("Data")
             if not is_data and name != "Error":
                 return False
