@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from assay.model import (
     Case,
@@ -139,6 +139,27 @@ class DescribesSchema(Protocol):
 
         The same content gives the same answer. What cannot be read (a view on a table that is gone) is left
         out. Raises `assay.errors.DatabaseError` where the tables cannot be listed.
+        """
+        ...
+
+
+class TellsContent(Protocol):
+    """An optional ability of an Engine whose database is one file: its executions may be kept from run to run."""
+
+    beside: ClassVar[tuple[str, ...]]
+    """What is appended to the file's name for the files that may hold a part of its content."""
+
+    def session(self) -> str | None:
+        """All that decides answers besides the file, the query and the limits: settings, extensions, the library.
+
+        None where that cannot be told.
+        """
+        ...
+
+    def repeats(self, query: str) -> bool:
+        """Whether the query that was just executed, for the first time on this connection, depends on the file alone.
+
+        False wherever that is not certain: for chance, the clock, the session, and whatever is unknown.
         """
         ...
 

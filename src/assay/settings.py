@@ -91,6 +91,9 @@ class RunFileSettings:
     comparison_timeout_s: float | None = None
     max_rows: int | None = None
     max_memory_mib: int | None = None
+    cache: str | None = None
+    """Folder of the executions that runs share."""
+    cache_size_mib: int | None = None
     workers: int | None = None
     name: str | None = None
     tags: tuple[str, ...] | None = None
@@ -123,6 +126,10 @@ class RunFileSettings:
         """The tolerances of numbers that are given, by their names as arguments."""
         given = {"relative_tolerance": self.relative_tolerance, "absolute_tolerance": self.absolute_tolerance}
         return {name: value for name, value in given.items() if value is not None}
+
+    def cache_bytes(self) -> int | None:
+        """The bound of the cache; None: the default."""
+        return None if self.cache_size_mib is None else self.cache_size_mib * _MEBIBYTE
 
     def leniency(self) -> Leniency:
         """What does not count as a mistake. Raises UsageError for an unknown word."""
@@ -215,6 +222,7 @@ def _relative_to(settings: RunFileSettings, folder: Path) -> RunFileSettings:
         predictions=within(settings.predictions),
         output=within(settings.output),
         baseline=within(settings.baseline),
+        cache=within(settings.cache),
         db=None if settings.db is None else url_relative_to(settings.db, folder),
     )
 

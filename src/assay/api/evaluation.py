@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, get_args
 
 from assay import registry
@@ -29,11 +30,13 @@ from assay.api.inputs import (
 )
 from assay.api.run import Run
 from assay.api.running import carry_out
+from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
+    CacheUse,
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
@@ -71,6 +74,8 @@ def evaluate(
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -104,6 +109,9 @@ def evaluate(
         repeats: how often a live system is asked each question; the run then says how steady it is
             (docs/repeats.md).
         workers: processes that execute queries; None: one per core, at most 8.
+        cache: a folder of executions that runs share: a query is executed once on the same content of a database
+            file (docs/cache.md). None: every query is executed.
+        cache_bytes: its bound, beyond which the least recently used go; None: 2 GiB.
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
         rescore: judge the live system's answers in the folder again, without asking again.
@@ -138,6 +146,7 @@ def evaluate(
         concurrency=concurrency,
         repeats=repeats,
         workers=workers,
+        cache=cache_folder(cache, cache_bytes),
         output=output,
         overwrite=overwrite,
         rescore=rescore,
@@ -146,6 +155,17 @@ def evaluate(
         on_cases=on_cases,
         on_progress=on_progress,
     )
+
+
+def cache_folder(path: str | os.PathLike[str] | None, most_bytes: int | None = None) -> CacheFolder | None:
+    """The folder of executions that runs share. Raises UsageError for a bound of nothing, InputError for no folder."""
+    if most_bytes is not None and most_bytes < 1:
+        raise UsageError(f"cache_bytes is {most_bytes!r}: give a number of bytes from 1 up")
+    if path is None:
+        return None
+    folder = CacheFolder(Path(path).absolute(), most_bytes=DEFAULT_BYTES if most_bytes is None else most_bytes)
+    folder.check()
+    return folder
 
 
 def evaluate_inputs(
@@ -164,6 +184,7 @@ def evaluate_inputs(
     workers: int | None = None,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    cache: CacheFolder | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -191,7 +212,9 @@ def evaluate_inputs(
     )
     count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
-    with make_pool(options, limits, named, count, head_rows=head_rows, plain_queries=plain_queries) as pool:
+    with make_pool(
+        options, limits, named, count, head_rows=head_rows, plain_queries=plain_queries, cache=cache
+    ) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
         with collector_paused():
@@ -224,13 +247,15 @@ def evaluate_inputs(
         )
         job = Job(
             settings=settings,
-            provenance=provenance_of(inputs, fingerprints, list(urls.values())),
+            provenance=replace(
+                provenance_of(inputs, fingerprints, list(urls.values())), cache=None if cache is None else CacheUse()
+            ),
             works=works,
             metrics=wanted,
             local_metrics=local,
             bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
         )
-        return carry_out(
+        done = carry_out(
             job,
             pool,
             system=system,
@@ -242,6 +267,9 @@ def evaluate_inputs(
             concurrency=concurrency,
             on_progress=on_progress,
         )
+    if cache is not None:
+        cache.make_room()
+    return done
 
 
 def make_pool(
@@ -253,6 +281,7 @@ def make_pool(
     remember: bool = True,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    cache: CacheFolder | None = None,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
@@ -268,6 +297,7 @@ def make_pool(
         limits=limits,
         head_rows=head_rows,
         plain_queries=plain_queries,
+        execution_cache=None if cache is None else cache.shared_by(workers),
         remember=remember,
     )
     # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.gate_options import GateFlags
-from assay.cli.options import AsJson, Name, Overwrite, Quiet, ReportFlags, RunFolder, Tags, Workers
+from assay.cli.options import AsJson, Cache, CacheSize, Name, Overwrite, Quiet, ReportFlags, RunFolder, Tags, Workers
 
 
 def llmsql(  # one parameter an option
@@ -51,6 +51,8 @@ def llmsql(  # one parameter an option
         float | None, typer.Option(metavar="SECONDS", min=0.01, help="For all queries of an output. [default: 30]")
     ] = None,
     workers: Workers = None,
+    cache: Cache = None,
+    cache_size: CacheSize = None,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
@@ -62,8 +64,9 @@ def llmsql(  # one parameter an option
 
     Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
     """
+    from assay.api.evaluation import cache_folder
     from assay.api.gates import keeper_of
-    from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report
+    from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress
     from assay.errors import UsageError
     from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
@@ -87,6 +90,7 @@ def llmsql(  # one parameter an option
             db_path=db,
             timeout_s=timeout,
             workers=workers,
+            cache=cache_folder(cache, None if cache_size is None else cache_size * 1024 * 1024),
             head_rows=HEAD_ROWS if path is None else SHOWN_ROWS,
             output=output,
             overwrite=overwrite,
@@ -101,6 +105,7 @@ def llmsql(  # one parameter an option
         for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
             say(mismatch_text(finding) + "\n")
         say(summary_text(assessment, saved=path) + "\n")
+    tell_cache_use(assessment.run)
     finish(
         assessment.run,
         keeper=keeper,

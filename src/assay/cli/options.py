@@ -79,6 +79,13 @@ MaxRows: TypeAlias = Annotated[
 Workers: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
 ]
+Cache: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--cache", metavar="DIR", help="Executions that runs share: a query runs once on the same content."),
+]
+CacheSize: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="MIB", min=1, help="The cache's bound; the least used goes. [default: 2048]")
+]
 VesIterations: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Executions for the metrics ves, bird_rves. [default: 3]")
 ]

@@ -110,6 +110,14 @@ def finish(
     exit_for(run.record.gates)
 
 
+def tell_cache_use(run: Run) -> None:
+    """Say on standard error how many executions came from the cache, where the run has one."""
+    use = run.record.provenance.cache
+    if use is not None:
+        sys.stdout.flush()
+        typer.echo(f"{use.from_cache:,} of {use.executions:,} executions came from the cache", err=True)
+
+
 def exit_if_unfinished(run: Run) -> None:
     """Say on standard error how many cases could not be asked or scored, and end with status 3.
 

@@ -15,6 +15,8 @@ from assay.cli.options import (
     AllowUnmatched,
     AsJson,
     AskFlags,
+    Cache,
+    CacheSize,
     ComparisonTimeout,
     Concurrency,
     DenodoConfig,
@@ -109,6 +111,8 @@ def run(  # one parameter an option
         typer.Option(metavar="MIB", min=16, help="Memory that the engine may use for a query. [default: 2048]"),
     ] = None,
     workers: Workers = None,
+    cache: Cache = None,
+    cache_size: CacheSize = None,
     name: Name = None,
     tag: Tags = None,
     overwrite: Overwrite = False,
@@ -204,6 +208,8 @@ def run(  # one parameter an option
         max_rows=max_rows,
         max_memory_mib=max_memory,
         workers=workers,
+        cache=None if cache is None else str(cache),
+        cache_size_mib=cache_size,
         name=name,
         tags=tuple(tag) if tag else None,
         allow_unmatched=allow_unmatched or None,
@@ -306,7 +312,7 @@ def run_settings(
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
-    from assay.cli.output import finish, keeping, printed_report
+    from assay.cli.output import finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress
 
     printed_report(reports, as_json=as_json)
@@ -330,6 +336,8 @@ def run_settings(
                 leniency=settings.leniency(),
                 **settings.tolerances(),
                 workers=settings.workers,
+                cache=settings.cache,
+                cache_bytes=settings.cache_bytes(),
                 output=folder,
                 overwrite=overwrite,
                 rescore=rescore,
@@ -349,6 +357,7 @@ def run_settings(
         if system is not None:
             system.close()
     _tell_untimed(done)
+    tell_cache_use(done)
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
 
 

@@ -29,6 +29,8 @@ class DatabaseFile:
     magic: ClassVar[bytes]
     """The bytes that such a file has at ``magic_offset``."""
     magic_offset: ClassVar[int] = 0
+    beside: ClassVar[tuple[str, ...]]
+    """What is appended to the file's name for the files that may hold a part of its content."""
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:

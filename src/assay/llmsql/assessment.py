@@ -16,6 +16,7 @@ from assay.api.evaluation import evaluate_inputs
 from assay.api.inputs import Inputs, OnCases, fingerprint_file
 from assay.api.run import Run
 from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_outputs, read_questions
+from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
 from assay.engines.sqlite.file import open_read_only
 from assay.errors import DatabaseError, InputError, UsageError
@@ -162,6 +163,7 @@ def assess(
     db_path: str | os.PathLike[str] | None = None,
     timeout_s: float | None = None,
     workers: int | None = None,
+    cache: CacheFolder | None = None,
     head_rows: int | None = None,
     options: ComparisonOptions = ComparisonOptions(),  # noqa: B008 (frozen)
     output: str | os.PathLike[str] | None = None,
@@ -212,6 +214,7 @@ def assess(
         workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
         head_rows=head_rows,
         plain_queries=True,
+        cache=cache,
         output=output,
         overwrite=overwrite,
         name=name,

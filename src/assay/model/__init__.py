@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from assay.model.evidence import (
         Aggregates,
+        CacheUse,
         Count,
         Disagreement,
         Evidence,
@@ -89,6 +90,7 @@ __all__ = [
     "AlignedRow",
     "Ambiguity",
     "Blame",
+    "CacheUse",
     "Case",
     "CaseChange",
     "CaseOptions",

@@ -313,6 +313,14 @@ class RunSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheUse:
+    """How many executions of gold and predicted queries a run has, and how many of them came from its cache."""
+
+    executions: int = 0
+    from_cache: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """The versions and inputs of a run: enough to tell why two runs differ."""
 
@@ -334,6 +342,8 @@ class Provenance:
     """How answers were joined to their questions; None where a live system was asked."""
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
+    cache: CacheUse | None = None
+    """None where every query was executed for this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class Execution:
     result: Result | None = None
     failure: Failure | None = None
     wall_time_s: float | None = None
+    """What it took in this run; None where it was not executed in it."""
     row_count: int | None = None
     """Rows returned; None where none were (``error``, ``timeout``, ``refused``)."""
     columns: tuple[str, ...] = ()
@@ -74,6 +75,13 @@ class Execution:
     """Some text was not valid UTF-8: its bad bytes are in the result as surrogate escapes."""
     head: tuple[Row, ...] = ()
     """The first rows as they came: kept for a case that is not correct, in place of the whole result."""
+    earlier_time_s: float | None = None
+    """What it took when it was executed: set where the result came from a cache of earlier executions."""
+
+    @property
+    def took_s(self) -> float | None:
+        """What it took, in this run or in an earlier one."""
+        return self.earlier_time_s if self.wall_time_s is None else self.wall_time_s
 
     @property
     def succeeded(self) -> bool:
@@ -94,6 +102,7 @@ class Execution:
             columns=self.columns,
             undecodable_text=self.undecodable_text,
             head=head,
+            earlier_time_s=self.earlier_time_s,
         )
 
 

@@ -14,6 +14,7 @@ from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import CaseScorer, Metric, QueryRequest
 from assay.runs.aggregate.selections import selection_totals
+from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.interruption import winding_up
 from assay.runs.plan import Work, digest_of, plan_batches
@@ -280,9 +281,10 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     evidence = scoring.evidence()
     if job.settings.selection is not None:
         aggregates = replace(aggregates, selection=selection_totals(evidence))
+    cache = None if job.provenance.cache is None else cache_use(facts)
     return Run(
         settings=job.settings,
-        provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3)),
+        provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3), cache=cache),
         evidence=evidence,
         aggregates=aggregates,
     )

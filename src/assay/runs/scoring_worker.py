@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from assay.engines.execution_cache.folder import CacheFolder
+from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -37,6 +39,8 @@ class WorkerSettings:
     """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
     plain_queries: bool = False
     """Most queries are so plain that no parser is needed: one is imported only once a case needs it."""
+    execution_cache: CacheFolder | None = None
+    """The executions that runs share; None: every query is executed."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
 
@@ -139,11 +143,13 @@ class WorkerScorer:
             executor.close()
 
     def _make_executor(self, attempt: int) -> Executor:
+        folder = self._settings.execution_cache
         return Executor(
             engines=self._settings.engines,
             limits=self._settings.limits,
             cache=ByteCache(self._settings.cache_bytes),
             attempt=attempt,
+            recall=None if folder is None else Recall(folder, self._settings.limits),
         )
 
     def _make_scorer(self, executor: Executor) -> QueryScorer:

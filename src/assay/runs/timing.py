@@ -117,7 +117,7 @@ class _Pair:
         self.attempt = attempt
         golds, chosen = evidence.gold_executions, evidence.verdict.gold_index or 0
         executed = (*golds[chosen : chosen + 1], evidence.predicted_execution)
-        self.took_s = sum(one.wall_time_s or 0.0 for one in executed if one is not None)
+        self.took_s = sum(one.took_s or 0.0 for one in executed if one is not None)
         """Seconds that both queries took when they were executed for judging."""
         self._evidence = evidence
         self._metrics = {metric.name: metric for metric in metrics}

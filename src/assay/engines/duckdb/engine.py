@@ -13,6 +13,7 @@ import duckdb
 from assay.engines import outcomes
 from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
+from assay.engines.duckdb.repeatable import Repeatable, session_of
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
@@ -76,14 +77,16 @@ class DuckdbEngine(DatabaseFile):
     kind = "DuckDB database"
     magic = b"DUCK"
     magic_offset = 8
+    beside = (".wal",)
 
-    __slots__ = ("_connection", "_in_memory", "_limits", "_url", "_watchdog")
+    __slots__ = ("_connection", "_in_memory", "_limits", "_repeatable", "_url", "_watchdog")
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, url: DatabaseUrl, limits: Limits) -> None:
         self._connection = connection
         self._url = url
         self._limits = limits
         self._in_memory = url.path == MEMORY
+        self._repeatable: Repeatable | None = None
         self._watchdog = Watchdog(connection.interrupt)
 
     @classmethod
@@ -149,6 +152,22 @@ class DuckdbEngine(DatabaseFile):
         from assay.engines.duckdb.schema import read_schema
 
         return read_schema(self, with_values=with_values)
+
+    def session(self) -> str | None:
+        """The settings and extensions of this connection: all that decides answers besides the file and the query."""
+        try:
+            return session_of(self._connection)
+        except duckdb.Error:
+            return None
+
+    def repeats(self, query: str) -> bool:
+        """Whether a query depends on the file alone."""
+        try:
+            if self._repeatable is None:
+                self._repeatable = Repeatable(self._connection)
+        except duckdb.Error:
+            return False
+        return self._repeatable(query)
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

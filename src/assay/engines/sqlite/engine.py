@@ -17,6 +17,8 @@ from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, 
 _CELL_BYTES = 40
 """Bytes of a cell besides its content: a pointer and an object's header."""
 _LARGEST_CELL = 1_000_000_000
+_LOOKING_S = 1.0
+"""How long it may take to find out whether a query depends on the clock."""
 _BESIDE = ("-wal", "-shm", "-journal")
 
 # What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
@@ -36,6 +38,7 @@ class SqliteEngine(DatabaseFile):
     has_boolean_type = False
     kind = "SQLite database"
     magic = b"SQLite format 3\0"
+    beside = ("-wal", "-journal")
 
     __slots__ = ("_connection", "_guard", "_limits", "_url")
 
@@ -112,6 +115,26 @@ class SqliteEngine(DatabaseFile):
         from assay.engines.sqlite.schema import read_schema
 
         return read_schema(self, with_values=with_values)
+
+    def session(self) -> str | None:
+        """The library as it was built: all that decides answers besides the file, the query and the limits."""
+        self._guard.start(_LOOKING_S)
+        try:
+            (built,) = self._connection.execute("SELECT sqlite_source_id()").fetchone()
+            return f"{built} {self._connection.execute('PRAGMA compile_options').fetchall()}"
+        except sqlite3.Error:
+            return None
+
+    def repeats(self, query: str) -> bool:
+        """Whether the query that was just executed, for the first time on this connection, depends on the file only."""
+        from assay.engines.sqlite.repeatable import is_repeatable
+
+        called = frozenset(self._guard.called)
+        self._guard.start(_LOOKING_S)
+        try:
+            return is_repeatable(query, called, self._connection)
+        except _QUERY_ERRORS:
+            return False
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from assay.model import TimeBin, TimeSpread
+from assay.model import CacheUse, TimeBin, TimeSpread
 from assay.runs.store.facts import Judged
 
 ANSWER_TIME = "total_execution_time"
@@ -16,6 +16,17 @@ _LATENCIES = ("latency_s", "latency", "wall_time", "time_s", "duration_s", "elap
 """Other names for an answer's time, the best first: reported by systems, or measured by Assay."""
 _EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
 """In seconds: three to a decade, from 10 µs to about six days."""
+
+
+def cache_use(evidence: Iterable[Judged]) -> CacheUse:
+    """How many executions there are of gold and predicted queries, and how many came from a cache of earlier ones."""
+    executions = from_cache = 0
+    for item in evidence:
+        predicted = item.predicted_execution
+        for execution in item.gold_executions if predicted is None else (*item.gold_executions, predicted):
+            executions += 1
+            from_cache += execution.earlier_time_s is not None
+    return CacheUse(executions=executions, from_cache=from_cache)
 
 
 def spreads_of(evidence: Sequence[Judged], told: Sequence[float | None]) -> tuple[TimeSpread, ...]:

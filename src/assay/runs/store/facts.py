@@ -55,6 +55,7 @@ class ExecutionFacts(msgspec.Struct, frozen=True, gc=False):
     query: str
     wall_time_s: float | None = None
     failure: Failure | None = None
+    earlier_time_s: float | None = None
 
 
 class _Line(msgspec.Struct, frozen=True, gc=False):
@@ -137,7 +138,7 @@ def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> Exe
     """The facts of an execution with the case's own text of its query, which is thus kept once."""
     for text in texts:
         if text == execution.query and text is not execution.query:
-            return ExecutionFacts(text, execution.wall_time_s, execution.failure)
+            return ExecutionFacts(text, execution.wall_time_s, execution.failure, execution.earlier_time_s)
     return execution
 
 

@@ -189,7 +189,8 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
 def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, digests: Sequence[str]) -> bool:
     """Whether the stored run is finished, and differs from the one to be made only in its name and tags."""
     neutral = {name: getattr(settings, name) for name in MAY_DIFFER}
-    now = replace(provenance, started_at=stored.provenance.started_at, wall_time_s=stored.provenance.wall_time_s)
+    then = stored.provenance
+    now = replace(provenance, started_at=then.started_at, wall_time_s=then.wall_time_s, cache=then.cache)
     return (
         stored.status == "finished"
         and stored.aggregates is not None

@@ -77,7 +77,7 @@ class GoldAnswers:
         known = self._executor.recall("answer", url.text, execution.query)
         if isinstance(known, GoldAnswer):
             return known
-        thrifty = ThriftyExecutor(self._executor, execution.wall_time_s)
+        thrifty = ThriftyExecutor(self._executor, execution.took_s)
         answer = self._work_out(thrifty, url, execution.query, gold)
         if self._executor.trouble is None:  # otherwise the next case may find out more
             self._executor.keep(answer, "answer", url.text, execution.query)

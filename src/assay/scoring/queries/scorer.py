@@ -300,7 +300,7 @@ class QueryScorer:
             return frozenset()
         if not leaves_room(golds[index].query, predicted.query, len(gold.rows), self._executor.dialect(url)):
             return frozenset()
-        luck = Luck(ThriftyExecutor(self._executor, predicted.wall_time_s), url)
+        luck = Luck(ThriftyExecutor(self._executor, predicted.took_s), url)
         known = self._answers.of(url, golds[index], gold)
         return luck.flags(known, comparison, predicted.query, predicted.result)
 
@@ -350,7 +350,7 @@ class QueryScorer:
         """Execute a further query of an answer, unless earlier ones used up the answer's time or bytes."""
         limits = self._limits
         what = None
-        if sum(one.wall_time_s or 0.0 for one in before) >= limits.timeout_s:
+        if sum(one.took_s or 0.0 for one in before) >= limits.timeout_s:
             what = f"limit of {limits.timeout_s:g} s"
         elif sum(map(_size, before)) >= limits.max_result_bytes:
             what = f"{limits.max_result_bytes >> 20:,} MiB that results may have"

@@ -1,0 +1,90 @@
+"""Recall what an engine gave before, in this run or another, where that is certain to be what it would give again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from functools import cache
+from typing import Any
+
+from assay._version import __version__
+from assay.engines.database_files import MEMORY
+from assay.engines.execution_cache.content import WatchedFile
+from assay.engines.execution_cache.entry import decode_execution, encode_execution
+from assay.engines.execution_cache.folder import CacheFolder, key_of
+from assay.model import DatabaseUrl, Execution, Limits
+from assay.ports import Engine, EngineClass
+
+
+class Recall:
+    """Finds and keeps the executions of the databases whose content can be told: files of SQLite and DuckDB.
+
+    Call `look` before a connection is opened, and `find` and `keep` with that connection. Nothing is found or kept once
+    the file has changed since `look`: what the connection then reads is known to nobody.
+    """
+
+    def __init__(self, folder: CacheFolder, limits: Limits) -> None:
+        self._folder = folder
+        self._limits = (limits.timeout_s, limits.max_rows, limits.max_result_bytes, limits.max_memory_bytes)
+        self._files: dict[str, WatchedFile] = {}
+        self._sessions: dict[str, str] = {}
+        """By URL, what decides answers besides content and query."""
+
+    def look(self, url: DatabaseUrl, engine_class: EngineClass) -> None:
+        """Note which file is about to be opened."""
+        beside = getattr(engine_class, "beside", None)
+        tells = all(callable(getattr(engine_class, name, None)) for name in ("session", "repeats"))
+        self._files.pop(url.text, None)
+        self._sessions.pop(url.text, None)
+        if tells and isinstance(beside, tuple) and url.path != MEMORY:
+            self._files[url.text] = WatchedFile(url.path, beside)
+
+    def find(self, url: DatabaseUrl, engine: Engine, query: str) -> Execution | None:
+        """What the engine gave to this query on this content; None where that is not known."""
+        key = self._key(url, engine, query)
+        content = None if key is None else self._folder.get(key)
+        return None if content is None else decode_execution(query, content)
+
+    def keep(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
+        """Keep what the engine just gave, where it would give it again."""
+        if not execution.succeeded or (key := self._key(url, engine, query)) is None or not engine.repeats(query):
+            return
+        content = encode_execution(execution)
+        if content is not None and self._files[url.text].unchanged():
+            self._folder.put(key, content)
+
+    def known(self, *what: object) -> bytes | None:
+        """The hash noted for a large file."""
+        return self._folder.get(key_of("content", *what))
+
+    def note(self, digest: bytes, *what: object) -> None:
+        """Note the hash of a large file."""
+        self._folder.put(key_of("content", *what), digest)
+
+    def _key(self, url: DatabaseUrl, engine: Any, query: str) -> bytes | None:
+        file = self._files.get(url.text)
+        digest = None if file is None else file.digest(self)
+        if digest is None:
+            return None
+        session = self._sessions.get(url.text)
+        if session is None:
+            if (told := engine.session()) is None:
+                return None
+            session = self._sessions[url.text] = key_of(told, *_machine()).hex()
+        return key_of("execution", engine.name, type(engine).version(), session, digest.hex(), *self._limits, query)
+
+
+@cache
+def _machine() -> tuple[object, ...]:
+    """What an engine takes from the process around it: time zone, locale, the C library's arithmetic."""
+    return (
+        __version__,
+        sys.version,
+        platform.machine(),
+        *platform.libc_ver(),
+        *time.tzname,
+        *[os.environ.get(name) for name in ("TZ", "LANG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_NUMERIC", "LC_TIME")],
+        os.path.realpath("/etc/localtime"),
+    )

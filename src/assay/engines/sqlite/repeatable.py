@@ -1,0 +1,108 @@
+"""Whether a query gives the same answer again, as long as the file is the same.
+
+Not by its text alone: SQLite names every function that a statement calls while it prepares it, those of views too, so
+only functions that are known to depend on nothing else may occur. Those of date and time depend on the clock for some
+of their arguments, which may come from anywhere, so they may occur only where no argument can be such a word.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Collection
+
+from assay.sql.lexing import Piece, pieces
+
+_PLAIN = frozenset(
+    {"abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "dense_rank", "first_value", "floor", "glob"}
+    | {"if", "ifnull", "iif", "instr", "lag", "last_value", "lead", "length", "like", "likelihood", "likely", "max"}
+    | {"min", "mod", "nth_value", "ntile", "nullif", "percent_rank", "rank", "round", "row_number", "sign", "sum"}
+    | {"total", "trunc", "typeof", "unicode", "unlikely", "octet_length", "pi"}
+)
+"""Functions that give a number, or one of their arguments: none of them makes a new text."""
+_MAKE_TEXT = frozenset(
+    {"char", "concat", "concat_ws", "format", "group_concat", "hex", "lower", "ltrim", "printf", "quote", "replace"}
+    | {"rtrim", "soundex", "string_agg", "substr", "substring", "trim", "unhex", "upper", "zeroblob", "->", "->>"}
+    | {"json", "json_array", "json_array_length", "json_error_position", "json_extract", "json_group_array"}
+    | {"json_group_object", "json_insert", "json_object", "json_patch", "json_quote", "json_remove", "json_replace"}
+    | {"json_set", "json_type", "json_valid", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh"}
+    | {"degrees", "exp", "ln", "log", "log10", "log2", "pow", "power", "radians", "sin", "sinh", "sqrt", "tan", "tanh"}
+)
+"""Further functions that depend on their arguments alone."""
+_LEAST_ARGUMENTS = {"strftime": 2, "timediff": 2} | dict.fromkeys(
+    ("date", "time", "datetime", "julianday", "unixepoch"), 1
+)
+"""The functions of date and time, with how many arguments name the moment. With fewer they give the present one."""
+_CLOCK = re.compile(r"now|local|utc|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
+"""What makes the moment depend on clock or time zone, what puts a text together, and what hides words from `pieces`."""
+
+
+def is_repeatable(query: str, called: Collection[tuple[str, bool]], connection: sqlite3.Connection) -> bool:
+    """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`."""
+    if "pragma" in query.lower() or query.lstrip().lower().startswith("explain"):
+        return False
+    names = {name for name, _ in called}
+    dated = names & _LEAST_ARGUMENTS.keys()
+    if not dated:
+        return names <= _PLAIN | _MAKE_TEXT
+    if not names - dated <= _PLAIN:
+        return False
+    texts = [query]
+    if any(within for name, within in called if name in dated):
+        views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+        texts += [text for (text,) in views if isinstance(text, str)]
+    return all(map(_names_its_moments, texts)) and not _holds_now(connection)
+
+
+def _names_its_moments(text: str) -> bool:
+    """Whether every date function in a text has the arguments that say which moment is meant."""
+    if _CLOCK.search(text):
+        return False
+    found = list(pieces(text))
+    if any(piece.kind == "open" for piece in found):
+        return False
+    return all(
+        _arguments(found, place + 1) >= _LEAST_ARGUMENTS[piece.name.lower()]
+        for place, piece in enumerate(found)
+        if piece.kind in ("word", "name") and piece.name.lower() in _LEAST_ARGUMENTS
+    )
+
+
+_MANY = 99
+
+
+def _arguments(found: list[Piece], place: int) -> int:
+    """How many arguments a function has whose name ends before this place; many, where it is no function there."""
+    while place < len(found) and found[place].text in ("]", "`"):
+        place += 1
+    if place >= len(found) or found[place].text != "(":
+        return _MANY
+    if place + 1 < len(found) and found[place + 1].text == ")":
+        return 0
+    depth, count = 0, 1
+    for piece in found[place:]:
+        depth += (piece.text == "(") - (piece.text == ")")
+        count += piece.text == "," and depth == 1
+        if depth == 0:
+            break
+    return count
+
+
+def _holds_now(connection: sqlite3.Connection) -> bool:
+    """Whether some cell is the word that date functions take for the present moment. True where that cannot be seen."""
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            columns = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+            if not columns:
+                continue
+            told = " OR ".join(f"CAST({_quoted(column[1])} AS TEXT) = 'now' COLLATE NOCASE" for column in columns)
+            if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {told} LIMIT 1").fetchall():
+                return True
+    except (sqlite3.Error, ValueError, MemoryError, OverflowError):
+        return True
+    return False
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
