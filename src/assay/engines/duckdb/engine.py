@@ -77,16 +77,20 @@ class DuckdbEngine(DatabaseFile):
     kind = "DuckDB database"
     magic = b"DUCK"
     magic_offset = 8
-    beside = (".wal",)
+    beside = (".wal", ".wal.recovery", ".wal.checkpoint")
 
-    __slots__ = ("_connection", "_in_memory", "_limits", "_repeatable", "_url", "_watchdog")
+    __slots__ = ("_connection", "_in_memory", "_limits", "_repeatable", "_shares", "_url", "_watchdog")
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, url: DatabaseUrl, limits: Limits) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, url: DatabaseUrl, limits: Limits, *, shares: bool = False
+    ) -> None:
         self._connection = connection
         self._url = url
         self._limits = limits
         self._in_memory = url.path == MEMORY
         self._repeatable: Repeatable | None = None
+        self._shares = shares
+        """Another connection of this process has the file open: what this one reads is what that one opened."""
         self._watchdog = Watchdog(connection.interrupt)
 
     @classmethod
@@ -97,12 +101,12 @@ class DuckdbEngine(DatabaseFile):
         settings = {**_SETTINGS, "memory_limit": f"{memory_mib}MiB"}
         try:
             connection = duckdb.connect(url.path, read_only=url.path != MEMORY, config=settings)
-            _lock(connection)
+            shares = not _lock(connection)
         except duckdb.Error as error:
             raise DatabaseError(
                 f"the DuckDB database {url.path!r} cannot be opened: {outcomes.first_line(error)}"
             ) from None
-        return cls(connection, url, limits)
+        return cls(connection, url, limits, shares=shares)
 
     @classmethod
     def version(cls) -> str:
@@ -154,9 +158,9 @@ class DuckdbEngine(DatabaseFile):
         return read_schema(self, with_values=with_values)
 
     def session(self) -> str | None:
-        """The settings and extensions of this connection: all that decides answers besides the file and the query."""
+        """The settings of this connection: all that decides answers besides the file and the query."""
         try:
-            return session_of(self._connection)
+            return None if self._shares else session_of(self._connection)
         except duckdb.Error:
             return None
 
@@ -231,11 +235,13 @@ class DuckdbEngine(DatabaseFile):
         return outcomes.failed(query, "error", kind, message, wall_time_s=wall_time_s)
 
 
-def _lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Lock files, network and settings, unless another connection to the same database has done so."""
+def _lock(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Lock files, network and settings. False where another connection to the same database has done so."""
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
-    if found is None or not found[0]:
-        connection.execute(_LOCKS)
+    if found is not None and found[0]:
+        return False
+    connection.execute(_LOCKS)
+    return True
 
 
 def _kind(statement: duckdb.Statement) -> str:

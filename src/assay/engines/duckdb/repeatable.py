@@ -47,10 +47,10 @@ UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal
 UNION ALL SELECT sql FROM duckdb_tables() WHERE contains(lower(sql), 'generated')
 """
 _SESSION = """
-SELECT string_agg(name || '=' || coalesce(value, ''), chr(10) ORDER BY name) FROM duckdb_settings()
-UNION ALL SELECT string_agg(extension_name || ' ' || extension_version, chr(10) ORDER BY extension_name)
-FROM duckdb_extensions() WHERE loaded
+SELECT name, value FROM duckdb_settings() WHERE name != 'allowed_paths'
+UNION ALL SELECT 'name', current_database() ORDER BY 1
 """
+"""Without the file's own path, but with its name: a query may name its database."""
 
 
 class Repeatable:
@@ -79,5 +79,5 @@ class Repeatable:
 
 
 def session_of(connection: duckdb.DuckDBPyConnection) -> str:
-    """All settings and extensions of a connection: the time zone and the calendar among them."""
-    return "\n".join(str(text) for (text,) in connection.execute(_SESSION).fetchall())
+    """All settings of a connection, the time zone and the calendar among them. No extension is loaded at run time."""
+    return repr(connection.execute(_SESSION).fetchall())

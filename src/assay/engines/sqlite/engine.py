@@ -17,7 +17,7 @@ from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, 
 _CELL_BYTES = 40
 """Bytes of a cell besides its content: a pointer and an object's header."""
 _LARGEST_CELL = 1_000_000_000
-_LOOKING_S = 1.0
+_LOOKING_S = 10.0
 """How long it may take to find out whether a query depends on the clock."""
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -40,11 +40,12 @@ class SqliteEngine(DatabaseFile):
     magic = b"SQLite format 3\0"
     beside = ("-wal", "-journal")
 
-    __slots__ = ("_connection", "_guard", "_limits", "_url")
+    __slots__ = ("_connection", "_guard", "_holds_now", "_limits", "_url")
 
     def __init__(self, connection: sqlite3.Connection, guard: Guard, url: DatabaseUrl, limits: Limits) -> None:
         self._connection = connection
         self._guard = guard
+        self._holds_now: bool | None = None
         self._url = url
         self._limits = limits
 
@@ -132,9 +133,17 @@ class SqliteEngine(DatabaseFile):
         called = frozenset(self._guard.called)
         self._guard.start(_LOOKING_S)
         try:
-            return is_repeatable(query, called, self._connection)
+            return is_repeatable(query, called, self._connection, self._finds_now)
         except _QUERY_ERRORS:
             return False
+
+    def _finds_now(self) -> bool:
+        """Whether some cell is the word for the present moment: looked for once, since it takes a whole scan."""
+        from assay.engines.sqlite.repeatable import holds_now
+
+        if self._holds_now is None:
+            self._holds_now = holds_now(self._connection)
+        return self._holds_now
 
     def close(self) -> None:
         """Release the database. Closing twice is harmless."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from assay.sql.lexing import Piece, pieces
 
@@ -37,8 +37,13 @@ _CLOCK = re.compile(r"now|local|utc|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
 """What makes the moment depend on clock or time zone, what puts a text together, and what hides words from `pieces`."""
 
 
-def is_repeatable(query: str, called: Collection[tuple[str, bool]], connection: sqlite3.Connection) -> bool:
-    """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`."""
+def is_repeatable(
+    query: str, called: Collection[tuple[str, bool]], connection: sqlite3.Connection, holds_now: Callable[[], bool]
+) -> bool:
+    """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`.
+
+    ``holds_now`` says whether some cell of the file is the word for the present moment.
+    """
     if "pragma" in query.lower() or query.lstrip().lower().startswith("explain"):
         return False
     names = {name for name, _ in called}
@@ -51,7 +56,7 @@ def is_repeatable(query: str, called: Collection[tuple[str, bool]], connection: 
     if any(within for name, within in called if name in dated):
         views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
         texts += [text for (text,) in views if isinstance(text, str)]
-    return all(map(_names_its_moments, texts)) and not _holds_now(connection)
+    return all(map(_names_its_moments, texts)) and not holds_now()
 
 
 def _names_its_moments(text: str) -> bool:
@@ -88,7 +93,7 @@ def _arguments(found: list[Piece], place: int) -> int:
     return count
 
 
-def _holds_now(connection: sqlite3.Connection) -> bool:
+def holds_now(connection: sqlite3.Connection) -> bool:
     """Whether some cell is the word that date functions take for the present moment. True where that cannot be seen."""
     try:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
