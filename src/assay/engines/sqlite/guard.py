@@ -94,9 +94,9 @@ class Guard:
         self.denied: tuple[int, str | None, str | None] | None = None
         """The first action that was denied since `start`, with its two names."""
         self.timed_out = False
-        self.called: set[tuple[str, bool]] = set()
-        """The functions of the statements that were prepared since `start`, each with whether a view or a subquery with
-        a name calls it, and the pragmas. A statement that the driver still has is not prepared again."""
+        self.called: set[str] = set()
+        """The functions and pragmas of the statements that were prepared since `start`, those of views among them. A
+        statement that the driver still has is not prepared again."""
 
     def attach(self, connection: sqlite3.Connection) -> None:
         """Install it on a connection."""
@@ -164,17 +164,17 @@ class Guard:
         return "refused", f"refused: it does something other than read (SQLite's action {action})"
 
     def _authorize(
-        self, action: int, first: str | None, second: str | None, _database: str | None, source: str | None
+        self, action: int, first: str | None, second: str | None, _database: str | None, _source: str | None
     ) -> int:
         if action in _HARMLESS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
-            self.called.add(((second or "").lower(), source is not None))
+            self.called.add((second or "").lower())
             if second not in _DANGEROUS_FUNCTIONS:
                 return sqlite3.SQLITE_OK
         elif action == sqlite3.SQLITE_PRAGMA and first is not None:
             name = first.lower()
-            self.called.add((f"pragma {name}", source is not None))
+            self.called.add(f"pragma {name}")
             if name in (_PRAGMAS_WITHOUT_ARGUMENT if second is None else _PRAGMAS_WITH_ARGUMENT):
                 return sqlite3.SQLITE_OK
         if self.denied is None:

@@ -38,7 +38,7 @@ _CLOCK = re.compile(r"now|local|utc|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
 
 
 def is_repeatable(
-    query: str, called: Collection[tuple[str, bool]], connection: sqlite3.Connection, holds_now: Callable[[], bool]
+    query: str, called: Collection[str], connection: sqlite3.Connection, holds_now: Callable[[], bool]
 ) -> bool:
     """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`.
 
@@ -46,17 +46,14 @@ def is_repeatable(
     """
     if "pragma" in query.lower() or query.lstrip().lower().startswith("explain"):
         return False
-    names = {name for name, _ in called}
+    names = frozenset(called)
     dated = names & _LEAST_ARGUMENTS.keys()
     if not dated:
         return names <= _PLAIN | _MAKE_TEXT
     if not names - dated <= _PLAIN:
         return False
-    texts = [query]
-    if any(within for name, within in called if name in dated):
-        views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
-        texts += [text for (text,) in views if isinstance(text, str)]
-    return all(map(_names_its_moments, texts)) and not holds_now()
+    views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+    return all(map(_names_its_moments, [query, *(str(text) for (text,) in views)])) and not holds_now()
 
 
 def _names_its_moments(text: str) -> bool:
@@ -96,11 +93,13 @@ def _arguments(found: list[Piece], place: int) -> int:
 def holds_now(connection: sqlite3.Connection) -> bool:
     """Whether some cell is the word that date functions take for the present moment. True where that cannot be seen."""
     try:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for (table,) in tables:
-            columns = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+        tables = connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'").fetchall()
+        if not all(page for _, page in tables):
+            return True  # a virtual table makes up what it holds
+        for table, _ in [*tables, ("sqlite_master", 1)]:
+            columns = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
             if not columns:
-                continue
+                return True
             told = " OR ".join(f"CAST({_quoted(column[1])} AS TEXT) = 'now' COLLATE NOCASE" for column in columns)
             if connection.execute(f"SELECT 1 FROM {_quoted(table)} WHERE {told} LIMIT 1").fetchall():
                 return True

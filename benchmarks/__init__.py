@@ -1,0 +1,1 @@
+"""How fast Assay is, and what it needs: `python -m benchmarks`."""

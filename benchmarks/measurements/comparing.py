@@ -1,0 +1,178 @@
+"""Comparing two results soundly, against `set(predicted) == set(gold)`, which is not sound."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+from assay import registry
+from assay.comparison import compare
+from assay.engines.duckdb import DuckdbEngine
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction, Result, Row
+from assay.ports import Executions
+from benchmarks.frame import NotHere, Setup, own_peak_mb, ratio, seconds
+
+Rows = list[Row]
+_WIDE = 1_000_000
+
+
+def rows_of(count: int, width: int, chance: random.Random) -> Rows:
+    """Rows like those of real tables: a key, measures, names, small integers, NULLs, a constant."""
+    return [
+        (
+            number,
+            chance.random(),
+            f"name {chance.randrange(1000)}",
+            chance.randrange(50),
+            None if chance.random() < 0.1 else chance.randrange(10**6),
+            chance.random(),
+            "x",
+            number * 2,
+        )[:width]
+        for number in range(count)
+    ]
+
+
+def copied(rows: Rows, chance: random.Random) -> Rows:
+    """The same rows as other objects, shuffled."""
+    other = [(*row,) for row in rows]
+    chance.shuffle(other)
+    return other
+
+
+def noisy(rows: Rows) -> Rows:
+    """The second column with the noise of floats."""
+    return [(row[0], row[1] * (1 + 1e-13), *row[2:]) for row in rows]  # type: ignore[operator]
+
+
+def against_sets(gold: Rows, predicted: Rows, floor_predicted: Rows, rounds: int) -> float:
+    """How often the floor's time a comparison takes."""
+    ours, theirs = Result.of(gold), Result.of(predicted)
+
+    def judged() -> None:
+        assert compare(theirs, ours).equal
+
+    def floor() -> None:
+        assert set(floor_predicted) == set(gold)
+
+    return ratio(judged, floor, rounds)
+
+
+def rows(setup: Setup) -> dict[str, float]:
+    """100,000 rows: shuffled, swapped, noisy; and many columns that look alike."""
+    chance = random.Random(7)
+    gold = rows_of(100_000, 5, chance)
+    same = copied(gold, chance)
+    swapped: Rows = [(a, d, c, b, e) for a, b, c, d, e in same]
+    bits: Rows = [tuple(chance.randrange(2) for _ in range(20)) for _ in range(10_000)]
+    order = list(range(20))
+    chance.shuffle(order)
+    permuted = copied([tuple(row[column] for column in order) for row in bits], chance)
+    return {
+        "rows.shuffled": against_sets(gold, same, same, setup.rounds),
+        "rows.swapped": against_sets(gold, swapped, same, setup.rounds),
+        "rows.noisy": against_sets(gold, noisy(same), same, min(2, setup.rounds)),
+        "rows.bits": seconds(lambda: compare(Result.of(permuted), Result.of(bits))),
+    }
+
+
+def many_rows(_: Setup) -> dict[str, float]:
+    """A million rows of eight columns: shuffled, and noisy."""
+    chance = random.Random(7)
+    gold = rows_of(_WIDE, 8, chance)
+    same = copied(gold, chance)
+    return {
+        "million.shuffled": against_sets(gold, same, same, 2),
+        "million.noisy": against_sets(gold, noisy(same), same, 1),
+    }
+
+
+def all_metrics(_: Setup) -> dict[str, float]:
+    """A million rows in another order, through every built-in metric, and the memory of the whole process."""
+    chance = random.Random(7)
+    gold = rows_of(_WIDE, 8, chance)
+    ours, theirs = (_ran(rows) for rows in (gold, copied(gold, chance)))
+    del gold
+    case, answer = Case(id="0", question="", golds=("gold",)), Prediction(case_id="0", query="predicted")
+    metrics = [registry.metric(name) for name in registry.default_metrics()]
+    requests = [request for metric in metrics for request in metric.requests(case, answer)]
+    requested = {request: (theirs if "predicted" in request.query.lower() else ours,) for request in requests}
+
+    def judged() -> None:
+        assert ours.result is not None
+        assert theirs.result is not None
+        comparison = compare(theirs.result, ours.result, ComparisonOptions())
+        executions = Executions(golds=(ours,), predicted=theirs, requested=requested)
+        for metric in metrics:
+            metric.score(case, answer, executions, comparison)
+
+    return {"metrics.million": seconds(judged), "metrics.million_memory": own_peak_mb()}
+
+
+def _ran(rows: Rows) -> Execution:
+    result = Result.of(rows)
+    return Execution(
+        query="q", status="rows", result=result, row_count=len(rows), columns=result.columns, wall_time_s=1.0
+    )
+
+
+def from_duckdb(_: Setup) -> dict[str, float]:
+    """DuckDB, a million rows: fetched and compared by Assay, against fetched by the client and compared as sets."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "wide.duckdb")
+        with duckdb.connect(path) as connection:
+            connection.execute(
+                "CREATE TABLE t AS SELECT range AS id, range * 0.37 AS a, 'name ' || (range % 1000) AS b,"
+                f" range % 50 AS c, range % 7 AS d, range / 3.0 AS e, 'x' AS f, range * 2 AS g FROM range({_WIDE})"
+            )
+        queries = ("SELECT * FROM t ORDER BY id", "SELECT * FROM t ORDER BY id DESC")
+        engine = DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), Limits(max_rows=2 * _WIDE))
+
+        def judged() -> None:
+            gold, predicted = (engine.execute(query).result for query in queries)
+            assert gold is not None
+            assert predicted is not None
+            assert compare(predicted, gold).equal
+
+        def plain() -> None:
+            with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
+                gold, predicted = (connection.execute(query).fetchall() for query in queries)
+            assert set(gold) == set(predicted)
+
+        ours_s = seconds(judged)
+        engine.close()
+        return {"duckdb.million": ours_s / seconds(plain)}
+
+
+def tpch(_: Setup) -> dict[str, float]:
+    """TPC-H at scale 1 on DuckDB: its 22 queries as gold and prediction, against executing both."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "tpch.duckdb")
+        with duckdb.connect(path) as connection:
+            try:
+                connection.execute("LOAD tpch")
+            except duckdb.Error as error:
+                raise NotHere("DuckDB's extension tpch is not installed: INSTALL tpch") from error
+            connection.execute("CALL dbgen(sf = 1)")
+            queries = [text for (text,) in connection.execute("SELECT query FROM tpch_queries()").fetchall()]
+        engine = DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), Limits(timeout_s=300))
+
+        def judged() -> None:
+            for query in queries:
+                gold, predicted = engine.execute(query).result, engine.execute(query).result
+                assert gold is not None
+                assert predicted is not None
+                assert compare(predicted, gold).equal
+
+        def bare() -> None:
+            with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
+                for query in queries:
+                    connection.execute(query).fetchall()
+                    connection.execute(query).fetchall()
+
+        ours_s = seconds(judged)
+        engine.close()
+        return {"tpch.ratio": ours_s / seconds(bare)}

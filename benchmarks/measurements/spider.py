@@ -1,0 +1,128 @@
+"""Spider's development set: judging against the floor, the whole command, and what judging takes in calls."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import sqlite3
+import statistics
+import tempfile
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay import registry
+from assay.api.evaluation import make_pool
+from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
+from assay.engines.execution_cache.folder import CacheFolder
+from assay.engines.pool.executor import Executor
+from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
+from assay.runs.execute import Job, execute
+from assay.runs.plan import Work, plan_work
+from assay.scoring.queries.scorer import QueryScorer
+from benchmarks.frame import NotHere, Setup, assay, seconds
+
+ANSWERS = "din-sql-gpt4"
+
+
+def folder_of(setup: Setup) -> Path:
+    """The benchmark's folder. Raises NotHere."""
+    if setup.spider is None or not (setup.spider / "dev.jsonl").exists():
+        raise NotHere("--spider DIR must name a folder with dev.jsonl, predictions/ and database/")
+    return setup.spider.absolute()
+
+
+def inputs_of(setup: Setup) -> tuple[Inputs, list[Work], list[str]]:
+    """The cases as work, and the arguments of the command that does it."""
+    folder = folder_of(setup)
+    questions, answers = str(folder / "dev.jsonl"), str(folder / "predictions" / f"{ANSWERS}.jsonl")
+    template = f"sqlite:///{folder}/database/{{db_id}}/{{db_id}}.sqlite"
+    inputs = read_inputs(questions, answers, FileOptions(), allow_unmatched=False)
+    locate, _ = locator(template)
+    works = plan_work(inputs.cases, inputs.predictions, locate)
+    return inputs, works, ["run", questions, "-p", answers, "--db", template, "--workers", str(setup.workers)]
+
+
+class RecordingExecutor(Executor):
+    """Notes each distinct query, so that the floor runs exactly the same ones."""
+
+    def __init__(self) -> None:
+        super().__init__(engines=registry.engine_references(), limits=Limits())
+        self.queries: dict[str, dict[str, None]] = {}
+
+    def execute(self, url: DatabaseUrl, query: str) -> Execution:
+        """As the executor does, and noted."""
+        self.queries.setdefault(url.path, {})[query] = None
+        return super().execute(url, query)
+
+
+def judge_all(works: list[Work], executor: Executor) -> None:
+    """Judge every case in this process by the built-in metrics."""
+    metrics = [registry.metric(name) for name in registry.default_metrics()]
+    scorer = QueryScorer(executor, metrics, ComparisonOptions())
+    for work in works:
+        scorer.score(work.case, work.prediction, work.url)
+
+
+def floor(queries: Mapping[str, Mapping[str, None]]) -> None:
+    """Execute and fetch each distinct query once through the plain driver."""
+    for path, texts in queries.items():
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        for text in texts:
+            try:
+                connection.execute(text).fetchall()
+            except (sqlite3.Error, sqlite3.Warning):
+                continue
+        connection.close()
+
+
+def evaluation_s(setup: Setup, inputs: Inputs, works: list[Work], cache: CacheFolder | None = None) -> float:
+    """Judge all cases with fresh workers that are ready."""
+    settings = RunSettings(
+        cases=inputs.case_name,
+        predictions=inputs.prediction_name,
+        database="",
+        metrics=registry.default_metrics(),
+        limits=Limits(),
+        workers=setup.workers,
+    )
+    provenance = Provenance(assay_version="", python_version="", platform="")
+    metrics = [registry.metric(name) for name in registry.default_metrics()]
+    job = Job(settings=settings, provenance=provenance, works=works, metrics=metrics)
+    with make_pool(ComparisonOptions(), Limits(), registry.default_metrics(), setup.workers, cache=cache) as pool:
+        pool.wait_until_ready()
+        return seconds(lambda: execute(job, pool))
+
+
+def against_the_floor(setup: Setup) -> dict[str, float]:
+    """Judging and the whole command, each in turn with the floor."""
+    inputs, works, command = inputs_of(setup)
+    executor = RecordingExecutor()
+    judge_all(works, executor)
+    executor.close()
+    evaluation, process = [], []
+    for number in range(setup.rounds):
+        least = seconds(lambda: floor(executor.queries))
+        evaluation.append(evaluation_s(setup, inputs, works) / least)
+        with tempfile.TemporaryDirectory() as folder:
+            process.append(assay(*command, "-o", Path(folder) / f"run{number}", "-q").wall_s)
+    return {"spider.evaluation": statistics.median(evaluation), "spider.process": statistics.median(process)}
+
+
+def counted(setup: Setup) -> dict[str, float]:
+    """Calls of functions and memory, which no other work on the machine changes."""
+    _, works, _ = inputs_of(setup)
+    warm = Executor(engines=registry.engine_references(), limits=Limits())
+    judge_all(works[:50], warm)  # imports, grammars
+    warm.close()
+    executor = Executor(engines=registry.engine_references(), limits=Limits())
+    profile = cProfile.Profile()
+    profile.runcall(judge_all, works, executor)
+    calls = pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+    executor.close()
+    again = Executor(engines=registry.engine_references(), limits=Limits())
+    tracemalloc.start()
+    judge_all(works[:300], again)
+    peak = tracemalloc.get_traced_memory()[1]
+    again.close()
+    return {"spider.calls": calls / len(works), "spider.allocated": peak / 1024**2}

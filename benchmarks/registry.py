@@ -1,0 +1,191 @@
+"""Everything that is measured, each line with its bound. To add one: a `Line` here, its value where it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from benchmarks.frame import Line, Measurement, Setup
+
+
+def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
+    """The function that ``module:function`` names, imported when it is called: listing loads nothing."""
+    module, _, name = where.partition(":")
+
+    def run(setup: Setup) -> Mapping[str, float]:
+        found: Mapping[str, float] = getattr(import_module(f"benchmarks.measurements.{module}"), name)(setup)
+        return found
+
+    return run
+
+
+MEASUREMENTS: tuple[Measurement, ...] = (
+    Measurement(
+        name="spider",
+        title="Spider's development set, 1,034 questions, all built-in metrics",
+        run=_lazily("spider:against_the_floor"),
+        lines=(
+            Line(
+                name="spider.evaluation",
+                what="judging, against executing each distinct query once in one process",
+                unit="times",
+                bound=1.8,
+            ),
+            Line(name="spider.process", what="`assay run`, the whole process", unit="s", bound=0.7),
+        ),
+    ),
+    Measurement(
+        name="counted",
+        title="The same in one process, counted: no other work on the machine changes it",
+        run=_lazily("spider:counted"),
+        lines=(
+            Line(name="spider.calls", what="calls of functions per case", unit="calls"),
+            Line(name="spider.allocated", what="memory of Python's objects at most, 300 cases", unit="MiB"),
+        ),
+    ),
+    Measurement(
+        name="cache",
+        title="Executions that runs share: 40 golds of a few tenths of a second, two systems",
+        run=_lazily("cache:next_system"),
+        lines=(
+            Line(name="cache.first", what="the first run with the cache, against one without", unit="times"),
+            Line(name="cache.next", what="the second system, against the first", unit="times", bound=0.6),
+        ),
+    ),
+    Measurement(
+        name="start",
+        title="Start",
+        run=_lazily("starting:start"),
+        lines=(
+            Line(name="start.help", what="`assay --help`", unit="s", bound=0.3),
+            Line(name="start.import", what="`import assay`, against the bare interpreter", unit="times"),
+            Line(name="start.loaded", what="heavy packages that `import assay` loads", unit="packages", bound=0),
+        ),
+    ),
+    Measurement(
+        name="rows",
+        title="Comparing two results, against `set(predicted) == set(gold)`",
+        run=_lazily("comparing:rows"),
+        lines=(
+            Line(name="rows.shuffled", what="100,000 x 5, shuffled", unit="times", bound=3),
+            Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=5),
+            Line(name="rows.noisy", what="100,000 x 5, the noise of floats in a column", unit="times", bound=3),
+            Line(name="rows.bits", what="10,000 x 20 permuted columns of 0 and 1", unit="s", bound=0.3),
+        ),
+    ),
+    Measurement(
+        name="million",
+        title="The same for a million rows of eight columns",
+        run=_lazily("comparing:many_rows"),
+        heavy=True,
+        lines=(
+            Line(name="million.shuffled", what="1,000,000 x 8, shuffled", unit="times", bound=2.5),
+            Line(name="million.noisy", what="1,000,000 x 8, the noise of floats in a column", unit="times", bound=3),
+        ),
+    ),
+    Measurement(
+        name="metrics",
+        title="A million rows in another order, compared and scored by all metrics",
+        run=_lazily("comparing:all_metrics"),
+        heavy=True,
+        lines=(
+            Line(name="metrics.million", what="1,000,000 x 8, time", unit="s", bound=5),
+            Line(
+                name="metrics.million_memory",
+                what="memory of the process, both results included",
+                unit="MB",
+                bound=1000,
+            ),
+        ),
+    ),
+    Measurement(
+        name="duckdb",
+        title="DuckDB, 1,000,000 x 8",
+        run=_lazily("comparing:from_duckdb"),
+        heavy=True,
+        lines=(
+            Line(
+                name="duckdb.million",
+                what="fetched and compared, against the client's fetch and sets",
+                unit="times",
+                bound=0.5,
+            ),
+        ),
+    ),
+    Measurement(
+        name="tpch",
+        title="TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
+        run=_lazily("comparing:tpch"),
+        heavy=True,
+        lines=(Line(name="tpch.ratio", what="against bare execution of both", unit="times", bound=1.1),),
+    ),
+    Measurement(
+        name="scale",
+        title="A run of 100,000 cases, beside one of 1,000",
+        run=_lazily("scale:large_run"),
+        heavy=True,
+        lines=(
+            Line(name="scale.driver_memory", what="memory of the driver, against 1,000 cases", unit="times", bound=1.5),
+            Line(name="scale.worker_memory", what="memory of a worker, against 1,000 cases", unit="times", bound=1.5),
+            Line(name="scale.driver_cpu", what="CPU of the driver", unit="s", bound=8),
+            Line(name="scale.wall", what="`assay run`, the whole process", unit="s"),
+            Line(name="scale.load", what="`load_run`", unit="s", bound=3),
+            Line(name="scale.load_memory", what="`load_run`, memory", unit="MB", bound=300),
+            Line(name="scale.json", what="`assay report --json`", unit="s", bound=5),
+            Line(name="scale.json_memory", what="`assay report --json`, memory", unit="MB", bound=300),
+            Line(name="scale.html", what="`assay report --html`", unit="s", bound=15),
+            Line(name="scale.html_memory", what="`assay report --html`, memory", unit="MB", bound=300),
+            Line(name="scale.xlsx", what="`assay report --xlsx`", unit="s", bound=20),
+            Line(name="scale.xlsx_memory", what="`assay report --xlsx`, memory", unit="MB", bound=300),
+        ),
+    ),
+    Measurement(
+        name="soak",
+        title="20,000 mixed cases with faults in one process: what it holds at its end beyond its start",
+        run=_lazily("soak:full"),
+        heavy=True,
+        lines=(
+            Line(name="soak.handles", what="open handles, connections among them", unit="more", bound=0),
+            Line(name="soak.processes", what="processes", unit="more", bound=0),
+            Line(name="soak.threads", what="threads", unit="more", bound=0),
+            Line(name="soak.temporary_files", what="temporary files", unit="more", bound=0),
+            Line(name="soak.memory_mb", what="memory", unit="MB more", bound=20),
+            Line(name="soak.killed", what="runs in which a worker was killed", unit="runs"),
+            Line(name="soak.interrupted", what="runs that were interrupted", unit="runs"),
+        ),
+    ),
+    Measurement(
+        name="llmsql",
+        title="LLMSQL's evaluation, 16,000 questions over 5,000 tables, against its package",
+        run=_lazily("peers:against_llmsql"),
+        heavy=True,
+        lines=(
+            Line(name="llmsql.ratio", what="time, each side a new process", unit="times", bound=1),
+            Line(name="llmsql.differ", what="verdicts and counts that differ", unit="verdicts", bound=0),
+        ),
+    ),
+    Measurement(
+        name="datacompy",
+        title="Two tables of 100,000 x 8 compared by position, against datacompy",
+        run=_lazily("peers:against_datacompy"),
+        heavy=True,
+        lines=(
+            Line(name="datacompy.texts", what="from CSV texts", unit="times", bound=1),
+            Line(name="datacompy.frames", what="from pandas frames", unit="times", bound=1),
+        ),
+    ),
+    Measurement(
+        name="spider-script",
+        title="`assay run` with all metrics, against Spider's own script",
+        run=_lazily("peers:against_spider"),
+        heavy=True,
+        lines=(Line(name="spider.script", what="Spider's development set", unit="times", bound=1),),
+    ),
+    Measurement(
+        name="bird-script",
+        title="`assay run` with all metrics, against BIRD's own script",
+        run=_lazily("peers:against_bird"),
+        heavy=True,
+        lines=(Line(name="bird.script", what="Spider's development set", unit="times", bound=1),),
+    ),
+)
