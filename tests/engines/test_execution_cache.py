@@ -431,8 +431,9 @@ def test_a_large_file_is_read_whole_once(tmp_path: Path, monkeypatch: pytest.Mon
         lambda path: Path(f"{path}-wal").write_bytes(b"x"),
         lambda path: Path(f"{path}-journal").write_bytes(b"x"),
         lambda path: (os.rename(path, f"{path}2"), os.rename(f"{path}2", path)),
+        lambda path: (os.rename(path, f"{path}2"), path.symlink_to(shutil.copy(f"{path}2", f"{path}3"))),
     ],
-    ids=["rewritten", "one byte", "gone", "touched", "replaced", "log", "journal", "away and back"],
+    ids=["rewritten", "one byte", "gone", "touched", "replaced", "log", "journal", "away and back", "a link"],
 )
 def test_a_file_that_changes_after_it_was_looked_at_has_no_content_any_more(
     tmp_path: Path, change: Callable[[Path], object]
@@ -445,6 +446,21 @@ def test_a_file_that_changes_after_it_was_looked_at_has_no_content_any_more(
     assert before.digest(NoDigests()) is None
     assert after.digest(NoDigests()) is None
     assert not before.unchanged()
+
+
+def test_a_link_that_leads_elsewhere_is_a_change(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"x" * 100)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "one")
+    watched = WatchedFile(str(link), ("-wal",))
+    assert watched.digest(NoDigests()) is not None
+    link.unlink()
+    link.symlink_to(tmp_path / "two")
+    assert watched.digest(NoDigests()) is None
+    assert digest(link) is not None
+    (tmp_path / "two-wal").write_bytes(b"log")
+    assert digest(link) is None, "a database's log stands beside the file that the link leads to"
 
 
 def test_what_cannot_be_told_has_no_content(tmp_path: Path) -> None:
@@ -795,6 +811,19 @@ def test_a_duckdb_file_with_a_view_of_the_clock_is_not_kept(runs: Runs, tmp_path
         connection.execute(definition)
     url = DatabaseUrl.parse(f"duckdb:///{path}")
     assert [runs.ran(url, "SELECT * FROM t")[1] for _ in range(2)] == [True, True]
+
+
+def test_want_of_memory_for_the_cache_is_no_fault_of_the_query(
+    runs: Runs, database: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wants(*_: object) -> None:
+        raise MemoryError
+
+    runs.ran(database, "SELECT * FROM t")
+    monkeypatch.setattr(CacheFolder, "get", wants)
+    monkeypatch.setattr(CacheFolder, "put", wants)
+    execution, ran_again = runs.ran(database, "SELECT * FROM t")
+    assert (execution.status, ran_again) == ("rows", True)
 
 
 def test_the_time_zone_is_part_of_the_session(runs: Runs, tmp_path: Path) -> None:

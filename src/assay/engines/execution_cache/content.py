@@ -58,16 +58,16 @@ class FileState:
 
     @classmethod
     def of(cls, path: str, beside: Sequence[str]) -> FileState | None:
-        """The state now; None where it tells nothing: no plain file, or a file beside it that holds something."""
+        """The state now; None where it tells nothing: no plain file, or a file of ``beside`` that holds something."""
         try:
             status = os.stat(path)
         except (OSError, ValueError):
             return None
         if os.name != "posix" or not stat.S_ISREG(status.st_mode):
             return None
-        for suffix in beside:
+        for other in beside:
             try:
-                if os.stat(path + suffix).st_size:
+                if os.stat(other).st_size:
                     return None
             except FileNotFoundError:
                 continue
@@ -82,8 +82,9 @@ class WatchedFile:
     __slots__ = ("_beside", "_digest", "_path", "_state")
 
     def __init__(self, path: str, beside: Sequence[str]) -> None:
-        self._path = os.path.realpath(path)
-        self._beside = tuple(beside)
+        # Not where a link leads now: it may lead elsewhere when the file is opened, and then the state differs.
+        self._path = os.path.abspath(path)
+        self._beside = tuple(place + suffix for place in {self._path, os.path.realpath(path)} for suffix in beside)
         self._state = self._settled()
         self._digest: bytes | None = None
 

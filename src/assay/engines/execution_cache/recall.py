@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import time
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -43,17 +44,21 @@ class Recall:
 
     def find(self, url: DatabaseUrl, engine: Engine, query: str) -> Execution | None:
         """What the engine gave to this query on this content; None where that is not known."""
-        key = self._key(url, engine, query)
-        content = None if key is None else self._folder.get(key)
-        return None if content is None else decode_execution(query, content)
+        try:
+            key = self._key(url, engine, query)
+            content = None if key is None else self._folder.get(key)
+            return None if content is None else decode_execution(query, content)
+        except MemoryError:  # the query is not to blame
+            return None
 
     def keep(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
         """Keep what the engine just gave, where it would give it again."""
-        if not execution.succeeded or (key := self._key(url, engine, query)) is None or not engine.repeats(query):
-            return
-        content = encode_execution(execution)
-        if content is not None and self._files[url.text].unchanged():
-            self._folder.put(key, content)
+        with suppress(MemoryError):  # the query has what it needs
+            if not execution.succeeded or (key := self._key(url, engine, query)) is None or not engine.repeats(query):
+                return
+            content = encode_execution(execution)
+            if content is not None and self._files[url.text].unchanged():
+                self._folder.put(key, content)
 
     def known(self, *what: object) -> bytes | None:
         """The hash noted for a large file."""
