@@ -145,16 +145,19 @@ def own_peak_mb() -> float:
 def measured(measurement: Measurement, arguments: Sequence[str]) -> dict[str, Figure]:
     """Run a measurement in a process of its own. Raises NotHere with its reason."""
     command = [sys.executable, "-m", "benchmarks", measurement.name, "--here", *arguments]
+    machine = _machine()  # before the measurement adds to the load
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     told = json.loads(done.stdout.splitlines()[-1])
     if "not_here" in told:
         raise NotHere(told["not_here"])
     date = datetime.now(UTC).date().isoformat()
-    return {name: Figure(value=value, date=date, machine=_machine()) for name, value in told.items()}
+    return {name: Figure(value=value, date=date, machine=machine) for name, value in told.items()}
 
 
 def _machine() -> str:
-    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    """What it was measured on, and how busy that was: one process that waits for a core is a load of 1."""
+    load = f", load {os.getloadavg()[0]:.0f}" if hasattr(os, "getloadavg") else ""
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}{load}"
 
 
 def kept_figures() -> dict[str, Figure]:

@@ -12,8 +12,9 @@ _HEAD = """# Benchmarks
 
 `python -m benchmarks` lists what is measured, `python -m benchmarks NAME…` measures and writes this page, and exits
 with 1 where a bound is missed. A ratio is measured in one run, each piece of work in turn with what it is measured
-against; times and memory are those of the machine that is named. A bound is what the project holds itself to: a line
-that says *missed* is work to be done. What other commands measure is in [benchmarks](../benchmarks/README.md).
+against; times and memory are those of the machine that is named, with its load before: only near 0 do times mean much.
+A bound is what the project holds itself to: a line that says *missed* is work to be done. What other commands measure
+is in [benchmarks](../benchmarks/README.md).
 """
 
 
