@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,6 +94,8 @@ def _execute_in(
             scoring.tell()
             return finished
         begin_folder(folder, job.settings, job.provenance)
+        # What writes results.parquet is imported while the workers are at work.
+        threading.Thread(target=importlib.import_module, args=("duckdb",), daemon=True).start()
         run = _finish(job, scoring, journal)
         journal.check_whole()
         finish_folder(folder, run, scoring.digests)

@@ -216,6 +216,8 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     """Lock files, network and settings, unless another connection to the same database has done so."""
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     if found is None or not found[0]:
+        # DuckDB draws progress bars where it takes a program for an interactive one, over whatever stands there.
+        connection.execute("SET enable_progress_bar = false")
         connection.execute(_LOCKS)
 
 

@@ -332,6 +332,7 @@ def write_parquet(path: Path, run: Run) -> None:
                 for judged in facts_of(run.evidence):
                     file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
+                connection.execute("SET enable_progress_bar = false")
                 source = connection.read_json(
                     str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
                 )
