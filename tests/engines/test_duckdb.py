@@ -3,6 +3,8 @@ from __future__ import annotations
 import datetime
 import hashlib
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -201,3 +203,16 @@ def test_a_kind_of_statement_that_the_client_does_not_know_is_refused(engine: Du
     assert refused.failure is not None
     assert refused.failure.kind in ("refused", "writes")
     assert engine.execute("SELECT 1").status == "rows"
+
+
+def test_no_progress_bar_is_drawn_by_a_program_that_duckdb_takes_for_an_interactive_one(shop: Path) -> None:
+    lines = (
+        "import duckdb",
+        "from assay.engines.duckdb.engine import DuckdbEngine",
+        "from assay.model import DatabaseUrl, Limits",
+        "setting = \"SELECT current_setting('enable_progress_bar')\"",
+        "assert duckdb.connect().execute(setting).fetchone() == (True,)",
+        f"engine = DuckdbEngine.open(DatabaseUrl(text='duckdb:///{shop}'), Limits())",
+        "assert engine.execute(setting).result.rows == ((False,),)",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)

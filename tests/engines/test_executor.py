@@ -195,3 +195,12 @@ def test_however_short_the_limit_a_query_that_saturates_its_server_is_to_blame(
     executor.close()
     assert failure is not None
     assert (failure.kind, failure.blame) == ("timeout", "system")
+
+
+def test_a_cache_holds_no_more_than_its_number_of_values_however_small_they_are() -> None:
+    cache = ByteCache(10**9, most_values=3)
+    dropped = [cache.put(number, None) for number in range(5)]
+    assert dropped == [[], [], [], [0], [1]]
+    assert len(cache) == 3
+    cache.get(2)
+    assert cache.put(5, None) == [3], "the least recently used"

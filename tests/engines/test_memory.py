@@ -18,7 +18,7 @@ from assay.api.evaluation import make_pool
 from assay.engines.pool import memory
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction
-from assay.runs.scoring_worker import CaseTask
+from assay.runs.worker_tasks import CaseTask
 
 pytestmark = [
     pytest.mark.slow,

@@ -26,7 +26,8 @@ from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
 from assay.ports import Executions, QueryRequest
-from assay.runs.scoring_worker import CaseTask, WorkerScorer, WorkerSettings
+from assay.runs.scoring_worker import WorkerScorer
+from assay.runs.worker_tasks import CaseTask, WorkerSettings
 from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")

@@ -28,8 +28,9 @@ from assay.model import (
 from assay.ports import AWAITS_TIMING
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.scoring_worker import Timed, TimingTask, time_pair
+from assay.runs.scoring_worker import time_pair
 from assay.runs.timing import BUDGET_SPENT, MOST_TIMINGS, ONE_QUERY, awaits_timing, one_query, time_pairs
+from assay.runs.worker_tasks import Timed, TimingTask
 
 URL = DatabaseUrl(text="sqlite:///x.sqlite")
 GOLD = "SELECT a FROM t"

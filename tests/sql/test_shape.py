@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.sql import is_nondeterministic, read_shape, statement_kind
+from assay.sql import is_nondeterministic, read_shape
+from assay.sql.statement_kind import statement_kind
 
 
 @pytest.mark.parametrize(

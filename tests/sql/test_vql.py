@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from assay.sql import is_nondeterministic, read_shape, statement_kind, tie_probes
+from assay.sql import is_nondeterministic, read_shape, tie_probes
+from assay.sql.statement_kind import statement_kind
 from assay.sql.vql import read_vql
 
 QUERIES = [

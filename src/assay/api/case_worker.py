@@ -10,7 +10,7 @@ from assay.api.single import read_outcome
 from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.ports import Executions
-from assay.runs.scoring_worker import CaseTask
+from assay.runs.worker_tasks import CaseTask
 
 
 class CaseChecker:

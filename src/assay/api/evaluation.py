@@ -52,8 +52,8 @@ from assay.runs import SETUP
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
-from assay.runs.scoring_worker import WorkerSettings
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
+from assay.runs.worker_tasks import WorkerSettings
 from assay.sdmx.gc_pause import collector_paused
 
 

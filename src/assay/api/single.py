@@ -30,8 +30,8 @@ from assay.model import (
     Verdict,
 )
 from assay.ports import Executions
-from assay.runs.scoring_worker import CaseOutcome, CaseTask
 from assay.runs.store.codec import decode_evidence
+from assay.runs.worker_tasks import CaseOutcome, CaseTask
 
 _KEPT_POOLS = 2
 

@@ -88,6 +88,8 @@ class _Reader(Generic[T]):
         self.field = field
         self.columns = columns
         self.convert = convert
+        self._constant: list[T] = []
+        """The value of a field that the file lacks, once it was asked for."""
 
     def read(self, record: Record) -> T:
         """The field's value. Raises CaseFileError with its place where it is unusable."""
@@ -96,7 +98,11 @@ class _Reader(Generic[T]):
                 return self.convert(record.key)
             if len(self.columns) == 1:
                 return self.convert(usable(record.values.get(self.columns[0])))
-            return self.convert(self._agreed(record) if self.columns else None)
+            if self.columns:
+                return self.convert(self._agreed(record))
+            if not self._constant:
+                self._constant.append(self.convert(None))
+            return self._constant[0]
         except UnusableValue as error:
             raise _placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
 

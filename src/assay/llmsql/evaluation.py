@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.llmsql.assessment import SHOWN_ROWS, assess
+from assay.engines.pool.spawn import default_workers, dismiss_ahead, start_ahead
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR
-from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
-from assay.model import ComparisonOptions
+from assay.runs import SETUP
 from assay.sdmx.gc_pause import collector_paused
 
 
@@ -53,19 +52,39 @@ def evaluate(
         MissingDependency: a download needs huggingface_hub.
         UsageError: the arguments do not go together.
     """
+    # Its worker imports what it needs while this process does.
+    start_ahead(min(1, default_workers() if workers is None else workers), SETUP)
+    try:
+        return _evaluated(
+            outputs,
+            save_report=save_report,
+            shown=max_mismatches if show_mismatches else 0,
+            version=version,
+            workdir=workdir_path,
+            questions_path=questions_path,
+            db_path=db_path,
+            timeout_s=timeout_s,
+            workers=workers,
+        )
+    finally:
+        dismiss_ahead()
+
+
+def _evaluated(
+    outputs: object, *, save_report: str | os.PathLike[str] | None, shown: int, **options: Any
+) -> dict[str, Any]:
+    from assay.llmsql.assessment import SHOWN_ROWS, assess
+    from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
+    from assay.model import ComparisonOptions
+
     path = report_path(None if save_report is None else os.fspath(save_report))
     assessment = assess(
         outputs,
-        version=version,
-        workdir=workdir_path,
-        questions_path=questions_path,
-        db_path=db_path,
-        timeout_s=timeout_s,
-        workers=workers,
+        **options,
         head_rows=SHOWN_ROWS,
         options=ComparisonOptions(near_misses=False, sample_rows=0),  # the report does not show them
     )
-    for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
+    for finding in assessment.mismatches[:shown]:
         say(mismatch_text(finding) + "\n")
     report = report_of(assessment)
     write_report(report, path)

@@ -91,7 +91,7 @@ def _rewrite_prediction(prediction: Prediction) -> str | None:
     return None if prediction.query is None else _rewrite(prediction.query.replace("value", "1"))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _rewrite(query: str) -> str | None:
     """The text that the script executes; None where its tokenizer gives up, which scores 0."""
     query = query.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")

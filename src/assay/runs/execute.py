@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,13 +14,11 @@ from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
 from assay.ports import CaseScorer, Metric, QueryRequest
-from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.interruption import winding_up
 from assay.runs.plan import Work, digest_of, plan_batches
 from assay.runs.progress import Progress, counted
-from assay.runs.scoring_worker import CaseOutcome, CaseTask
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
 from assay.runs.store.facts import CaseFacts, FactReader, Judged
 from assay.runs.store.folder import (
@@ -35,6 +34,7 @@ from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import KeptLines, LazyEvidence
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import awaits_timing, time_pairs
+from assay.runs.worker_tasks import CaseOutcome, CaseTask
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
 from assay.scoring.timekeeping import Timekeeper
@@ -94,6 +94,8 @@ def _execute_in(
             scoring.tell()
             return finished
         begin_folder(folder, job.settings, job.provenance)
+        # What writes results.parquet is imported while the workers are at work.
+        threading.Thread(target=importlib.import_module, args=("duckdb",), daemon=True).start()
         run = _finish(job, scoring, journal)
         journal.check_whole()
         finish_folder(folder, run, scoring.digests)
@@ -280,6 +282,8 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     aggregates = aggregate(facts, infos, repeats=job.settings.repeats)
     evidence = scoring.evidence()
     if job.settings.selection is not None:
+        from assay.runs.aggregate.selections import selection_totals
+
         aggregates = replace(aggregates, selection=selection_totals(evidence))
     cache = None if job.provenance.cache is None else cache_use(facts)
     return Run(

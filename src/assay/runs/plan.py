@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
 
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
 from assay.model.making import quickly_made
-from assay.runs.store.codec import identity_of
+from assay.runs.store.codec import identity_of, identity_without_origin
 from assay.runs.store.size import within_size
 from assay.sql.completions import completed
 
@@ -55,11 +56,14 @@ def digest_of(work: Work, basis: str) -> str:
 
     ``basis`` identifies the database's content and the versions that judge.
     """
-    digest = blake2b(digest_size=12)
     # The case's place in its file is left out, and so is the database's password.
-    for value in (replace(work.case, origin=None), replace(work.prediction, origin=None), str(work.url), basis):
-        digest.update(identity_of(value))
-    return digest.hexdigest()
+    parts = (identity_without_origin(work.case), identity_without_origin(work.prediction), _where(work.url, basis))
+    return blake2b(b"".join(parts), digest_size=12).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _where(url: DatabaseUrl, basis: str) -> bytes:
+    return identity_of(str(url)) + identity_of(basis)
 
 
 def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:

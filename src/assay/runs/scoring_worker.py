@@ -5,95 +5,21 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
-from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
-from assay.model.making import quickly_made
-from assay.ports import Executions, Metric, QueryRequest
+from assay.model import Execution, PairTiming
+from assay.ports import Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
+from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings:
-    """What every worker of a run needs to know."""
-
-    engines: dict[str, str]
-    """URL scheme to ``module:Class``."""
-    metrics: tuple[str, ...]
-    """``module:Class`` of each metric, in the run's order."""
-    options: ComparisonOptions
-    limits: Limits
-    cache_bytes: int = 256 * 1024 * 1024
-    """The room for everything that a worker keeps from case to case: results, gold's answers, verdicts."""
-    head_rows: int | None = None
-    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
-    plain_queries: bool = False
-    """Most queries are so plain that no parser is needed: one is imported only once a case needs it."""
-    execution_cache: CacheFolder | None = None
-    """The executions that runs share; None: every query is executed."""
-    remember: bool = True
-    """Keep connections, results and verdicts from task to task. False: a database may change in between."""
-
-
-@quickly_made
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseTask:
-    """One case to score in a worker."""
-
-    case: Case
-    prediction: Prediction
-    url: DatabaseUrl
-    requests: tuple[QueryRequest, ...] = ()
-    """The queries that metrics outside the worker need executed."""
-    keep_rows: bool = False
-    """Send the rows back too, for metrics outside the worker."""
-    head_rows: int = 0
-    """How many first rows of each result to send back, for display."""
-    attempt: int = 0
-    """The number of the attempt. Each attempt has connections, results and losses of its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimingTask:
-    """A pair of queries to be executed in turn, for their times."""
-
-    gold: str
-    predicted: str
-    url: DatabaseUrl
-    iterations: int
-    begun: int = 0
-    """How often it was timed before: which of the two goes first alternates."""
-    until: float | None = None
-    """The moment of `time.monotonic` after which no further execution begins; None: no limit."""
-    attempt: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
-    """The result of timing a pair: a time for each iteration, or why there is none."""
-
-    timings: tuple[PairTiming, ...] = ()
-    failure: Failure | None = None
-    out_of_time: bool = False
-    """Whether the time was up before all iterations were done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseOutcome:
-    """A scored case on its way back to metrics outside the worker: its evidence as a line of JSON, and the rows."""
-
-    evidence: bytes
-    executions: Executions
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:

@@ -18,8 +18,8 @@ from assay.model.blame import ruling
 from assay.ports import AWAITS_TIMING, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.scoring_worker import Timed, TimingTask
 from assay.runs.store.facts import Judged, ScoreFacts
+from assay.runs.worker_tasks import Timed, TimingTask
 from assay.sql.lexing import pieces
 
 MOST_TIMINGS = 400

@@ -1,34 +1,32 @@
 """Read SQL: is it one read-only query, what its outermost level asks for, and which of its rows tie."""
 
-from assay.sql.comments import without_comments
-from assay.sql.inner_limits import InnerLimit, RowNumbers, inner_limits, row_numbers
-from assay.sql.mysql import read_mysql
-from assay.sql.plain import is_plain
-from assay.sql.shape import (
-    QueryShape,
-    chooses_by_number,
-    is_nondeterministic,
-    may_be_cut,
-    read_shape,
-    same_text,
-    warm_up,
-)
-from assay.sql.statement import StatementReading, read_statement
-from assay.sql.statement_kind import StatementKind, statement_kind
-from assay.sql.tie_breaks import TieBreak, tie_breaks
-from assay.sql.ties import TieProbe, tie_probes, visible_keys
-from assay.sql.vacuity import nothing_probe
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.sql.comments import without_comments
+    from assay.sql.mysql import read_mysql
+    from assay.sql.plain import is_plain
+    from assay.sql.shape import (
+        QueryShape,
+        chooses_by_number,
+        is_nondeterministic,
+        may_be_cut,
+        read_shape,
+        same_text,
+        warm_up,
+    )
+    from assay.sql.statement import StatementReading, read_statement
+    from assay.sql.ties import TieProbe, tie_probes, visible_keys
+    from assay.sql.vacuity import nothing_probe
 
 __all__ = [
-    "InnerLimit",
     "QueryShape",
-    "RowNumbers",
-    "StatementKind",
     "StatementReading",
-    "TieBreak",
     "TieProbe",
     "chooses_by_number",
-    "inner_limits",
     "is_nondeterministic",
     "is_plain",
     "may_be_cut",
@@ -36,12 +34,36 @@ __all__ = [
     "read_mysql",
     "read_shape",
     "read_statement",
-    "row_numbers",
     "same_text",
-    "statement_kind",
-    "tie_breaks",
     "tie_probes",
     "visible_keys",
     "warm_up",
     "without_comments",
 ]
+
+_HOMES = {
+    "comments": "without_comments",
+    "mysql": "read_mysql",
+    "plain": "is_plain",
+    "shape": "QueryShape chooses_by_number is_nondeterministic may_be_cut read_shape same_text warm_up",
+    "statement": "StatementReading read_statement",
+    "ties": "TieProbe tie_probes visible_keys",
+    "vacuity": "nothing_probe",
+}
+"""The names of each module. They load when first used: the process of a run needs few of them, its workers all.
+
+A name must not also be a module's, which would take its place as soon as the module is imported.
+"""
+
+
+def __getattr__(name: str) -> Any:
+    home = next((module for module, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module 'assay.sql' has no attribute {name!r}")
+    value = getattr(import_module(f"assay.sql.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

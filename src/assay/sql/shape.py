@@ -100,7 +100,7 @@ class QueryShape:
     """The number in its LIMIT, if that is a plain number."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)
@@ -119,7 +119,7 @@ def chooses_by_number(query: str) -> bool:
     return "row_number" in lowered or _DISTINCT_ON.search(lowered) is not None
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
     lowered = query.lower()
@@ -138,7 +138,7 @@ def read_shape(query: str, dialect: str) -> QueryShape:
     )
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
     lowered = query.lower()
@@ -156,7 +156,7 @@ class ParsedQuery:
     tokens: Sequence[Token]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
     """Parse one query; None where the text cannot be parsed or is not one query."""
     from sqlglot import Dialect, exp

@@ -39,6 +39,7 @@ def parquet_table(path: Path) -> Table:
     literal = re.sub(r"([\[*?])", r"[\1]", str(path))
     with duckdb.connect(":memory:", config=_CONFIG) as connection:
         try:
+            connection.execute("SET enable_progress_bar = false")
             _check_extent(path, connection, literal)
             cursor = connection.execute("SELECT * FROM read_parquet(?)", [literal])
             names = tuple(str(column[0]) for column in cursor.description or ())

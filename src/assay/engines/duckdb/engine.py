@@ -240,6 +240,8 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> bool:
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     if found is not None and found[0]:
         return False
+    # DuckDB draws progress bars where it takes a program for an interactive one, over whatever stands there.
+    connection.execute("SET enable_progress_bar = false")
     connection.execute(_LOCKS)
     return True
 

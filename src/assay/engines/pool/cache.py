@@ -22,10 +22,15 @@ _SAMPLE = 128
 
 
 class ByteCache:
-    """Keeps values up to about ``most_bytes`` bytes; the least recently used are dropped first. Used by one thread."""
+    """Keeps values up to about ``most_bytes`` bytes and ``most_values``; the least recently used are dropped first.
 
-    def __init__(self, most_bytes: int) -> None:
+    The number is limited since small values take more than their bytes: without it, a worker would grow with each case
+    that it judges. Used by one thread.
+    """
+
+    def __init__(self, most_bytes: int, *, most_values: int = 8_000) -> None:
         self.most_bytes = most_bytes
+        self._most_values = most_values
         self.held_bytes = 0
         """About how many bytes the kept values take, including their keys."""
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
@@ -55,7 +60,7 @@ class ByteCache:
         self._entries[key] = (value, size)
         self.held_bytes += size
         dropped = []
-        while self.held_bytes > self.most_bytes:
+        while self.held_bytes > self.most_bytes or len(self._entries) > self._most_values:
             oldest, (_, its_size) = self._entries.popitem(last=False)
             self.held_bytes -= its_size
             dropped.append(oldest)

@@ -26,7 +26,7 @@ _OPENING_S = 10.0
 _BESIDE_ROWS_BYTES = 2_000
 """About how many bytes an Execution takes besides its query, its rows and its column names."""
 _CACHE_BYTES = 256 * 1024 * 1024
-_MOST_REMEMBERED = 100_000
+_MOST_REMEMBERED = 20_000
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
 """Kinds of failure for which the server may be at fault, and not the query."""
 _PLAIN_QUERY = "SELECT 1"

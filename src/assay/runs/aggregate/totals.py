@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assay.errors import UsageError
 from assay.model import (
@@ -75,7 +76,11 @@ def aggregate(
         by_database=groups.by_database,
         by_tag=groups.by_tag,
         determined=groups.determined,
-        disagreements=_disagreements(firsts, metrics, [answers.split(column) for column in columns]),
+        disagreements=_disagreements(
+            firsts,
+            metrics,
+            [list(zip(column)) if once else list(map(tuple, answers.split(column))) for column in columns],
+        ),
         flags=counts_of(evidence, _flags),
         near_misses=counts_of(evidence, _near_misses),
         failures=counts_of(evidence, failures_of),
@@ -215,7 +220,7 @@ def _no_rank(_: str) -> int:
 
 
 def _disagreements(
-    firsts: Sequence[Judged], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[Values]]
+    firsts: Sequence[Judged], metrics: Sequence[MetricInfo], columns: Sequence[Sequence[tuple[float | None, ...]]]
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
@@ -225,34 +230,39 @@ def _disagreements(
     found = []
     binary = [(metric.name, column) for metric, column in zip(metrics, columns, strict=True) if metric.binary]
     for (first, left), (second, right) in combinations(binary, 2):
-        only_first: list[str] = []
-        only_second: list[str] = []
-        both = neither = 0
-        for item, ones, others in zip(firsts, left, right, strict=True):
-            if ones == others:  # as nearly always
-                both += 1.0 in ones
-                neither += 0.0 in ones and 1.0 not in ones
-                continue
-            pairs = {pair for pair in zip(ones, others, strict=True) if None not in pair}
-            if (1.0, 0.0) in pairs:
-                only_first.append(item.case.id)
-            if (0.0, 1.0) in pairs:
-                only_second.append(item.case.id)
-            if pairs and all(one == other for one, other in pairs):
-                both += (1.0, 1.0) in pairs
-                neither += (1.0, 1.0) not in pairs
-        if only_first or only_second:
-            found.append(
-                Disagreement(
-                    first=first,
-                    second=second,
-                    both=both,
-                    neither=neither,
-                    only_first=tuple(only_first),
-                    only_second=tuple(only_second),
-                )
+        # Cases have few different values, so that each pair of values is looked at once.
+        counts = Counter(zip(left, right, strict=True))
+        agreements = {pair: _agreement(*pair) for pair in counts}
+        if not any(one.only_first or one.only_second for one in agreements.values()):
+            continue
+        told = [agreements[pair] for pair in zip(left, right, strict=True)]
+        found.append(
+            Disagreement(
+                first=first,
+                second=second,
+                both=sum(counts[pair] for pair, one in agreements.items() if one.both),
+                neither=sum(counts[pair] for pair, one in agreements.items() if one.neither),
+                only_first=tuple([item.case.id for item, one in zip(firsts, told, strict=True) if one.only_first]),
+                only_second=tuple([item.case.id for item, one in zip(firsts, told, strict=True) if one.only_second]),
             )
+        )
     return tuple(found)
+
+
+class _Agreement(NamedTuple):
+    """How two metrics relate on a case's answers."""
+
+    only_first: bool
+    only_second: bool
+    both: bool
+    neither: bool
+
+
+def _agreement(ones: Sequence[float | None], others: Sequence[float | None]) -> _Agreement:
+    pairs = {pair for pair in zip(ones, others, strict=True) if None not in pair}
+    agree = bool(pairs) and all(one == other for one, other in pairs)
+    both = (1.0, 1.0) in pairs
+    return _Agreement((1.0, 0.0) in pairs, (0.0, 1.0) in pairs, agree and both, agree and not both)
 
 
 def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterable[str]]) -> tuple[Count, ...]:

@@ -25,6 +25,7 @@ from assay.model.cell_json import cell_from_json, cell_to_json
 
 _Value = TypeVar("_Value")
 _PLAIN = frozenset({NoneType, bool, int, str})
+_ORIGIN = b'"origin":'
 _NOT_USED = b'"table":null,'
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
@@ -133,6 +134,16 @@ def identity_of(value: object) -> bytes:
     A folder written before these fields existed thus still holds the same cases.
     """
     return encode_value(value).replace(_NOT_USED, b"")  # texts cannot match: their quotes are escaped
+
+
+def identity_without_origin(value: Case | Prediction) -> bytes:
+    """As `identity_of`, of a case or an answer without its place in its file."""
+    encoded = identity_of(value)
+    if value.origin is None:
+        return encoded
+    # No text can match, as the quotes within texts are escaped; no other value of a case or an answer has that name.
+    before, _, rest = encoded.partition(_ORIGIN)
+    return before + _ORIGIN + b"null" + rest[len(_encoder().encode(value.origin)) :]
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:

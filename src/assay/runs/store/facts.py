@@ -28,6 +28,15 @@ class VerdictFacts(msgspec.Struct, frozen=True, gc=False):
     failure: Failure | None = None
 
 
+class _LineVerdict(msgspec.Struct, frozen=True, gc=False):
+    """A verdict's facts in a line, with its reason, which few cases share."""
+
+    outcome: Outcome
+    reason: str
+    flags: frozenset[Flag] = frozenset()
+    failure: Failure | None = None
+
+
 class ScoreFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Score`."""
 
@@ -61,7 +70,7 @@ class ExecutionFacts(msgspec.Struct, frozen=True, gc=False):
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """The facts in a line of evidence."""
 
-    verdict: VerdictFacts
+    verdict: _LineVerdict
     scores: tuple[ScoreFacts, ...] = ()
     comparison: ComparisonFacts | None = None
     gold_executions: tuple[ExecutionFacts, ...] = ()
@@ -80,6 +89,8 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
     gold_executions: tuple[ExecutionFacts, ...]
     predicted_execution: ExecutionFacts | None
     cause: str | None
+    reason: str
+    """Of the verdict."""
 
     @property
     def outcome(self) -> Outcome:
@@ -112,16 +123,18 @@ class FactReader:
             found = _decoder().decode(of_today(line))
         except (msgspec.DecodeError, ValueError) as error:
             raise RunError(f"{line[:60]!r} is no stored evidence: {error}") from error
-        predicted = found.predicted_execution
+        predicted, verdict = found.predicted_execution, found.verdict
         return CaseFacts(
             case=case,
             prediction=prediction,
-            verdict=self._once(found.verdict),
+            verdict=self._once(VerdictFacts(verdict.outcome, verdict.flags, verdict.failure)),
             scores=self._once(found.scores),
             comparison=self._once(found.comparison),
             gold_executions=tuple([_with_text_of(one, case.golds) for one in found.gold_executions]),
             predicted_execution=None if predicted is None else _with_text_of(predicted, (prediction.query,)),
             cause=self._once(found.cause),
+            # Right answers have few reasons, such as the number of their rows, wrong ones have many.
+            reason=self._once(verdict.reason) if verdict.outcome == "correct" else verdict.reason,
         )
 
     def _once(self, value: _Kept) -> _Kept:
@@ -140,6 +153,11 @@ def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> Exe
         if text == execution.query and text is not execution.query:
             return ExecutionFacts(text, execution.wall_time_s, execution.failure, execution.earlier_time_s)
     return execution
+
+
+def reason_of(judged: Judged) -> str:
+    """The reason of the verdict."""
+    return judged.reason if isinstance(judged, CaseFacts) else judged.verdict.reason
 
 
 def facts_of(evidence: Sequence[Evidence]) -> Sequence[Judged]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
+from assay.runs.store.facts import Judged, ScoreFacts, facts_of, reason_of
 
 _Kept = TypeVar("_Kept")
 
@@ -323,14 +324,16 @@ def write_parquet(path: Path, run: Run) -> None:
     metrics = run.settings.metrics
     repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
     columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
+    wanted = frozenset(metrics)
     lines = path.with_suffix(".lines.tmp")
     temporary = _temporary(path)
     try:
         with _taking(path):
             with lines.open("wb") as file:
-                for evidence in run.evidence:
-                    file.write(encode_value(_parquet_row(evidence, metrics, numbered=bool(repeat))) + b"\n")
+                for judged in facts_of(run.evidence):
+                    file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
+                connection.execute("SET enable_progress_bar = false")
                 source = connection.read_json(
                     str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
                 )
@@ -344,24 +347,31 @@ def write_parquet(path: Path, run: Run) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _parquet_row(evidence: Evidence, metrics: Sequence[str], *, numbered: bool) -> dict[str, object]:
-    case = evidence.case
-    values = {score.metric: score.value for score in evidence.scores}
-    row = {
+def _parquet_row(judged: Judged, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+    """The row of an answer; a column that it leaves out is NULL."""
+    case = judged.case
+    row: dict[str, object] = {
         "case_id": case.id,
         "question": case.question,
         "db_id": case.database,
         "difficulty": case.difficulty,
-        "predicted_sql": evidence.prediction.query,
+        "predicted_sql": judged.prediction.query,
         "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
-        "outcome": evidence.verdict.outcome,
-        "reason": evidence.verdict.reason,
-        "flags": sorted(evidence.verdict.flags),
-        "cause": evidence.cause,
-        **({REPEAT_COLUMN: evidence.prediction.repeat + 1} if numbered else {}),
-        **{metric: values.get(metric) for metric in metrics},
+        "outcome": judged.verdict.outcome,
+        "reason": reason_of(judged),
+        "flags": sorted(judged.verdict.flags),
+        "cause": judged.cause,
     }
-    return {name: _parquet_text(value) if isinstance(value, str) else value for name, value in row.items()}
+    for name, value in row.items():
+        if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
+            row[name] = _parquet_text(value)
+    if numbered:
+        row[REPEAT_COLUMN] = judged.prediction.repeat + 1
+    scores: Sequence[Score | ScoreFacts] = judged.scores
+    for score in scores:
+        if score.metric in metrics:
+            row[score.metric] = score.value
+    return row
 
 
 def _parquet_text(text: str) -> str:

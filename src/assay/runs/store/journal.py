@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from zlib import crc32
 
@@ -17,6 +18,8 @@ from assay.runs.store.kept_lines import read_at
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
+_LOOK_EVERY_S = 0.02
+"""To look whether the file is still there takes as long as to write a line. It is looked at whole at the end."""
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
@@ -64,6 +67,7 @@ class Journal:
             if forget:
                 self._begin_anew(folder)
             self._size = self._sum = 0
+            self._looked = 0.0
             self.finished = self._read()
         except BaseException:
             os.close(self._descriptor)
@@ -104,7 +108,10 @@ class Journal:
             ) from error
         self._size += len(line)
         self._sum = crc32(line, self._sum)
-        self.check_there()
+        now = monotonic()
+        if now - self._looked >= _LOOK_EVERY_S:
+            self._looked = now
+            self.check_there()
         return self._size - len(content) - len(_END)
 
     def check_there(self) -> None:

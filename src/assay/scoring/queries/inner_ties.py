@@ -13,7 +13,9 @@ from assay.comparison import Answer
 from assay.model import Ambiguity, DatabaseUrl, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.tie_seeing import answer_with_ties
-from assay.sql import InnerLimit, TieBreak, chooses_by_number, inner_limits, row_numbers, tie_breaks
+from assay.sql import chooses_by_number
+from assay.sql.inner_limits import InnerLimit, inner_limits, row_numbers
+from assay.sql.tie_breaks import TieBreak, tie_breaks
 
 _MOST_CHOICES = 40
 """At most this many other choices of gold are executed."""
