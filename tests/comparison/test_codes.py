@@ -17,7 +17,7 @@ from tests.comparison.test_against_brute_force import make_table
 
 from assay.comparison import Answer, Segment, compare
 from assay.comparison.cells import key_of
-from assay.comparison.codes import shared
+from assay.comparison.codes import shared, side
 from assay.comparison.codes.coder import Coder
 from assay.comparison.codes.layout import numbers_of
 from assay.comparison.tolerance import as_float, is_number
@@ -164,3 +164,15 @@ def test_larger_tables_are_compared_alike(kind: str, seed: int) -> None:
     _same(other, answer, options)
     shuffled = list(chain.from_iterable(chance.sample(segment.rows, len(segment.rows)) for segment in segments))
     assert _same(Result.of(shuffled), answer, options).equal
+
+
+def test_colliding_hashes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are told apart by their codes wherever their hashes are the same, all of them in the worst case."""
+    monkeypatch.setattr(side, "mixed", lambda codes: codes * side._FACTOR * 0)
+    chance = random.Random(0)
+    for _ in range(50):
+        gold: list[Row] = [(chance.randrange(3), chance.choice("ab")) for _ in range(8)]
+        predicted = chance.sample(gold, len(gold))
+        if chance.random() < 0.5:
+            predicted[0] = predicted[1]
+        _same(Result.of(predicted), Result.of(gold), ComparisonOptions(near_misses=False))

@@ -147,7 +147,7 @@ def _equal_as_they_are(
     ``in_order``: only whether they come in gold's order, too.
     """
     ours, theirs = answer.result.rows, predicted.rows
-    same = ours == theirs
+    same = codes.same_lists(ours, theirs)
     if same or in_order or answer.ordered or len(ours) == 1:
         return same and (options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs)))
     # Looking up one row first saves building the set where the columns are in another order.

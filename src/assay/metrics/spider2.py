@@ -14,7 +14,8 @@ from math import isclose, isnan
 from operator import ne
 from typing import ClassVar
 
-from assay.metrics.base import ResultMetric
+from assay.comparison.codes.shared import same_lists
+from assay.metrics.base import ResultMetric, by_codes
 from assay.model import Case, Cell, Execution, Result
 
 TOLERANCE = 0.01
@@ -34,11 +35,16 @@ class Spider2Lite(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""
-        if predicted.result is not None and gold.rows == predicted.result.rows and gold.rows:
+        if predicted.result is not None and gold.rows and same_lists(gold.rows, predicted.result.rows):
             return 1.0
-        theirs = _vectors(predicted.result) if predicted.result else []
         conditions = case.options.condition_columns
         wanted = conditions[gold_index] if gold_index < len(conditions) else ()
+        rows = predicted.result.rows if predicted.result else ()
+        if case.options.ignore_order and (large := by_codes(gold.rows, rows, as_python=False)):
+            width = gold.column_count
+            if all(large.has_alike(column) for column in wanted or range(width) if column < width):
+                return 1.0
+        theirs = _vectors(predicted.result) if predicted.result else []
         ours = _vectors(gold)
         ours = [ours[column] for column in wanted if column < len(ours)] if wanted else ours
         if not case.options.ignore_order:

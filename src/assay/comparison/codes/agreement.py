@@ -15,10 +15,10 @@ import numpy as np
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import to_columns
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import Flags, Known
+from assay.comparison.codes.layout import Flags, total
 from assay.comparison.codes.near import gathered
-from assay.comparison.codes.shared import coded_columns
-from assay.comparison.codes.side import CodedSide, Mapping
+from assay.comparison.codes.shared import CodedColumns, coded_columns
+from assay.comparison.codes.side import CodedSide, Mapping, counts_agree
 from assay.comparison.permutation import Allow, Side, Verify, find_mapping
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions, Row
@@ -31,7 +31,7 @@ class CodedPair:
     gold: CodedSide
     predicted: CodedSide
     rows: tuple[Sequence[Row], Sequence[Row]]
-    known: Known
+    columns: CodedColumns
     options: ComparisonOptions
 
     def agreement(self, budget: Budget) -> Mapping | None:
@@ -47,7 +47,7 @@ class CodedPair:
             return self._identity
         budget.check_clock()
         every = [*self.gold.columns, *self.predicted.columns]
-        both = gathered(every, self.known, self.options)
+        both = gathered(every, self.columns.known, self.options)
         if both is None:
             return None
         budget.check_clock()
@@ -75,26 +75,40 @@ class CodedPair:
     ) -> Mapping | None:
         identity = self._identity
         # The search tries gold's own order before any other, and most answers keep it.
-        if verify(identity) if verify else ours.same_rows(theirs, identity):
+        if verify(identity) if verify else self._same_in_place(ours, theirs):
             return identity
         if self.options.columns == "strict":
             return None
         budget.check_clock()
         return find_mapping(ours, theirs, verify=verify, allow=allow, twins=twins, budget=budget)
 
+    def _same_in_place(self, ours: CodedSide, theirs: CodedSide) -> bool:
+        if ours is not self.gold or ours.places is not None:
+            return ours.same_rows(theirs, self._identity)
+        if ours.row_count != theirs.row_count or ours.fingerprints() != theirs.fingerprints():
+            return False
+        # The metrics will ask for the same numbers.
+        numbers = self.columns.row_numbers(ours.row_count, theirs.row_count)
+        return numbers is not None and counts_agree(*numbers)
+
     def _holds_in_place(self, budget: Budget) -> bool:
         """Whether the columns agree in their present order, within tolerance."""
         ours, theirs = list(self.gold.columns), list(self.predicted.columns)
         loose: tuple[list[Flags], list[Flags]] = ([], [])
+        totals = self.gold.fingerprints(), self.predicted.fingerprints()
         for column, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            if not (mine.any_floats or other.any_floats):
+            # Equal bags need no gathering, mostly; where they do, the search finds out.
+            if totals[0][column] == totals[1][column] or not (mine.any_floats or other.any_floats):
                 continue
-            both = gathered([mine, other], self.known, self.options)
+            both = gathered([mine, other], self.columns.known, self.options)
             if both is not None:
                 ours[column], theirs[column] = both.columns
                 if both.loose is not None:
                     loose[0].append(both.loose[0])
                     loose[1].append(both.loose[1])
+            # One column with other values is enough: most mismatches end here.
+            if total(ours[column].codes) != total(theirs[column].codes):
+                return False
             budget.check_clock()
         one, two = replace(self.gold, columns=ours), replace(self.predicted, columns=theirs)
         return self._holds(one, two, loose, budget, self._identity, in_place=True)
@@ -163,7 +177,7 @@ def coded_pair(
         gold=CodedSide(columns=found.gold, row_count=len(gold), places=places),
         predicted=CodedSide(columns=found.predicted, row_count=len(predicted), places=places),
         rows=(gold, predicted),
-        known=found.known,
+        columns=found,
         options=options,
     )
 

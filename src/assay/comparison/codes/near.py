@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from sys import float_info
+from types import NoneType
 
 import numpy as np
 
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import WHOLE, Codes, Flags, Floats, Integers, Known, numbers_of
+from assay.comparison.codes.layout import WHOLE, Codes, Flags, Floats, Integers, Known, distinct, numbers_of
 from assay.comparison.tolerance import chains_in_line, maybe_close_each
 from assay.model import ComparisonOptions
 
@@ -25,83 +26,88 @@ class Gathered:
 
 def gathered(columns: Sequence[CodedColumn], known: Known, options: ComparisonOptions) -> Gathered | None:
     """The columns with their numbers gathered. None where no two different numbers are within tolerance."""
-    numeric = [index for index, column in enumerate(columns) if _may_hold_numbers(column)]
-    if not any(columns[index].any_floats for index in numeric):
+    if not any(column.any_floats for column in columns):
         return None
     if not (options.relative_tolerance or options.absolute_tolerance):
         return None
-    codes = np.concatenate([columns[index].codes for index in numeric])
-    values = numbers_of(codes, known)
-    floats = np.concatenate([columns[index].is_float() for index in numeric])
-    floats &= ~np.isnan(values)
-    members = _members(values, floats, options)
-    if not len(members):
+    floats, line = _numbers([_floats_of(column) for column in columns], known)
+    if not len(line):
         return None
-    line = values[members]
-    del values
-    order = np.argsort(line)
-    members, line = members[order], line[order]
-    del order
+    exact = [_near_exact(column, line, known, options) for column in columns]
+    every_exact = distinct(np.concatenate(exact))
+    codes, line = _numbers([floats, every_exact], known)
     starts, stops, narrow = chains_in_line(line, options)
     chain = np.repeat(np.arange(len(starts)), stops - starts)
-    theirs = codes[members]
-    common = theirs[starts][chain]
-    if (common == theirs).all():
+    common = codes[starts][chain]
+    changed = common != codes
+    if not changed.any():
         return None
-    tight = narrow & (_weights(chain, line, theirs, floats[members], len(starts)) <= 1)
-    tight |= np.logical_and.reduceat(common == theirs, starts)
-    codes[members] = common
-    loose = None
-    if not tight.all():
-        flags = np.zeros(len(codes), dtype=np.bool_)
-        flags[members] = ~tight[chain]
-        loose = _split(flags, columns, numeric)
-    parts = iter(np.split(codes, _borders(columns, numeric)))
-    found = list(columns)
-    for index in numeric:
-        found[index] = replace(columns[index], codes=next(parts))
-    return Gathered(columns=found, loose=loose)
-
-
-def _may_hold_numbers(column: CodedColumn) -> bool:
-    return any(not issubclass(kind, (str, bytes)) for kind in column.kinds)
-
-
-def _members(values: Floats, floats: Flags, options: ComparisonOptions) -> Integers:
-    """The places of all floats, and of all exact numbers that a float may be close to."""
-    among = np.flatnonzero(floats)
-    exact = np.flatnonzero(~floats & ~np.isnan(values))
-    if not len(exact) or not len(among):
-        return among
-    line = np.unique(values[among])
-    wanted = values[exact]
-    places = np.searchsorted(line, wanted)
-    below, above = line[np.maximum(places - 1, 0)], line[np.minimum(places, len(line) - 1)]
-    near = maybe_close_each(below, wanted, options) | maybe_close_each(above, wanted, options)
-    return np.concatenate([among, exact[near]])
-
-
-def _weights(chain: Integers, line: Floats, codes: Codes, floats: Flags, count: int) -> Integers:
-    """How many different exact numbers each chain holds; one too large or too small for a float counts twice."""
-    exact = np.flatnonzero(~floats)
-    if not len(exact):
-        return np.zeros(count, dtype=np.int64)
-    chains, theirs, values = chain[exact], codes[exact], line[exact]
-    order = np.lexsort((theirs, chains))
-    chains, theirs, values = chains[order], theirs[order], values[order]
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (chains[1:] != chains[:-1]) | (theirs[1:] != theirs[:-1])
-    beyond = (np.abs(values) == float_info.max) | ((values == 0) != (theirs == np.uint64(WHOLE)))
-    return np.bincount(chains[first], weights=1 + beyond[first], minlength=count).astype(np.int64)
-
-
-def _borders(columns: Sequence[CodedColumn], numeric: Sequence[int]) -> Integers:
-    return np.cumsum([len(columns[index].codes) for index in numeric])[:-1]
-
-
-def _split(flags: Flags, columns: Sequence[CodedColumn], numeric: Sequence[int]) -> list[Flags]:
-    parts = iter(np.split(flags, _borders(columns, numeric)))
-    return [
-        next(parts) if index in numeric else np.zeros(len(column.codes), dtype=np.bool_)
-        for index, column in enumerate(columns)
+    tight = (narrow & (_weights(codes, line, every_exact, starts) <= 1)) | (stops - starts == 1)
+    among = [column.any_floats or len(near) > 0 for column, near in zip(columns, exact, strict=True)]
+    table = _Table(codes[changed], common[changed])
+    found = [
+        replace(column, codes=table.applied(column.codes)) if there else column
+        for column, there in zip(columns, among, strict=True)
     ]
+    if tight.all():
+        return Gathered(columns=found, loose=None)
+    loose = np.sort(codes[~tight[chain]])
+    return Gathered(columns=found, loose=[_places_among(column.codes, loose)[1] for column in columns])
+
+
+def _floats_of(column: CodedColumn) -> Codes:
+    if isinstance(column.floats, bool):
+        return column.codes if column.floats else column.codes[:0]
+    return column.codes[column.floats]
+
+
+def _numbers(codes: Sequence[Codes], known: Known) -> tuple[Codes, Floats]:
+    """The different finite numbers among these codes, from the least to the largest, and their values."""
+    found = distinct(np.concatenate(codes))
+    values = numbers_of(found, known)
+    there = ~np.isnan(values)
+    found, values = found[there], values[there]
+    order = np.argsort(values, kind="stable")
+    return found[order], values[order]
+
+
+def _near_exact(column: CodedColumn, line: Floats, known: Known, options: ComparisonOptions) -> Codes:
+    """The exact numbers of a column that a float may be close to."""
+    none: Codes = column.codes[:0]
+    if all(issubclass(kind, (float, str, bytes, NoneType)) for kind in column.kinds):
+        return none
+    exact, values = _numbers([column.codes[~column.is_float()]], known)
+    if not len(exact):
+        return none
+    places = np.searchsorted(line, values)
+    below, above = line[np.maximum(places - 1, 0)], line[np.minimum(places, len(line) - 1)]
+    return exact[maybe_close_each(below, values, options) | maybe_close_each(above, values, options)]
+
+
+def _weights(codes: Codes, line: Floats, exact: Codes, starts: Integers) -> Integers:
+    """How many different exact numbers each chain holds; one too large or too small for a float counts twice."""
+    there = _places_among(codes, exact)[1]
+    beyond = (np.abs(line) == float_info.max) | ((line == 0) != (codes == np.uint64(WHOLE)))
+    return np.add.reduceat(there * (1 + beyond.astype(np.int64)), starts)
+
+
+class _Table:
+    """Other codes for some codes."""
+
+    def __init__(self, codes: Codes, others: Codes) -> None:
+        order = np.argsort(codes)
+        self._codes, self._others = codes[order], others[order]
+
+    def applied(self, codes: Codes) -> Codes:
+        """These codes with those of the table replaced."""
+        places, there = _places_among(codes, self._codes)
+        return np.where(there, self._others[places], codes)
+
+
+def _places_among(codes: Codes, those: Codes) -> tuple[Integers, Flags]:
+    """For each code its place among these sorted ones, and whether it is there."""
+    if not len(those):
+        return np.zeros(len(codes), dtype=np.int64), np.zeros(len(codes), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(those, codes), len(those) - 1)
+    there: Flags = those[places] == codes
+    return places, there

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import Codes, Flags, Integers, mixed
+from assay.comparison.codes.layout import Codes, Flags, Integers, distinct, mixed, total
 from assay.comparison.hashed_cells import HashedCells, ManyHashed
 
 Mapping = tuple[int, ...]
@@ -42,11 +42,11 @@ class CodedSide:
 
     def fingerprints(self, *, counted: bool = True) -> list[int]:  # noqa: ARG002 - counting is no more work here
         """A number for each column's bag of values."""
-        return [int(mixed(column.codes).sum(dtype=np.uint64)) for column in self.columns]
+        return [total(column.codes) for column in self.columns]
 
     def distinct_count(self, column: int) -> int:
         """How many different values a column has."""
-        return len(np.unique(self.columns[column].codes))
+        return len(distinct(self.columns[column].codes))
 
     def twins(self) -> list[int]:
         """For each column, the first column that is identical to it."""
