@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from operator import is_, itemgetter
+from operator import is_
 from types import NoneType
 from typing import Any
 
@@ -16,8 +16,10 @@ from assay.comparison.cells import key_of
 from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes
 from assay.model import Cell, Row
 
-_PORTION = 4096
-"""Rows that are coded together: their cells are few enough for a processor's cache."""
+_PORTION = 1024
+"""Rows that are coded together."""
+_TURNED = 256
+"""Rows that are turned into columns together: few enough for a processor's cache."""
 _EXACT_AS_FLOAT = 2**53
 _NUMBERS = frozenset({int, float, NoneType})
 
@@ -53,11 +55,14 @@ class Coder:
     def columns(self, rows: Sequence[Row], width: int) -> list[CodedColumn]:
         """The rows' cells as columns of codes."""
         columns = [_Growing(self, len(rows)) for _ in range(width)]
-        getters = [itemgetter(index) for index in range(width)]
         for start in range(0, len(rows), _PORTION):
             portion = rows[start : start + _PORTION]
-            for get, column in zip(getters, columns, strict=True):
-                column.add(start, list(map(get, portion)))
+            parts: list[list[Cell]] = [[] for _ in range(width)]
+            for turned in range(0, len(portion), _TURNED):
+                for part, cells in zip(parts, zip(*portion[turned : turned + _TURNED], strict=True), strict=True):
+                    part.extend(cells)
+            for column, part in zip(columns, parts, strict=True):
+                column.add(start, part)
         return [column.coded() for column in columns]
 
 
