@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.codes import shared as codes
+from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near import near_misses
 from assay.comparison.pairing import Pairing
-from assay.comparison.permutation import Mapping, NoPlaces, Side, greedy_mapping, key_rows
+from assay.comparison.permutation import Mapping, NoPlaces, Side, key_rows
 from assay.comparison.reason import Finding
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
+if TYPE_CHECKING:
+    from assay.comparison.codes.agreement import CodedPair
+
+_SORTED_CELLS = 2_000_000
+"""From this many cells on rows in another order are sorted by codes, which takes less memory than sets of rows."""
 _NEAR_MISS_CELLS = 200_000
 """With more cells than this on both sides together, near misses are not looked for."""
 _GREEDY_CELLS = 4_000_000
@@ -47,6 +54,11 @@ def compare(
     answer = gold if isinstance(gold, Answer) else Answer.bag(gold)
     if not answer.result.rows and not predicted.rows:
         return _both_empty(answer, predicted)
+    with codes.shared_codes():
+        return _compared(answer, predicted, options, budget)
+
+
+def _compared(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Comparison:
     widths_agree = answer.result.column_count == predicted.column_count
     if widths_agree and len(answer.result.rows) == len(predicted.rows):
         try:
@@ -102,19 +114,41 @@ def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Compari
 
 
 def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Mapping | None:
-    if _equal_as_they_are(answer, predicted, options):
+    cells = predicted.column_count * (len(predicted.rows) + len(answer.result.rows))
+    takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
+    if _equal_as_they_are(answer, predicted, options, in_order=takes_all and cells >= _SORTED_CELLS):
         return tuple(range(predicted.column_count))
     budget.check_clock()
-    takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
+    if takes_all and cells >= codes.MANY:
+        coded = _coded_pair(answer, predicted, options)
+        if coded is not None:
+            return coded.agreement(budget)
     gold, theirs = _sides(answer, predicted, options)
     return find_agreement(gold, theirs, options, budget, contained=not takes_all)
 
 
-def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOptions) -> bool:
-    """The fast way: the interpreter compares or hashes the tuples as they are, with columns in gold's order."""
+def _coded_pair(answer: Answer, predicted: Result, options: ComparisonOptions) -> CodedPair | None:
+    """The two results as codes; None where cells hold other cells, since floats may be among those."""
+    from assay.comparison.codes.agreement import coded_pair
+
+    gold = answer.segments[0].rows
+    if len(answer.segments) > 1:
+        # Gold's own rows are the segments' where these take all of theirs, but may have come in another order.
+        gold = tuple(row for segment in answer.segments for row in segment.rows)
+    counts = [segment.take for segment in answer.segments]
+    return coded_pair(gold, predicted.rows, predicted.column_count, counts, options)
+
+
+def _equal_as_they_are(
+    answer: Answer, predicted: Result, options: ComparisonOptions, *, in_order: bool = False
+) -> bool:
+    """The fast way: the interpreter compares or hashes the tuples as they are, with columns in gold's order.
+
+    ``in_order``: only whether they come in gold's order, too.
+    """
     ours, theirs = answer.result.rows, predicted.rows
-    same = ours == theirs
-    if same or answer.ordered or len(ours) == 1:
+    same = codes.same_lists(ours, theirs)
+    if same or in_order or answer.ordered or len(ours) == 1:
         return same and (options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs)))
     # Looking up one row first saves building the set where the columns are in another order.
     if theirs[0] not in ours:
@@ -193,14 +227,22 @@ class _Difference:
 
     def describe(self) -> Comparison:
         gold, predicted = self.answer.result, self.predicted
+        widths = gold.column_count, predicted.column_count
+        cells = len(gold.rows) * widths[0] + len(predicted.rows) * widths[1]
+        if cells > max(_NEAR_MISS_CELLS, codes.MANY):
+            found = self._by_codes(cells)
+            if found is not None:
+                return found
         boolean = self.options.boolean_is_integer
-        ours, _ = to_columns(gold.rows, gold.column_count, boolean_is_integer=boolean)
-        theirs, _ = to_columns(predicted.rows, predicted.column_count, boolean_is_integer=boolean)
-        cells = len(gold.rows) * len(ours) + len(predicted.rows) * len(theirs)
+        ours, _ = to_columns(gold.rows, widths[0], boolean_is_integer=boolean)
+        theirs, _ = to_columns(predicted.rows, widths[1], boolean_is_integer=boolean)
         clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= _GREEDY_CELLS else None
-        one, two = (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)
-        mapping = self._mapping(one, two, cells)
-        missing, extra, aligned = self._align(ours, theirs, mapping, clusters)
+        mapping = self._by_position() if self._goes_by_position(cells) else None
+        if mapping is None:
+            one, two = (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)
+            mapping = greedy_mapping(one, two)
+        pairs = _pairs(mapping)
+        partners = self._paired(ours, theirs, pairs, clusters) if pairs else [None] * len(gold.rows)
         counts = (len(gold.rows), len(predicted.rows))
         close: tuple[NearMiss, ...] = ()
         if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
@@ -212,6 +254,26 @@ class _Difference:
                 ordered=self.answer.ordered,
                 budget=self.budget,
             )
+        return self._described(mapping, partners, close)
+
+    def _by_codes(self, cells: int) -> Comparison | None:
+        """As `describe`, of large results, in which near misses are not looked for; None where codes do not tell."""
+        from assay.comparison.codes.difference import coded_difference
+
+        gold, predicted = self.answer.result, self.predicted
+        found = coded_difference(gold, predicted, self.options, near=cells <= _GREEDY_CELLS)
+        if found is None:
+            return None
+        mapping = self._by_position() if self._goes_by_position(cells) else found.mapping()
+        pairs = _pairs(mapping)
+        partners = found.partners(pairs) if pairs else [None] * len(gold.rows)
+        return self._described(mapping, partners, ())
+
+    def _described(
+        self, mapping: tuple[int | None, ...], partners: Sequence[int | None], close: tuple[NearMiss, ...]
+    ) -> Comparison:
+        missing, extra, aligned = self._align(mapping, partners)
+        counts = (len(self.answer.result.rows), len(self.predicted.rows))
         return Comparison(
             equal=False,
             column_mapping=mapping,
@@ -227,18 +289,18 @@ class _Difference:
             reason=self._reason(missing, extra, mapping, aligned, close),
         )
 
-    def _mapping(self, ours: list[Column], theirs: list[Column], cells: int) -> tuple[int | None, ...]:
-        if self.options.columns == "strict" or cells > _GREEDY_CELLS:
-            return tuple(column if column < len(theirs) else None for column in range(len(ours)))
-        return greedy_mapping(ours, theirs)
+    def _goes_by_position(self, cells: int) -> bool:
+        return self.options.columns == "strict" or cells > _GREEDY_CELLS
+
+    def _by_position(self) -> tuple[int | None, ...]:
+        width = self.predicted.column_count
+        return tuple(column if column < width else None for column in range(self.answer.result.column_count))
 
     def _align(
-        self, ours: list[Column], theirs: list[Column], mapping: tuple[int | None, ...], clusters: Clusters | None
+        self, mapping: tuple[int | None, ...], partners: Sequence[int | None]
     ) -> tuple[int, int, tuple[AlignedRow, ...]]:
         """Missing and extra row counts over the mapped columns, with a sample of the rows on each side."""
-        pairs = [(column, option) for column, option in enumerate(mapping) if option is not None]
         gold, predicted = self.answer.result.rows, self.predicted.rows
-        partners = self._paired(ours, theirs, pairs, clusters) if pairs else [None] * len(gold)
         missing_places = [place for place, partner in enumerate(partners) if partner is None]
         matched_places = [place for place, partner in enumerate(partners) if partner is not None]
         taken = set(partners)
@@ -246,7 +308,7 @@ class _Difference:
         limit = self.options.sample_rows
         sampled = matched_places[: min(_MATCHED_SAMPLE, limit)]
         # Otherwise a matched row's predicted cells would only repeat gold's.
-        shown = len(pairs) < len(theirs)
+        shown = len(_pairs(mapping)) < self.predicted.column_count
         aligned = [
             AlignedRow(
                 state="matched",
@@ -308,6 +370,10 @@ class _Difference:
             close=close,
             options=self.options,
         ).reason()
+
+
+def _pairs(mapping: tuple[int | None, ...]) -> list[tuple[int, int]]:
+    return [(column, option) for column, option in enumerate(mapping) if option is not None]
 
 
 def _partners(wanted: Sequence[tuple[Key, ...]], rows: Sequence[tuple[Key, ...]]) -> list[int | None]:

@@ -125,7 +125,7 @@ class _Search:
         self.budget.spend(self.cells)
         self.steps += 1
         if self.steps == _SHORT and not isinstance(self.gold, ManyHashed):
-            self.gold, self.predicted = map(ManyHashed, self.sides)
+            self.gold, self.predicted = map(ManyHashed.of, self.sides)
         ours, theirs = self._sums(groups)
         partners, wanted = Counter(ours), Counter(theirs)
         if any(partners[key] < count for key, count in wanted.items()):

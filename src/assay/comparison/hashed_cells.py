@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     Sums: TypeAlias = NDArray[uint64]
 
-_FEW = 4_000
-"""Up to this many cells are summed without numpy, which then need not be loaded."""
+MANY = 4_001
+"""From this many cells on they are summed by numpy; with fewer it need not be loaded."""
 _BITS = 2**64 - 1
 _SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -56,7 +56,7 @@ class HashedCells(Protocol):
 
 def hashed_cells(side: Table, cells: int) -> HashedCells:
     """This side of a search that looks at ``cells`` cells at a time."""
-    return FewHashed(side) if cells <= _FEW else ManyHashed(side)
+    return FewHashed(side) if cells < MANY else ManyHashed.of(side)
 
 
 class FewHashed:
@@ -82,7 +82,15 @@ class FewHashed:
 class ManyHashed:
     """As `FewHashed`, by arrays: many times as fast, but numpy takes a tenth of a second to load."""
 
-    def __init__(self, side: Table) -> None:
+    def __init__(self, array: Sums, places: Sums) -> None:
+        """A hash for each cell, rows by columns, and one for the place of each row."""
+        self.array = array
+        self.cells: Sequence[Sequence[int]] = array  # type: ignore[assignment]  # rows of integers
+        self._places = places
+
+    @classmethod
+    def of(cls, side: Table) -> ManyHashed:
+        """The hashes of a side of keys."""
         import numpy as np
 
         def mixed(numbers: Sums) -> Sums:
@@ -93,9 +101,7 @@ class ManyHashed:
         def hashed(keys: Iterable[object]) -> Sums:
             return mixed(np.fromiter(map(hash, keys), dtype=np.int64, count=len(side.places)).view(np.uint64))
 
-        self.array = np.stack([hashed(column) for column in side.columns], axis=1)
-        self.cells: Sequence[Sequence[int]] = self.array  # type: ignore[assignment]  # rows of integers
-        self._places = mixed(hashed(side.places))
+        return cls(np.stack([hashed(column) for column in side.columns], axis=1), mixed(hashed(side.places)))
 
     def sums(self, weights: Sequence[int]) -> list[int]:
         """Per row its cells, weighted by column, and its place, cut to 64 bits."""

@@ -8,8 +8,8 @@ from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from math import isfinite
 
 from assay.comparison.cells import Column, Key
+from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near_pair import Pair
-from assay.comparison.permutation import greedy_mapping
 from assay.comparison.tolerance import Number, as_float, is_number, numbers_equal
 from assay.model import ComparisonOptions, NearMiss
 

@@ -16,18 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias, overload
+from typing import Any, Protocol, TypeAlias, overload
 
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
+from assay.comparison.hashed_cells import HashedCells, hashed_cells
 from assay.comparison.refinement import Mapping, Refinement
 
 _PATIENCE = 8
 """How often the column-by-column search may look at all cells of a side."""
 _STEP = 50
 """The fixed cost of a step of that search, added to its cells, so that few rows do not allow many steps."""
-_GREEDY_WORK = 20_000_000
-"""At most this many cells are looked at to guess which columns belong together; the rest are paired by position."""
 Verify: TypeAlias = Callable[[Mapping], bool]
 Allow: TypeAlias = Callable[[int, int], bool]
 """Whether gold's column may be mapped to that predicted column at all."""
@@ -41,7 +40,6 @@ __all__ = [
     "Verify",
     "contained_rows",
     "find_mapping",
-    "greedy_mapping",
     "key_rows",
     "same_rows",
     "twins_among",
@@ -64,6 +62,86 @@ class Side:
     def row_count(self) -> int:
         """Number of rows."""
         return len(self.places)
+
+    def first_prefix(self) -> Sequence[int]:
+        """The hashes of rows of no column: their places."""
+        return self.places
+
+    def extended(self, prefix: Sequence[int], column: int) -> Sequence[int]:
+        """The hashes of rows of one column more."""
+        return list(map(hash, zip(prefix, self.columns[column], strict=True)))
+
+    def total(self, prefix: Sequence[int]) -> int:
+        """A number for the bag of these rows."""
+        return sum(prefix)
+
+    def fingerprints(self, *, counted: bool = False) -> list[int]:
+        """A number for each column's set of values; ``counted``: for its bag of values."""
+        if counted:
+            return [hash(frozenset(Counter(column).items())) for column in self.columns]
+        return [hash(frozenset(column)) for column in self.columns]
+
+    def distinct_count(self, column: int) -> int:
+        """How many different values a column has."""
+        return len(set(self.columns[column]))
+
+    def twins(self) -> list[int]:
+        """For each column, the first column that is identical to it."""
+        return twins_among(self.columns)
+
+    def hashed_cells(self, cells: int) -> HashedCells:
+        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
+        return hashed_cells(self, cells)
+
+    def same_rows(self, other: Side, mapping: Mapping) -> bool:
+        """Whether the rows are equal as bags (per place) under this mapping to the other's columns."""
+        return same_rows(self, other, mapping)
+
+
+class Searched(Protocol):
+    """What the search for a permutation asks of a result, in whatever form it holds the cells."""
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """The columns."""
+        ...
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows."""
+        ...
+
+    def first_prefix(self) -> Any:
+        """The hashes of rows of no column."""
+        ...
+
+    def extended(self, prefix: Any, column: int) -> Any:
+        """The hashes of rows of one column more."""
+        ...
+
+    def total(self, prefix: Any) -> int:
+        """A number for the bag of these rows."""
+        ...
+
+    def fingerprints(self, *, counted: bool = False) -> list[int]:
+        """A number for each column's values."""
+        ...
+
+    def distinct_count(self, column: int) -> int:
+        """How many different values a column has."""
+        ...
+
+    def twins(self) -> list[int]:
+        """For each column, the first column that is identical to it."""
+        ...
+
+    def same_rows(self, other: Any, mapping: Mapping) -> bool:
+        """Whether the rows are equal as bags under this mapping."""
+        ...
+
+    def hashed_cells(self, cells: int) -> HashedCells:
+        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
+        ...
 
 
 def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
@@ -119,8 +197,8 @@ def contained_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
 
 
 def find_mapping(
-    gold: Side,
-    predicted: Side,
+    gold: Searched,
+    predicted: Searched,
     *,
     verify: Verify | None = None,
     allow: Allow | None = None,
@@ -136,22 +214,28 @@ def find_mapping(
     """
     if gold.row_count != predicted.row_count or len(gold.columns) > len(predicted.columns):
         return None
-    candidates = _candidates(gold.columns, predicted.columns)
+    candidates = _candidates(gold, predicted)
     if candidates is not None and allow is not None:
         candidates = [[option for option in found if allow(column, option)] for column, found in enumerate(candidates)]
     if candidates is None or not all(candidates):
         return None
-    accept = verify or (lambda mapping: same_rows(gold, predicted, mapping))
+    accept = verify or (lambda mapping: gold.same_rows(predicted, mapping))
     if all(len(options) == 1 for options in candidates):
         only = tuple(options[0] for options in candidates)
         return only if len(set(only)) == len(only) and accept(only) else None
     if twins is None:
-        twins = twins_among(predicted.columns)
+        twins = predicted.twins()
     return _search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget or Budget())
 
 
 def _search(
-    gold: Side, predicted: Side, *, candidates: list[list[int]], accept: Verify, twins: Sequence[int], budget: Budget
+    gold: Searched,
+    predicted: Searched,
+    *,
+    candidates: list[list[int]],
+    accept: Verify,
+    twins: Sequence[int],
+    budget: Budget,
 ) -> Mapping | None:
     """Search column by column, which nearly always ends soon; where it does not, by the colours of columns."""
     patience = budget
@@ -167,13 +251,12 @@ def _search(
     return Refinement(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget).run()
 
 
-def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[list[int]] | None:
+def _candidates(gold: Searched, predicted: Searched) -> list[list[int]] | None:
     found: list[list[int]] = []
-    ours, theirs = [hash(frozenset(column)) for column in gold], [hash(frozenset(column)) for column in predicted]
+    ours, theirs = gold.fingerprints(), predicted.fingerprints()
     if any(theirs.count(fingerprint) > 1 for fingerprint in ours):
         # Columns with the same values: tell them apart by how often these occur.
-        ours = [hash((values, sum(map(hash, column)))) for values, column in zip(ours, gold, strict=True)]
-        theirs = [hash((values, sum(map(hash, column)))) for values, column in zip(theirs, predicted, strict=True)]
+        ours, theirs = gold.fingerprints(counted=True), predicted.fingerprints(counted=True)
     for index, fingerprint in enumerate(ours):
         options = [option for option, other in enumerate(theirs) if other == fingerprint]
         if not options:
@@ -186,8 +269,8 @@ def _candidates(gold: Sequence[Column], predicted: Sequence[Column]) -> list[lis
 class _Search:
     def __init__(
         self,
-        gold: Side,
-        predicted: Side,
+        gold: Searched,
+        predicted: Searched,
         *,
         candidates: list[list[int]],
         accept: Verify,
@@ -201,16 +284,16 @@ class _Search:
         self.budget = budget
         # The most telling columns first, so that wrong choices show early.
         self.order = sorted(
-            range(len(gold.columns)), key=lambda column: (len(candidates[column]), -len(set(gold.columns[column])))
+            range(len(gold.columns)), key=lambda column: (len(candidates[column]), -gold.distinct_count(column))
         )
         self.gold_hashes: list[int] = []
-        self._gold_prefix: Sequence[int] = gold.places
+        self._gold_prefix = gold.first_prefix()
         self.twins = twins
 
     def run(self) -> Mapping | None:
         """Depth first, without recursion: columns may be many."""
         chosen: list[int] = []
-        prefixes: list[Sequence[int]] = [self.predicted.places]
+        prefixes = [self.predicted.first_prefix()]
         waiting = [self._options(0, chosen)]
         while waiting:
             if not waiting[-1]:
@@ -221,8 +304,8 @@ class _Search:
                 continue
             option = waiting[-1].pop(0)
             depth = len(chosen)
-            prefix = self._extend(prefixes[-1], self.predicted.columns[option])
-            if sum(prefix) != self._gold_hash(depth):
+            prefix = self._extended(self.predicted, prefixes[-1], option)
+            if self.predicted.total(prefix) != self._gold_hash(depth):
                 continue
             if depth + 1 < len(self.order):
                 chosen.append(option)
@@ -246,15 +329,15 @@ class _Search:
             options.append(option)
         return options
 
-    def _extend(self, prefix: Sequence[int], column: Column) -> Sequence[int]:
-        self.budget.spend(len(column) + _STEP)
-        return list(map(hash, zip(prefix, column, strict=True)))
+    def _extended(self, side: Searched, prefix: Any, column: int) -> Any:
+        self.budget.spend(side.row_count + _STEP)
+        return side.extended(prefix, column)
 
     def _gold_hash(self, depth: int) -> int:
         while len(self.gold_hashes) <= depth:
-            column = self.gold.columns[self.order[len(self.gold_hashes)]]
-            self._gold_prefix = self._extend(self._gold_prefix, column)
-            self.gold_hashes.append(sum(self._gold_prefix))
+            column = self.order[len(self.gold_hashes)]
+            self._gold_prefix = self._extended(self.gold, self._gold_prefix, column)
+            self.gold_hashes.append(self.gold.total(self._gold_prefix))
         return self.gold_hashes[depth]
 
     def _mapping(self, chosen: list[int]) -> Mapping:
@@ -275,54 +358,6 @@ def twins_among(columns: Sequence[Column]) -> list[int]:
             alike.append(index)
         twins.append(twin)
     return twins
-
-
-def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple[int | None, ...]:
-    """The best guess at which predicted column stands for which of gold's, where no mapping makes rows equal.
-
-    Pairs are taken by the share of values in common; the same position wins ties. A column that shares
-    no value with a free column is paired by position where that is free, else with None.
-    """
-    bags = [Counter(column) for column in gold], [Counter(column) for column in predicted]
-    mapping = _same_bags(*bags)
-    used = {option for option in mapping if option is not None}
-    left = [column for column, option in enumerate(mapping) if option is None]
-    free = [option for option in range(len(predicted)) if option not in used]
-    if len(free) * sum(len(bags[0][column]) for column in left) > _GREEDY_WORK:
-        return tuple(column if option is None and column in free else option for column, option in enumerate(mapping))
-    scored: list[tuple[float, bool, int, int]] = []
-    for column in left:
-        ours = bags[0][column]
-        for option in free:
-            theirs = bags[1][option]
-            common = sum(min(count, theirs[key]) for key, count in ours.items() if key in theirs)
-            total = max(len(gold[column]), len(predicted[option]), 1)
-            scored.append((common / total, column == option, -column, -option))
-    for share, same_place, column, option in sorted(scored, reverse=True):
-        if mapping[-column] is None and -option not in used and (share > 0 or same_place):
-            mapping[-column] = -option
-            used.add(-option)
-    return tuple(mapping)
-
-
-def _same_bags(gold: Sequence[Counter[Key]], predicted: Sequence[Counter[Key]]) -> list[int | None]:
-    """For each of gold's columns, a predicted column with exactly the same values, preferably at the same position."""
-    places: dict[int, list[int]] = {}
-    for option, theirs in enumerate(predicted):
-        if theirs:
-            places.setdefault(_fingerprint(theirs), []).append(option)
-    alike = [[o for o in places.get(_fingerprint(ours), ()) if dict.__eq__(ours, predicted[o])] for ours in gold]
-    mapping: list[int | None] = [column if column in options else None for column, options in enumerate(alike)]
-    used = set(mapping)
-    for column, options in enumerate(alike):
-        if mapping[column] is None:
-            mapping[column] = next((option for option in options if option not in used), None)
-            used.add(mapping[column])
-    return mapping
-
-
-def _fingerprint(bag: Counter[Key]) -> int:
-    return hash(frozenset(bag.items()))
 
 
 def key_rows(columns: Sequence[Column]) -> list[tuple[Key, ...]]:

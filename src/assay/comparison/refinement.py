@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from assay.comparison.budget import Budget
-from assay.comparison.hashed_cells import ManyHashed, Table, hashed_cells, spread
+from assay.comparison.hashed_cells import MANY, HashedCells, spread
 
 Mapping: TypeAlias = tuple[int, ...]
 Colours: TypeAlias = tuple[list[int], list[int]]
@@ -24,13 +24,26 @@ _SHORT = 50
 """Rounds after which loading numpy pays off."""
 
 
+class Refined(Protocol):
+    """What refinement asks of a result."""
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows."""
+        ...
+
+    def hashed_cells(self, cells: int) -> HashedCells:
+        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
+        ...
+
+
 class Refinement:
     """The search for a permutation of columns between two results of one shape."""
 
     def __init__(
         self,
-        gold: Table,
-        predicted: Table,
+        gold: Refined,
+        predicted: Refined,
         *,
         candidates: Sequence[Sequence[int]],
         accept: Callable[[Mapping], bool],
@@ -39,8 +52,8 @@ class Refinement:
     ) -> None:
         self.width = len(candidates)
         self.tables = gold, predicted
-        self.cells = 2 * self.width * (len(gold.places) + 1)
-        self.sides = hashed_cells(gold, self.cells), hashed_cells(predicted, self.cells)
+        self.cells = 2 * self.width * (gold.row_count + 1)
+        self.sides = gold.hashed_cells(self.cells), predicted.hashed_cells(self.cells)
         self.candidates = list(map(set, candidates))
         self.accept = accept
         self.twins = twins
@@ -75,8 +88,8 @@ class Refinement:
         while True:
             self.budget.spend(2 * self.cells)
             self.rounds += 1
-            if self.rounds == _SHORT and not isinstance(self.sides[0], ManyHashed):
-                self.sides = ManyHashed(self.tables[0]), ManyHashed(self.tables[1])
+            if self.rounds == _SHORT and self.cells < MANY:
+                self.sides = self.tables[0].hashed_cells(MANY), self.tables[1].hashed_cells(MANY)
             rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
             if Counter(rows[0]) != Counter(rows[1]):
                 return None

@@ -30,11 +30,12 @@ from assay.comparison.cells import Column, Key
 from assay.model import ComparisonOptions
 
 if TYPE_CHECKING:
-    from numpy import bool_, float64
+    from numpy import bool_, float64, int64
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[float64]
     Flags: TypeAlias = NDArray[bool_]
+    Places: TypeAlias = NDArray[int64]
 
 _NUMBERS = (int, float, Decimal)
 Number: TypeAlias = int | float | Decimal
@@ -215,19 +216,26 @@ def _many_in_line(
         weights[len(line) :] = [_weight(key, _in_range(key)) for key in near]
         order = np.argsort(unsorted, kind="stable")
         line, weights, keys = unsorted[order], weights[order], list(map([*keys, *near].__getitem__, order.tolist()))
-    linked = _maybe_close_each(line[:-1], line[1:], options)
-    starts = np.concatenate([[0], np.flatnonzero(~linked) + 1])
-    stops = np.append(starts[1:], len(line))
+    starts, stops, narrow = chains_in_line(line, options)
     weight = np.add.reduceat(weights, starts)
     chained = stops - starts > 1
-    starts, stops, weight = starts[chained], stops[chained], weight[chained]
+    starts, stops, tight = starts[chained], stops[chained], (weight <= 1)[chained] & narrow[chained]
+    return keys, zip(starts.tolist(), stops.tolist(), tight.tolist(), strict=True)
+
+
+def chains_in_line(line: Floats, options: ComparisonOptions) -> tuple[Places, Places, Flags]:
+    """The chains of these sorted numbers: starts, ends, and whether all numbers of each are surely equal."""
+    import numpy as np
+
+    linked = maybe_close_each(line[:-1], line[1:], options)
+    starts = np.concatenate([[0], np.flatnonzero(~linked) + 1])
+    stops = np.append(starts[1:], len(line))
     first, last = line[starts], line[stops - 1]
     scale = np.maximum(np.abs(first), np.abs(last))
     with np.errstate(over="ignore"):
         narrow = last - first <= scale * (options.relative_tolerance - _ROUNDING) - _LEAST
     narrow |= scale <= options.absolute_tolerance * (1 - _ROUNDING)
-    tight = (weight <= 1) & narrow & (scale < float_info.max)
-    return keys, zip(starts.tolist(), stops.tolist(), tight.tolist(), strict=True)
+    return starts, stops, narrow & (scale < float_info.max)
 
 
 def _in_range(number: int | Decimal) -> float:
@@ -304,12 +312,12 @@ def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonO
     values = np.clip(values, -float_info.max, float_info.max)
     places = np.searchsorted(floats, values)
     below, above = floats[np.maximum(places - 1, 0)], floats[np.minimum(places, len(floats) - 1)]
-    near = _maybe_close_each(below, values, options) | _maybe_close_each(above, values, options)
+    near = maybe_close_each(below, values, options) | maybe_close_each(above, values, options)
     return [numbers[place] for place in np.flatnonzero(near).tolist()]
 
 
-def _maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
-    """As `_maybe_close`, for arrays."""
+def maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
+    """For arrays: whether two numbers may be equal by the rule. It is never False where they are equal."""
     import numpy as np
 
     scale = np.maximum(np.abs(first), np.abs(second))

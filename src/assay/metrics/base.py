@@ -5,11 +5,29 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from assay.model import Case, Comparison, Execution, Failure, Prediction, Result, Score
+from assay.comparison.codes import shared as codes
+from assay.comparison.codes.shared import cell_count
+from assay.model import Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
 from assay.model.blame import blamed, ruling
 from assay.ports import Executions, QueryRequest
+
+if TYPE_CHECKING:
+    from assay.comparison.codes.measures import Measures
+
+
+def by_codes(gold: Sequence[Row], predicted: Sequence[Row], *, as_python: bool = True) -> Measures | None:
+    """Two large results as codes, over which metrics count quickly; None where they are small or codes do not tell.
+
+    ``as_python``: only where Python's own equality is that of codes.
+    """
+    if cell_count(gold, predicted) < codes.MANY:
+        return None
+    from assay.comparison.codes.measures import measures  # loads numpy, which small results need not wait for
+
+    found = measures(gold, predicted)
+    return None if found is None or (as_python and not found.is_python_equality) else found
 
 
 class QueryMetric:

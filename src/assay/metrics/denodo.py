@@ -8,9 +8,10 @@ from itertools import chain, repeat
 from typing import ClassVar
 
 from assay.comparison.cells import Column, Key, to_columns
+from assay.comparison.codes.shared import same_lists
 from assay.comparison.tolerance import Clusters, cluster_numbers
-from assay.metrics.base import ResultMetric, unscored
-from assay.metrics.bird import BirdSoftF1, hashable, soft_precision
+from assay.metrics.base import ResultMetric, by_codes, unscored
+from assay.metrics.bird import BirdSoftF1, soft_precision
 from assay.metrics.match import Match
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Failure, Prediction, Result, Score
 from assay.ports import Executions
@@ -94,10 +95,13 @@ class PercentSubset(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """The mean over row indexes."""
-        if predicted.result is not None and gold.rows == predicted.result.rows:
+        if predicted.result is not None and same_lists(gold.rows, predicted.result.rows):
             return 1.0
+        rows = predicted.result.rows if predicted.result else ()
+        most = max(len(gold.rows), len(rows))
+        if large := by_codes(gold.rows, rows, as_python=False):
+            return large.row_shares() / most
         ours, theirs = _keyed(gold, predicted)
-        most = max(len(gold.rows), len(predicted.result.rows) if predicted.result else 0)
         pairs = zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=False)
         return sum(1.0 if one == two else _row_share(set(one), set(two)) for one, two in pairs) / most
 
@@ -120,8 +124,12 @@ class PercentOverlap(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Jaccard's index of two bags."""
-        if predicted.result is not None and gold.rows == predicted.result.rows:
+        if predicted.result is not None and same_lists(gold.rows, predicted.result.rows):
             return 1.0
+        rows = predicted.result.rows if predicted.result else ()
+        if large := by_codes(gold.rows, rows, as_python=False):
+            common, union = large.overlap()
+            return common / union
         sides = _as_keys(gold, predicted)
         bags = [_bag(columns) for columns in sides]
         if bags[0] == bags[1]:
@@ -148,7 +156,7 @@ class _DenodoPrecision(BirdSoftF1):
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Found cells over the prediction's cells, row by row."""
         rows = () if predicted.result is None else predicted.result.rows
-        return soft_precision(hashable(gold.rows), hashable(rows), in_place=self.in_place)
+        return soft_precision(gold.rows, rows, in_place=self.in_place)
 
 
 class DenodoPercentOverlap(_DenodoPrecision):

@@ -15,8 +15,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar
 
+from assay.comparison.codes.shared import same_lists
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import QueryMetric, befallen, gold_failure, runs_as_empty, unscored
+from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -164,8 +165,13 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    if gold is predicted or (gold == predicted and _types(gold) == _types(predicted)):
+    if gold is predicted or (same_lists(gold, predicted) and all(map(_same_types, gold, predicted))):
         return True
+    if large := by_codes(gold, predicted):
+        if large.is_typed_alike and (large.same_list if ordered else large.same_bag):
+            return True
+        if not large.may_be_same_within_rows(ordered=ordered):
+            return False
     gold, predicted = _hashable(gold), _hashable(predicted)
     ours, theirs = list(map(_unordered, gold)), list(map(_unordered, predicted))
     if ours != theirs if ordered else set(ours) != set(theirs):
@@ -200,6 +206,11 @@ _NESTED = {dict, list, set, tuple}
 def _types(rows: Sequence[Row]) -> list[type]:
     """The types of all cells: the first filter tells 1 from 1.0, but only where sorting moves cells within a row."""
     return list(map(type, chain.from_iterable(rows)))
+
+
+def _same_types(one: Row, two: Row) -> bool:
+    """Whether the cells have the same types: the first filter tells 1 from 1.0, but only where sorting moves cells."""
+    return list(map(type, one)) == list(map(type, two))
 
 
 def _unordered(row: Row) -> Row:

@@ -14,7 +14,8 @@ from math import isclose, isnan
 from operator import ne
 from typing import ClassVar
 
-from assay.metrics.base import ResultMetric
+from assay.comparison.codes.shared import same_lists
+from assay.metrics.base import ResultMetric, by_codes
 from assay.model import Case, Cell, Execution, Result
 
 TOLERANCE = 0.01
@@ -34,18 +35,26 @@ class Spider2Lite(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""
-        if predicted.result is not None and gold.rows == predicted.result.rows and gold.rows:
+        if predicted.result is not None and gold.rows and same_lists(gold.rows, predicted.result.rows):
             return 1.0
-        theirs = _vectors(predicted.result) if predicted.result else []
         conditions = case.options.condition_columns
         wanted = conditions[gold_index] if gold_index < len(conditions) else ()
+        columns = [column for column in wanted or range(gold.column_count) if column < gold.column_count]
+        rows = predicted.result.rows if predicted.result else ()
+        if case.options.ignore_order and (large := by_codes(gold.rows, rows, as_python=False)):
+            columns = [column for column in columns if not large.has_alike(column)]
+            if not columns:
+                return 1.0
+        theirs = _vectors(predicted.result) if predicted.result else []
         ours = _vectors(gold)
-        ours = [ours[column] for column in wanted if column < len(ours)] if wanted else ours
+        ours = [ours[column] for column in columns]
         if not case.options.ignore_order:
             return float(all(any(_vectors_match(one, two) for two in theirs) for one in ours))
         sides = [_Unordered(vectors) for vectors in (ours, theirs)]
+        # Sorting takes long, and mostly the column at the same place is the one.
+        places = [sorted(range(len(theirs)), key=partial(ne, column)) for column in columns]
         return float(
-            all(any(_match_unordered(sides, one, two) for two in range(len(theirs))) for one in range(len(ours)))
+            all(any(_match_unordered(sides, one, two) for two in options) for one, options in enumerate(places))
         )
 
 

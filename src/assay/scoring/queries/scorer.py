@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 
 from assay.comparison import Answer, compare_with_itself
+from assay.comparison.codes.shared import same_lists, shared_codes
 from assay.model import (
     STRICT,
     Case,
@@ -92,13 +93,14 @@ class QueryScorer:
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
         action = partial(self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted)
-        try:
-            # All at once, which saves most of the time that holding each step takes.
-            comparison, verdict, executions, scores = self._keeper.hold_briefly(
-                ("case", url.text, case.id, *case.golds, prediction.query), action
-            )
-        except OutOfTimeError:
-            comparison, verdict, executions, scores = action()
+        with shared_codes():
+            try:
+                # All at once, which saves most of the time that holding each step takes.
+                comparison, verdict, executions, scores = self._keeper.hold_briefly(
+                    ("case", url.text, case.id, *case.golds, prediction.query), action
+                )
+            except OutOfTimeError:
+                comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
         kept = partial(_without_rows, head=head, cut=self._head_rows is not None)
         shown = tuple(map(kept, golds))
@@ -258,7 +260,7 @@ class QueryScorer:
         options = self._options_for(case, url)
         if case.options.ordered is not None:
             known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
-        elif not may_be_cut(execution.query) and predicted.rows == gold.rows:
+        elif not may_be_cut(execution.query) and same_lists(gold.rows, predicted.rows):
             # The same rows in the same order, and all of them: whether order counts does not matter.
             known = GoldAnswer(answer=Answer.bag(gold))
         else:

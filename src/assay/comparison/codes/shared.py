@@ -1,0 +1,155 @@
+"""Codes of the results of one case, made once for the comparison and all metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.model import Row
+
+if TYPE_CHECKING:
+    from assay.comparison.codes.coder import CodedColumn, Coder
+    from assay.comparison.codes.layout import Integers, Known
+
+_T = TypeVar("_T")
+
+MANY = 100_000
+"""From this many cells of both results on codes pay, numpy's import included."""
+_MANY_ROWS = 2_000
+_MOST_RESULTS = 4
+"""How many results of one case are kept as codes; a prediction and its golds are two, mostly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedColumns:
+    """The columns of two results, whose codes can be compared."""
+
+    gold: list[CodedColumn]
+    predicted: list[CodedColumn]
+    known: Known
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def nested(self) -> bool:
+        """Whether a cell holds other cells, among which there may be floats."""
+        return any(issubclass(kind, (list, tuple, dict)) for kind in self.kinds)
+
+    @property
+    def kinds(self) -> frozenset[type]:
+        """The types of all cells."""
+        return frozenset().union(*(column.kinds for column in (*self.gold, *self.predicted)))
+
+    def once(self, name: str, make: Callable[[], _T]) -> _T:
+        """What ``make`` gives, made when it is first asked for under this name."""
+        if name not in self._made:
+            self._made[name] = make()
+        found: _T = self._made[name]
+        return found
+
+    def row_numbers(self, our_count: int, their_count: int) -> tuple[Integers, Integers] | None:
+        """A number for each row of both, equal where rows are; None where there are not equally many columns."""
+        from assay.comparison.codes.side import row_numbers
+
+        if len(self.gold) != len(self.predicted):
+            return None
+        sides = [[column.codes for column in side] for side in (self.gold, self.predicted)]
+        return self.once("row numbers", lambda: row_numbers(sides[0], sides[1], our_count, their_count))
+
+
+class _Store:
+    def __init__(self) -> None:
+        self._coders: dict[bool, Coder] = {}
+        self._coded: dict[tuple[int, bool], tuple[Sequence[Row], list[CodedColumn]]] = {}
+        self._pairs: dict[tuple[int, int, bool], CodedColumns] = {}
+        self._equal: dict[tuple[int, int], tuple[bool, Sequence[Row], Sequence[Row]]] = {}
+
+    def same_lists(self, ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
+        key = (id(ours), id(theirs))
+        if key not in self._equal:
+            self._equal[key] = (ours == theirs, ours, theirs)  # the rows stay, so that their ids stay theirs
+        return self._equal[key][0]
+
+    def pair(
+        self, gold: Sequence[Row], predicted: Sequence[Row], widths: tuple[int, int], *, boolean_is_integer: bool
+    ) -> CodedColumns:
+        for flag in (boolean_is_integer, not boolean_is_integer):
+            found = [self._coded.get((id(rows), flag)) for rows in (gold, predicted)]
+            if found[0] and found[1] and (flag == boolean_is_integer or not _has_booleans(found[0][1] + found[1][1])):
+                return self._paired(gold, predicted, found[0][1], found[1][1], flag)
+        if len(self._coded) > _MOST_RESULTS:
+            self._coded.clear()
+            self._coders.clear()
+            self._pairs.clear()
+        ours, theirs = (
+            self._of(rows, width, boolean_is_integer) for rows, width in zip((gold, predicted), widths, strict=True)
+        )
+        return self._paired(gold, predicted, ours, theirs, boolean_is_integer)
+
+    def _paired(
+        self,
+        gold: Sequence[Row],
+        predicted: Sequence[Row],
+        ours: list[CodedColumn],
+        theirs: list[CodedColumn],
+        flag: bool,  # noqa: FBT001 - private
+    ) -> CodedColumns:
+        key = (id(gold), id(predicted), flag)
+        if key not in self._pairs:
+            self._pairs[key] = CodedColumns(gold=ours, predicted=theirs, known=self._coders[flag].known)
+        return self._pairs[key]
+
+    def _of(self, rows: Sequence[Row], width: int, flag: bool) -> list[CodedColumn]:  # noqa: FBT001 - private
+        from assay.comparison.codes.coder import Coder
+
+        coder = self._coders.get(flag)
+        if coder is None:
+            coder = self._coders[flag] = Coder(boolean_is_integer=flag)
+        known = self._coded.get((id(rows), flag))
+        if known is None:
+            known = self._coded[id(rows), flag] = (rows, coder.columns(rows, width))
+        return known[1]
+
+
+def _has_booleans(columns: list[CodedColumn]) -> bool:
+    """Whether it matters for codes if booleans are integers: nested cells may hold some."""
+    return any(issubclass(kind, (bool, list, tuple, dict, set, frozenset)) for one in columns for kind in one.kinds)
+
+
+_store: ContextVar[_Store | None] = ContextVar("assay_codes", default=None)
+
+
+@contextmanager
+def shared_codes() -> Iterator[None]:
+    """While this is open, each result is coded once; then its codes are let go."""
+    if _store.get() is not None:
+        yield
+        return
+    token = _store.set(_Store())
+    try:
+        yield
+    finally:
+        _store.reset(token)
+
+
+def coded_columns(
+    gold: Sequence[Row], predicted: Sequence[Row], widths: tuple[int, int], *, boolean_is_integer: bool
+) -> CodedColumns:
+    """The codes of two results, which are these very objects each time they are asked for."""
+    store = _store.get() or _Store()
+    return store.pair(gold, predicted, widths, boolean_is_integer=boolean_is_integer)
+
+
+def same_lists(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
+    """Whether ``ours == theirs``. While codes are shared, large results are looked at once."""
+    store = _store.get()
+    if store is None or len(ours) != len(theirs) or len(ours) < _MANY_ROWS:
+        return ours == theirs
+    return ours is theirs or store.same_lists(ours, theirs)
+
+
+def cell_count(gold: Sequence[Row], predicted: Sequence[Row]) -> int:
+    """How many cells both results have together."""
+    return sum(len(rows) * len(rows[0]) for rows in (gold, predicted) if rows)
