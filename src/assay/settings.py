@@ -92,6 +92,7 @@ class RunFileSettings:
     max_rows: int | None = None
     max_memory_mib: int | None = None
     workers: int | None = None
+    backend: str | None = None
     name: str | None = None
     tags: tuple[str, ...] | None = None
     allow_unmatched: bool | None = None

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from assay import registry
 from assay._version import __version__
+from assay.api.backends import local_pool, open_backend
 from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
@@ -30,7 +31,6 @@ from assay.api.inputs import (
 from assay.api.run import Run
 from assay.api.running import carry_out
 from assay.engines.pool.pool import WorkerPool
-from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
 from assay.model import (
     STRICT,
@@ -44,8 +44,7 @@ from assay.model import (
     Provenance,
     RunSettings,
 )
-from assay.ports import Metric, System
-from assay.runs import SETUP
+from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
@@ -71,6 +70,7 @@ def evaluate(
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
+    backend: str | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
@@ -103,7 +103,10 @@ def evaluate(
         concurrency: how many questions a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
             (docs/repeats.md).
-        workers: processes that execute queries; None: one per core, at most 8.
+        workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
+            at most 8.
+        backend: where queries are executed: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
+            (docs/guides/cluster.md).
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
         rescore: judge the live system's answers in the folder again, without asking again.
@@ -118,6 +121,7 @@ def evaluate(
     Raises:
         InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
         RunError: ``output`` holds another run.
+        MissingDependency: ``backend`` is ``ray``, and Ray is not installed.
         UsageError: the arguments do not go together.
     """
     return evaluate_inputs(
@@ -138,6 +142,7 @@ def evaluate(
         concurrency=concurrency,
         repeats=repeats,
         workers=workers,
+        backend=backend,
         output=output,
         overwrite=overwrite,
         rescore=rescore,
@@ -162,6 +167,7 @@ def evaluate_inputs(
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
+    backend: str | None = None,
     head_rows: int | None = None,
     plain_queries: bool = False,
     output: str | os.PathLike[str] | None = None,
@@ -189,9 +195,9 @@ def evaluate_inputs(
         relative_tolerance=options.relative_tolerance,
         absolute_tolerance=options.absolute_tolerance,
     )
-    count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
-    with make_pool(options, limits, named, count, head_rows=head_rows, plain_queries=plain_queries) as pool:
+    worker = worker_settings(options, limits, named, head_rows=head_rows, plain_queries=plain_queries)
+    with open_backend(backend, worker, workers) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
         with collector_paused():
@@ -200,9 +206,16 @@ def evaluate_inputs(
                 on_cases(inputs.cases)
             works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
-        check_databases(urls.values(), _origins(works))
+        origins = _origins(works)
+        check_databases(urls.values(), origins)
         warn_of_rights(urls.values())
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
+        pool.expect(
+            [
+                NeededDatabase(url=url, fingerprint=fingerprints[text], version=_version(url), origin=origins[text])
+                for text, url in urls.items()
+            ]
+        )
         settings = RunSettings(
             cases=inputs.case_name,
             predictions=inputs.prediction_name,
@@ -217,7 +230,7 @@ def evaluate_inputs(
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,
-            workers=count,
+            workers=pool.size,
             name=name,
             repeats=repeats,
             tags=read_tags(tags),
@@ -261,7 +274,23 @@ def make_pool(
 
     Raises InputError for an unknown metric.
     """
-    settings = WorkerSettings(
+    settings = worker_settings(
+        options, limits, metrics, remember=remember, head_rows=head_rows, plain_queries=plain_queries
+    )
+    return local_pool(settings, workers)
+
+
+def worker_settings(
+    options: ComparisonOptions,
+    limits: Limits,
+    metrics: Sequence[str],
+    *,
+    remember: bool = True,
+    head_rows: int | None = None,
+    plain_queries: bool = False,
+) -> WorkerSettings:
+    """What workers that judge cases need to know. Raises InputError for an unknown metric."""
+    return WorkerSettings(
         engines=registry.engine_references(),
         metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
         options=options,
@@ -270,9 +299,6 @@ def make_pool(
         plain_queries=plain_queries,
         remember=remember,
     )
-    # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.
-    memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
-    return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
 
 
 def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
