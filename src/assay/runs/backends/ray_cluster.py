@@ -12,7 +12,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import Empty, Full, Queue
 from time import monotonic
 from types import TracebackType
@@ -31,17 +31,11 @@ _LOOK_S = 3.0
 """How often the driver looks for new nodes."""
 _MOST_LOSSES = 3
 """How many actors a node may lose before it gets no other, and nodes a batch before it is taken apart."""
+_WAIT_FOR_NODES_S = 60.0
+"""How long the driver waits for a node where none is left."""
+_MOST_SENT_BYTES = 4 * 1024**3
+"""The size up to which a database is sent to a node that does not have it."""
 _ID_BITS = 40
-
-
-@dataclass(slots=True, kw_only=True)
-class RayOptions:
-    """Bounds of a cluster run, for tests and for those who know better."""
-
-    wait_for_nodes_s: float = 60.0
-    """How long the driver waits for a node where none is left."""
-    most_sent_bytes: int = 4 * 1024**3
-    """The size up to which a database is sent to a node that does not have it."""
 
 
 class RayBackend:
@@ -59,9 +53,7 @@ class RayBackend:
         worker: WorkerSettings,
         workers: int | None,
         memory_limit_bytes: int | None,
-        options: RayOptions | None = None,
     ) -> None:
-        self.options = options or RayOptions()
         self.worker = worker
         self._memory_limit_bytes = memory_limit_bytes
         self.needed: dict[str, NeededDatabase] = {}
@@ -227,10 +219,10 @@ class RayBackend:
             if bundle is None:
                 engine = engine_for(needed.url, self.worker.engines)
                 bundle = self._bundles[needed.url.text] = bundle_of(engine, needed.url, self.worker.limits)
-        if bundle.size > self.options.most_sent_bytes:
+        if bundle.size > _MOST_SENT_BYTES:
             raise InputError(
                 f"{needed.url} is not there with the same content, and its {bundle.size:,} bytes are too many to be "
-                f"sent (at most {self.options.most_sent_bytes:,}): put it on storage that the nodes share, under the "
+                f"sent (at most {_MOST_SENT_BYTES:,}): put it on storage that the nodes share, under the "
                 "same absolute path"
             )
         return bundle
@@ -243,7 +235,7 @@ class RayBackend:
             self._look()
         if self._nodes:
             self._had_nodes = now
-        elif now - self._had_nodes > self.options.wait_for_nodes_s:
+        elif now - self._had_nodes > _WAIT_FOR_NODES_S:
             raise RunError(
                 f"no node of the Ray cluster is left ({self._last_loss}): what was finished is kept, and the same "
                 "command goes on once there are nodes again"
