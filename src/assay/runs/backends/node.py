@@ -14,10 +14,11 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
-from time import monotonic
+from time import monotonic, time
 from urllib.parse import quote
 
 from assay.engines.database_files import fingerprint_file
@@ -39,6 +40,8 @@ _OTHER_BYTES = 64 * 1024
 _ENOUGH = 512
 _LINGER_S = 0.1
 """How long outcomes are collected before they are handed out: each call takes as long as a short task."""
+_LEFT_S = 24 * 3600.0
+"""After how long unfinished files are nobody's any more."""
 _SLACK = 1.1
 """How much more room than its size a database is given."""
 
@@ -280,6 +283,10 @@ class NodeDatabases:
 
     def _make_cache(self) -> None:
         self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in self._cache.glob("incoming-*"):  # of a run that was killed
+            with suppress(OSError):
+                if time() - left.stat().st_mtime > _LEFT_S:
+                    shutil.rmtree(left, ignore_errors=True)
         if hasattr(os, "getuid") and os.stat(self._cache).st_uid != os.getuid():
             raise InputError(f"{self._cache} belongs to another user: name another folder in {CACHE_VARIABLE}")
 

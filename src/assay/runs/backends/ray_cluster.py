@@ -8,6 +8,7 @@ replacement that Kubernetes starts, gets an actor and takes part.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from types import TracebackType
 from assay.engines.pool.executor import engine_for
 from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
-from assay.runs.backends.bundle import Bundle, bundle_of
+from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
 from assay.runs.backends.ray_connection import connected
 from assay.runs.backends.ray_node import START_S, Batch, NodeThread
@@ -100,6 +101,18 @@ class RayBackend:
                     "place, and set the environment variable NAME here and on every node"
                 )
             self.needed[needed.url.text] = needed
+        self.wait_until_ready()
+        with self.change:
+            node = next(iter(self._nodes.values()), None)
+        if node is None:
+            return  # all were lost meanwhile: the run says so, unless one comes
+        for needed in databases:
+            # Any other file is at hand, since it can be sent.
+            if not is_file(engine_for(needed.url, self.worker.engines), needed.url) or (
+                os.path.getsize(needed.url.path) > _MOST_SENT_BYTES
+            ):
+                node.check(needed.url)
+        self._check()
 
     def wait_until_ready(self) -> None:
         """Return when every node is ready. Raises the error of one that is not."""

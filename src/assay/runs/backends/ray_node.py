@@ -104,12 +104,21 @@ class NodeThread(threading.Thread):
                 self._deliver(delivery)
         except AssayError as error:
             if not backend.closed:
-                backend.failed(type(error)(f"{self._name}: {error}") if _has_text_alone(error) else error)
+                backend.failed(self._named(error))
         except Exception as error:  # noqa: BLE001 - Ray raises many kinds for a node that is gone
             if not backend.closed:
                 with suppress(Exception):
                     self._ray.kill(self._actor)
                 backend.lost(self, f"{self._name}: {first_line(error)}")
+
+    def check(self, url: DatabaseUrl) -> None:
+        """See that the node reaches a database. Called by another thread; raises InputError where it does not."""
+        try:
+            self._locate(url)
+        except AssayError as error:
+            raise self._named(error) from error
+        except Exception:  # noqa: BLE001 - the node is gone, which its own thread notices, too
+            return
 
     def end(self) -> None:
         """End the node's workers. Called by another thread."""
@@ -121,6 +130,10 @@ class NodeThread(threading.Thread):
         with suppress(Exception):
             self._ray.kill(actor)
 
+    def _named(self, error: AssayError) -> AssayError:
+        text = str(error)
+        return error if error.args != (text,) or self._name in text else type(error)(f"{self._name}: {text}")
+
     def _start(self) -> None:
         ray, driver = self._ray, self._backend
         strategy = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
@@ -129,8 +142,11 @@ class NodeThread(threading.Thread):
         self._actor = actor
         if driver.closed:
             self.end()
-        check_versions(versions_here(), ray.get(actor.versions.remote(), timeout=START_S), self._name)
-        self._call("start", pickle.dumps(self._settings), timeout_s=START_S)
+        try:
+            check_versions(versions_here(), ray.get(actor.versions.remote(), timeout=START_S), self._name)
+            self._call("start", pickle.dumps(self._settings), timeout_s=START_S)
+        except ray.exceptions.GetTimeoutError as error:
+            raise TimeoutError(f"was not ready within {START_S:g} s: are its CPUs taken by other jobs?") from error
         with driver.change:
             self.ready = True
             driver.change.notify_all()
@@ -236,7 +252,3 @@ def _actor_class(ray: Any) -> Any:
                 return pickle.dumps((False, error), 5)
 
     return ray.remote(AssayNode)
-
-
-def _has_text_alone(error: AssayError) -> bool:
-    return error.args == (str(error),)
