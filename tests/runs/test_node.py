@@ -209,3 +209,30 @@ def test_a_worker_that_cannot_set_up_is_told() -> None:
 def test_what_travels_can_be_pickled(shop: Path) -> None:
     for value in (_settings(), _needed(shop), _bundle(shop)):
         assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_a_node_that_winds_up_says_what_it_does_not_do(shop: Path) -> None:
+    url = DatabaseUrl(text=f"sqlite:///{shop}")
+    case = Case(id="1", question="How many?", golds=("SELECT count(*) FROM item",))
+    tasks = [
+        Task(
+            id=number,
+            payload=CaseTask(case=case, prediction=Prediction(case_id="1", query=f"SELECT {number}"), url=url),
+            database=url,
+        )
+        for number in range(400)
+    ]
+    node = Node(_settings())
+    try:
+        node.wait_until_ready()
+        for start in range(0, 400, 100):
+            node.give(pack_batch(tasks[start : start + 100], monotonic()))
+        first = _taken(node, 1)
+        dropped = node.wind_up()
+        done = first | _taken(node, 400 - len(dropped) - len(first))
+        again = node.wind_up()
+    finally:
+        node.close()
+    assert dropped
+    assert sorted([*done, *dropped]) == list(range(400))
+    assert again == []

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import SimpleQueue
 from time import monotonic, time
 from urllib.parse import quote
 
@@ -27,8 +26,9 @@ from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import DatabaseUrl
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
+from assay.runs import SETUP
 from assay.runs.backends.bundle import Bundle, is_file, is_whole
-from assay.runs.scoring_worker import SETUP, CaseTask, TimingTask, WorkerSettings
+from assay.runs.scoring_worker import CaseTask, TimingTask, WorkerSettings
 from assay.runs.store.codec import pack_task, unpack_task
 
 CACHE_VARIABLE = "ASSAY_NODE_CACHE"
@@ -38,6 +38,8 @@ _MOST_WAITING_BYTES = 32 * 1024 * 1024
 _OTHER_BYTES = 64 * 1024
 """What an outcome is taken to weigh that is no line of evidence."""
 _ENOUGH = 512
+_AT_ONCE = 16
+"""How many tasks a worker gets at once: it waits between them for about as long as a hundredth of a short task."""
 _LINGER_S = 0.1
 """How long outcomes are collected before they are handed out: each call takes as long as a short task."""
 _LEFT_S = 24 * 3600.0
@@ -68,7 +70,9 @@ class Node:
 
     def __init__(self, settings: NodeSettings) -> None:
         self._settings = settings
-        self._batches: SimpleQueue[Sequence[Task] | None] = SimpleQueue()
+        self._batches: deque[deque[Task]] = deque()
+        self._begun: list[deque[Task]] = []
+        """The batches of which a worker has some tasks: what is left of them."""
         self._waiting: deque[TaskDone | TaskLost] = deque()
         self._waiting_bytes = 0
         self._change = threading.Condition()
@@ -102,7 +106,18 @@ class Node:
         """Take a batch that `pack_batch` packed, whose database is located. Returns at once."""
         database, tasks = pickle.loads(packed)
         place = None if database is None else self._databases.places.get(database)
-        self._batches.put([_placed(task, place) for task in tasks])
+        with self._change:
+            self._batches.append(deque(_placed(task, place) for task in tasks))
+            self._change.notify_all()
+
+    def wind_up(self) -> list[int]:
+        """Begin no further task of those given so far. Returns the ids of the tasks that are not done therefore."""
+        with self._change:
+            dropped = [task.id for batch in (*self._batches, *self._begun) for task in batch]
+            for batch in (*self._batches, *self._begun):
+                batch.clear()
+            self._batches.clear()
+        return dropped
 
     def take(self, wait_s: float) -> Delivery:
         """The outcomes since the last call, after at most ``wait_s`` seconds, if there are none yet."""
@@ -145,8 +160,24 @@ class Node:
             self._fail(AssayError(f"a node of the cluster failed: {type(error).__name__}: {error}"))
 
     def _given(self) -> Iterator[Sequence[Task]]:
-        while (batch := self._batches.get()) is not None:
-            yield batch
+        """The batches for one worker, a few tasks at a time, so that the rest can still be dropped."""
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._batches or self._closed)
+                if self._closed:
+                    return
+                batch = self._batches.popleft()
+                self._begun.append(batch)
+            try:
+                while part := self._part(batch):
+                    yield part
+            finally:
+                with self._change:
+                    self._begun.remove(batch)
+
+    def _part(self, batch: deque[Task]) -> list[Task]:
+        with self._change:
+            return [batch.popleft() for _ in range(min(_AT_ONCE, len(batch)))]
 
     def _put(self, outcome: TaskDone | TaskLost) -> None:
         found = outcome.outcome if isinstance(outcome, TaskDone) else b""

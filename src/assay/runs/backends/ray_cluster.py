@@ -36,6 +36,8 @@ _WAIT_FOR_NODES_S = 60.0
 """How long the driver waits for a node where none is left."""
 _MOST_SENT_BYTES = 4 * 1024**3
 """The size up to which a database is sent to a node that does not have it."""
+_MOST_TASKS = 250
+"""The size up to which a batch goes to one worker where batches are shared: so the last one is not long alone."""
 _ID_BITS = 40
 
 
@@ -71,6 +73,7 @@ class RayBackend:
         self._failure: BaseException | None = None
         self._last_loss = "it has none with CPUs"
         self._run = 0
+        self._winding_up = self._wound_up = False
         self._looked = self._had_nodes = monotonic()
         self.ray, self._ours = connected(address)
         try:
@@ -123,22 +126,30 @@ class RayBackend:
             )
         self._check()
 
-    def run(self, batches: Iterable[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
-        """See `Backend.run`. Raises RunError where no node is left."""
+    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+        """See `Backend.run`. ``shared``: batches of many tasks are cut. Raises RunError where no node is left."""
         if self.closed:
             raise UsageError("this backend is closed: make a new one")
         self._run += 1
         completed = False
         try:
-            yield from self._drive(iter(batches), self._run << _ID_BITS)
+            yield from self._drive(_cut(batches) if shared else iter(batches), self._run << _ID_BITS)
             completed = True
         finally:
             if not completed:
                 self.close()
 
+    def wind_up(self) -> None:
+        """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
+        self._winding_up = True
+
     def _drive(self, source: Iterator[Sequence[Task]], first: int) -> Iterator[TaskDone | TaskLost]:
         # A worker tells its tasks apart by their ids, and serves several runs: so each run has ids of its own.
         while self._fill(source, first) or self._unfinished:
+            if self._winding_up and not self._wound_up:
+                self._wound_up = True
+                self._forget_what_has_not_begun()
+                continue
             try:
                 outcomes = self.results.get(timeout=_TICK_S)
             except Empty:
@@ -152,6 +163,8 @@ class RayBackend:
 
     def _fill(self, source: Iterator[Sequence[Task]], first: int) -> bool:
         """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
+        if self._winding_up:
+            return False
         while len(self.work) < 2 * len(self._nodes) + 1:
             tasks = next(source, None)
             if tasks is None:
@@ -164,6 +177,15 @@ class RayBackend:
                 self.work.append(batch)
                 self.change.notify_all()
         return True
+
+    def _forget_what_has_not_begun(self) -> None:
+        with self.change:
+            dropped = [task_id for batch in self.work for task_id in batch.tasks]
+            self.work.clear()
+            nodes = list(self._nodes.values())
+        for node in nodes:
+            dropped += node.wind_up()
+        self._unfinished.difference_update(dropped)
 
     def close(self) -> None:
         """End the workers of all nodes now, and leave the cluster. Closing twice is harmless."""
@@ -272,3 +294,9 @@ class RayBackend:
         for thread in found:
             thread.start()
         return found
+
+
+def _cut(batches: Iterable[Sequence[Task]]) -> Iterator[Sequence[Task]]:
+    for batch in batches:
+        for start in range(0, len(batch), _MOST_TASKS):
+            yield batch[start : start + _MOST_TASKS]

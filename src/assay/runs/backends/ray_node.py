@@ -7,7 +7,7 @@ import os
 import pickle
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -120,6 +120,24 @@ class NodeThread(threading.Thread):
         except Exception:  # noqa: BLE001 - the node is gone, which its own thread notices, too
             return
 
+    def wind_up(self) -> list[int]:
+        """Let the node begin no further task. Returns the ids of those that it will not do. For another thread."""
+        try:
+            dropped: list[int] = self._call("wind_up")
+        except Exception:  # noqa: BLE001 - the node is gone, and nobody else is given its batches now
+            dropped = []
+        with self._backend.change:
+            self._drop(dropped)
+        return dropped
+
+    def _drop(self, task_ids: Sequence[int]) -> None:
+        for task_id in task_ids:
+            batch = self._of_task.pop(task_id, None)
+            if batch is not None:
+                del batch.tasks[task_id]
+                if not batch.tasks:
+                    del self.batches[id(batch)]
+
     def end(self) -> None:
         """End the node's workers. Called by another thread."""
         actor, self._actor = self._actor, None
@@ -196,11 +214,7 @@ class NodeThread(threading.Thread):
     def _deliver(self, delivery: Delivery) -> None:
         outcomes = list(delivery.outcomes)
         with self._backend.change:
-            for outcome in outcomes:
-                batch = self._of_task.pop(outcome.task_id)
-                del batch.tasks[outcome.task_id]
-                if not batch.tasks:
-                    del self.batches[id(batch)]
+            self._drop([outcome.task_id for outcome in outcomes])
         if outcomes:
             self._backend.deliver(outcomes)
         if delivery.error is not None:
