@@ -185,7 +185,8 @@ class NodeThread(threading.Thread):
                 tasks = list(batch.tasks.values())
             if batch.database is not None:
                 self._locate(batch.database)
-            self._of_task.update(dict.fromkeys(batch.tasks, batch))
+            with backend.change:
+                self._of_task.update(dict.fromkeys(batch.tasks, batch))
             self._call("give", pack_batch(tasks, monotonic()))
 
     def _chosen(self, work: deque[Batch]) -> Batch:
