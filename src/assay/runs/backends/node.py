@@ -42,6 +42,8 @@ _AT_ONCE = 16
 """How many tasks a worker gets at once: it waits between them for about as long as a hundredth of a short task."""
 _LINGER_S = 0.1
 """How long outcomes are collected before they are handed out: each call takes as long as a short task."""
+_LINGER_WITH_WORK_S = 0.5
+"""How much longer while the node has a batch to begin: many nodes that hand out often would keep the driver busy."""
 _LEFT_S = 24 * 3600.0
 """After how long unfinished files are nobody's any more."""
 _SLACK = 1.1
@@ -85,7 +87,12 @@ class Node:
             for _ in range(settings.workers)
         ]
         for pool in self._pools:
-            threading.Thread(target=self._serve, args=(pool,), name="assay-node", daemon=True).start()
+            pool.start()  # here, so that `close` ends every worker
+        self._threads = [
+            threading.Thread(target=self._serve, args=(pool,), name="assay-node", daemon=True) for pool in self._pools
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def wait_until_ready(self) -> None:
         """Return when every worker has set up. Raises the error for which one did not."""
@@ -124,14 +131,16 @@ class Node:
         with self._change:
             self._change.wait_for(lambda: self._waiting or self._error is not None, timeout=wait_s)
             if self._waiting:
-                self._change.wait_for(
-                    lambda: len(self._waiting) >= _ENOUGH or self._error is not None, timeout=_LINGER_S
-                )
+                self._change.wait_for(self._has_enough, timeout=_LINGER_S)
+                self._change.wait_for(lambda: self._has_enough() or not self._batches, timeout=_LINGER_WITH_WORK_S)
             outcomes = tuple(self._waiting)
             self._waiting.clear()
             self._waiting_bytes = 0
             self._change.notify_all()
             return Delivery(outcomes=outcomes, error=self._error)
+
+    def _has_enough(self) -> bool:
+        return len(self._waiting) >= _ENOUGH or self._error is not None
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -145,6 +154,8 @@ class Node:
             self._change.notify_all()
         for pool in self._pools:
             pool.close()
+        for thread in self._threads:
+            thread.join(timeout=1.0)
 
     def _serve(self, pool: WorkerPool) -> None:
         try:
@@ -168,6 +179,7 @@ class Node:
                     return
                 batch = self._batches.popleft()
                 self._begun.append(batch)
+                self._change.notify_all()
             try:
                 while part := self._part(batch):
                     yield part

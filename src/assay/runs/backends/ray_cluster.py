@@ -23,7 +23,7 @@ from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
-from assay.runs.backends.ray_connection import connected
+from assay.runs.backends.ray_connection import connected, disconnect
 from assay.runs.backends.ray_node import START_S, Batch, NodeThread
 from assay.runs.scoring_worker import WorkerSettings
 
@@ -200,7 +200,7 @@ class RayBackend:
         for node in nodes:
             node.join(timeout=5.0)
         if self._ours:
-            self.ray.shutdown()
+            disconnect(self.ray)
 
     def __enter__(self) -> RayBackend:
         return self

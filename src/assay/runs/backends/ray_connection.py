@@ -39,7 +39,40 @@ def connected(address: str | None) -> tuple[Any, bool]:
     except Exception as error:
         advice = "start one with  ray start --head, or name its address (--backend ray://HOST:10001)"
         raise InputError(f"there is no Ray cluster to use at {shown} ({first_line(error)}): {advice}") from error
+    _Printer.silence()
     return ray, True
+
+
+def disconnect(ray: Any) -> None:
+    """Leave the cluster that `connected` connected to."""
+    ray.shutdown()
+    _Printer.restore()
+
+
+class _Printer:
+    """Ray's function that prints messages of nodes, such as of one that is lost, on standard output.
+
+    No option of Ray's keeps it from that, and a report may be going there. Who runs the command hears of a lost node
+    where it matters: from the run.
+    """
+
+    _module = "ray._private.worker"
+    _name = "print_to_stdstream"
+    _of_ray: Any = None
+
+    @classmethod
+    def silence(cls) -> None:
+        module = importlib.import_module(cls._module)
+        if cls._of_ray is None:
+            cls._of_ray = getattr(module, cls._name, None)
+        if cls._of_ray is not None:
+            setattr(module, cls._name, lambda *_, **__: None)
+
+    @classmethod
+    def restore(cls) -> None:
+        if cls._of_ray is not None:
+            setattr(importlib.import_module(cls._module), cls._name, cls._of_ray)
+            cls._of_ray = None
 
 
 def _check_reachable(address: str) -> None:
