@@ -25,6 +25,7 @@ import pytest
 
 import assay
 from assay.errors import InputError, RunError
+from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
@@ -171,6 +172,7 @@ def two_nodes(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
         cluster.add_node()
     subprocess.run([sys.executable, "-c", _WAIT_FOR_TWO, cluster.address], check=True, timeout=_WAIT_S)
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    monkeypatch.setattr(ray_connection, "_CONNECT_S", _WAIT_S)  # on a busy machine
     return cluster
 
 

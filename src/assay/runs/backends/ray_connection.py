@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.errors import InputError, MissingDependency
 
-_CONNECT_S = 30.0
+_CONNECT_S = 60.0
 
 
 def connected(address: str | None) -> tuple[Any, bool]:
