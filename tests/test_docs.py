@@ -41,7 +41,7 @@ from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHARED = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data"))
 FENCE = re.compile(
     r"^(?:<!-- example: (?P<directive>[^\n]*?) -->\n)?^```(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S

@@ -95,6 +95,7 @@ class RunFileSettings:
     """Folder of the executions that runs share."""
     cache_size_mib: int | None = None
     workers: int | None = None
+    backend: str | None = None
     name: str | None = None
     tags: tuple[str, ...] | None = None
     allow_unmatched: bool | None = None

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from assay.api.evaluation import check_options, make_pool
 from assay.api.single import read_outcome
-from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.engines.pool.pool import WorkerPool
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
-from assay.ports import Executions
+from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.worker_tasks import CaseTask
 
 

@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from assay import registry
 from assay._version import __version__
+from assay.api.backends import local_pool, open_backend
 from assay.api.database_schemas import with_databases
 from assay.api.inputs import (
     CasesInput,
@@ -47,8 +48,7 @@ from assay.model import (
     Provenance,
     RunSettings,
 )
-from assay.ports import Metric, System
-from assay.runs import SETUP
+from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
 from assay.runs.plan import Work, plan_work
@@ -74,6 +74,7 @@ def evaluate(
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
+    backend: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -108,7 +109,10 @@ def evaluate(
         concurrency: how many questions a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
             (docs/repeats.md).
-        workers: processes that execute queries; None: one per core, at most 8.
+        workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
+            at most 8.
+        backend: where queries are executed: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
+            (docs/guides/cluster.md).
         cache: a folder of executions that runs share: a query is executed once on the same content of a database
             file (docs/cache.md). None: every query is executed.
         cache_bytes: its bound, beyond which the least recently used go; None: 2 GiB.
@@ -126,6 +130,7 @@ def evaluate(
     Raises:
         InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
         RunError: ``output`` holds another run.
+        MissingDependency: ``backend`` is ``ray``, and Ray is not installed.
         UsageError: the arguments do not go together.
     """
     return evaluate_inputs(
@@ -146,6 +151,7 @@ def evaluate(
         concurrency=concurrency,
         repeats=repeats,
         workers=workers,
+        backend=backend,
         cache=cache_folder(cache, cache_bytes),
         output=output,
         overwrite=overwrite,
@@ -182,6 +188,7 @@ def evaluate_inputs(
     concurrency: int = 4,
     repeats: int = 1,
     workers: int | None = None,
+    backend: str | None = None,
     head_rows: int | None = None,
     plain_queries: bool = False,
     cache: CacheFolder | None = None,
@@ -210,11 +217,10 @@ def evaluate_inputs(
         relative_tolerance=options.relative_tolerance,
         absolute_tolerance=options.absolute_tolerance,
     )
-    count = workers if workers is not None else default_workers()
     named, local = _split(asked, wanted)
-    with make_pool(
-        options, limits, named, count, head_rows=head_rows, plain_queries=plain_queries, cache=cache
-    ) as pool:
+    shared = None if cache is None else cache.shared_by(workers or default_workers())
+    worker = worker_settings(options, limits, named, head_rows=head_rows, plain_queries=plain_queries, cache=shared)
+    with open_backend(backend, worker, workers) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
         with collector_paused():
@@ -223,9 +229,16 @@ def evaluate_inputs(
                 on_cases(inputs.cases)
             works = plan_work(inputs.cases, inputs.predictions, locate)
         urls = {work.url.text: work.url for work in works}
-        check_databases(urls.values(), _origins(works))
+        origins = _origins(works)
+        check_databases(urls.values(), origins)
         warn_of_rights(urls.values())
         fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
+        pool.expect(
+            [
+                NeededDatabase(url=url, fingerprint=fingerprints[text], version=_version(url), origin=origins[text])
+                for text, url in urls.items()
+            ]
+        )
         settings = RunSettings(
             cases=inputs.case_name,
             predictions=inputs.prediction_name,
@@ -240,7 +253,7 @@ def evaluate_inputs(
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,
-            workers=count,
+            workers=pool.size,
             name=name,
             repeats=repeats,
             tags=read_tags(tags),
@@ -281,7 +294,6 @@ def make_pool(
     remember: bool = True,
     head_rows: int | None = None,
     plain_queries: bool = False,
-    cache: CacheFolder | None = None,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
@@ -290,19 +302,33 @@ def make_pool(
 
     Raises InputError for an unknown metric.
     """
-    settings = WorkerSettings(
+    settings = worker_settings(
+        options, limits, metrics, remember=remember, head_rows=head_rows, plain_queries=plain_queries
+    )
+    return local_pool(settings, workers)
+
+
+def worker_settings(
+    options: ComparisonOptions,
+    limits: Limits,
+    metrics: Sequence[str],
+    *,
+    remember: bool = True,
+    head_rows: int | None = None,
+    plain_queries: bool = False,
+    cache: CacheFolder | None = None,
+) -> WorkerSettings:
+    """What workers that judge cases need to know. Raises InputError for an unknown metric."""
+    return WorkerSettings(
         engines=registry.engine_references(),
         metrics=tuple(registry.reference("assay.metrics", name) for name in metrics),
         options=options,
         limits=limits,
         head_rows=head_rows,
         plain_queries=plain_queries,
-        execution_cache=None if cache is None else cache.shared_by(workers),
+        execution_cache=cache,
         remember=remember,
     )
-    # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.
-    memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes
-    return WorkerPool(workers=workers, setup=SETUP, argument=settings, memory_limit_bytes=memory)
 
 
 def _asked(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:

@@ -8,10 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from assay.api.run import Run
-from assay.engines.pool.pool import WorkerPool
 from assay.errors import UsageError
 from assay.model import Case, Prediction
-from assay.ports import System
+from assay.ports import Backend, System
 from assay.runs.asking import answers_held, ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.store.claim import claim_folder, hold_folder
@@ -19,7 +18,7 @@ from assay.runs.store.claim import claim_folder, hold_folder
 
 def carry_out(
     job: Job,
-    pool: WorkerPool | None,
+    pool: Backend | None,
     *,
     system: System | None,
     cases: Sequence[Case],

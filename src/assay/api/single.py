@@ -13,7 +13,7 @@ from assay.api.frames import as_result
 from assay.api.inputs import check_databases
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
-from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
+from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError
 from assay.model import (
     STRICT,
@@ -29,7 +29,7 @@ from assay.model import (
     Prediction,
     Verdict,
 )
-from assay.ports import Executions
+from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.runs.store.codec import decode_evidence
 from assay.runs.worker_tasks import CaseOutcome, CaseTask
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _WITH_WORKERS = ("run", "llmsql", "demo")
-_ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt")
-"""With these no query is executed soon, or none at all."""
+_ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt", "--backend")
+"""With these no query is executed soon, or none at all, or not on this machine."""
 
 
 def start_workers(arguments: Sequence[str]) -> None:

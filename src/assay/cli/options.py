@@ -77,7 +77,11 @@ MaxRows: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Rows of each result. [default: 1000000]")
 ]
 Workers: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one a core, at most 8.")
+    int | None, typer.Option(metavar="N", min=1, help="Processes, on a cluster a node. Default: one a core, at most 8.")
+]
+Backend: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Where queries run: local, ray, or ray://HOST:PORT. [default: local]"),
 ]
 Cache: TypeAlias = Annotated[
     Path | None,

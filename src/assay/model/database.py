@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from assay.errors import InputError
+from assay.errors import DatabaseError, InputError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
@@ -24,6 +24,8 @@ _FILE_URL = re.compile(r"^(?:[^:]+:///|(?:sqlite|duckdb):)", re.IGNORECASE)
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _OF_URLS = frozenset("?#@&=;")
 """What begins or separates other parts of a server's URL."""
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""A secret of the environment: ``${NAME}``."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """All that a name may consist of where it becomes a host, a user or a parameter."""
 
@@ -32,7 +34,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 class DatabaseUrl:
     """A database URL or a template of one, such as ``sqlite:///data/{db_id}.sqlite``.
 
-    ``str()`` gives the URL with its password masked; ``reveal()`` the URL as it is.
+    ``str()`` gives the URL with its password masked; ``reveal()`` the URL as it is, with ``${NAME}`` taken from the
+    environment of the process that asks: so a URL can be sent to another machine without its password.
     """
 
     text: str
@@ -84,8 +87,30 @@ class DatabaseUrl:
         return unquote(rest) or ":memory:"
 
     def reveal(self) -> str:
-        """The URL with its password, for the driver alone."""
-        return self.text
+        """The URL with its password, for the driver alone.
+
+        Raises DatabaseError where the environment has no variable of a name that the URL refers to.
+        """
+        return _REFERENCE.sub(self._looked_up, self.text)
+
+    def _looked_up(self, found: re.Match[str]) -> str:
+        value = os.environ.get(found[1])
+        if value is None:
+            raise DatabaseError(
+                f"{self} takes a secret from the environment variable {found[1]}, which is not set: set it, on a "
+                "cluster on every node"
+            )
+        return quote(value, safe="")
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether a password or token stands in it, and not only a reference to the environment."""
+        if _FILE_URL.match(self.text) and "@" not in self.text and "?" not in self.text:
+            return False
+        secrets = [found["value"] for found in _SECRET_PARAMETER.finditer(self.text)]
+        if user_info := _user_info(self.text):
+            secrets.append(user_info["password"])
+        return any(_REFERENCE.sub("", secret) for secret in secrets)
 
     def __str__(self) -> str:
         return _masked(self.text)
@@ -140,10 +165,15 @@ def _check_inside(template: str, path: str, db_id: str) -> None:
         )
 
 
-def _masked(text: str) -> str:
-    """The text with every possible password masked: before an @, or in a parameter whose name says so."""
+def _user_info(text: str) -> re.Match[str] | None:
+    """What stands before an @, and is no path."""
     found = _USER_INFO.match(text)
     is_path = found is not None and "://" not in found["before"] and found["password"].startswith("/")
-    if found is not None and not is_path:
+    return None if is_path else found
+
+
+def _masked(text: str) -> str:
+    """The text with every possible password masked: before an @, or in a parameter whose name says so."""
+    if found := _user_info(text):
         text = f"{found['before']}:***@{text[found.end() :]}"
     return _SECRET_PARAMETER.sub(lambda found: f"{found['name']}=***", text)

@@ -10,10 +10,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeAlias
 
-from assay.engines.pool.pool import Task, TaskDone, TaskLost, WorkerPool
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
-from assay.ports import CaseScorer, Metric, QueryRequest
+from assay.ports import Backend, CaseScorer, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.interruption import winding_up
@@ -62,7 +61,7 @@ class Job:
 
 def execute(
     job: Job,
-    pool: WorkerPool | None,
+    pool: Backend | None,
     *,
     folder: Path | None = None,
     overwrite: bool = False,
@@ -80,7 +79,7 @@ def execute(
 
 
 def _execute_in(
-    folder: Path, job: Job, pool: WorkerPool | None, *, overwrite: bool, on_progress: OnProgress | None
+    folder: Path, job: Job, pool: Backend | None, *, overwrite: bool, on_progress: OnProgress | None
 ) -> Run:
     check_folder(folder, job.settings, overwrite=overwrite)
     make_folder(folder)
@@ -123,7 +122,7 @@ class _Scoring:
     cases that are judged in this process is kept itself.
     """
 
-    def __init__(self, job: Job, pool: WorkerPool | None, on_progress: OnProgress | None) -> None:
+    def __init__(self, job: Job, pool: Backend | None, on_progress: OnProgress | None) -> None:
         self.job = job
         self.pool = pool
         self.found: dict[int, Judged] = {}
@@ -294,11 +293,11 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     )
 
 
-def _score_all(job: Job, works: Sequence[Work], pool: WorkerPool, attempt: int) -> Iterator[tuple[int, bytes, float]]:
+def _score_all(job: Job, works: Sequence[Work], pool: Backend, attempt: int) -> Iterator[tuple[int, bytes, float]]:
     if not works:
         return
     by_index = {work.index: work for work in works}
-    batches = ([_task(job, work, attempt) for work in batch] for batch in plan_batches(works, job.settings.workers))
+    batches = ([_task(job, work, attempt) for work in batch] for batch in plan_batches(works, pool.size))
     for outcome in pool.run(batches, shared=True):
         work = by_index[outcome.task_id]
         if isinstance(outcome, TaskLost):
@@ -317,7 +316,7 @@ def _task(job: Job, work: Work, attempt: int) -> Task:
         keep_rows=bool(job.local_metrics),
         attempt=attempt,
     )
-    return Task(id=work.index, payload=pack_task(payload))
+    return Task(id=work.index, payload=pack_task(payload), database=work.url)
 
 
 def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:

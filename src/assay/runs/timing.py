@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeAlias, TypeGuard
 
-from assay.engines.pool.pool import Task, TaskLost, WorkerPool
 from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
 from assay.model.blame import ruling
-from assay.ports import AWAITS_TIMING, TimedMetric
+from assay.ports import AWAITS_TIMING, Backend, Task, TaskLost, TimedMetric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
 from assay.runs.store.facts import Judged, ScoreFacts
@@ -69,7 +68,7 @@ def time_pairs(
     found: Mapping[int, Judged],
     metrics: Sequence[object],
     settings: RunSettings,
-    pool: WorkerPool,
+    pool: Backend,
     *,
     evidence_of: Callable[[int], Evidence],
     retried: Collection[int] = (),
@@ -133,7 +132,7 @@ class _Pair:
             until=until,
             attempt=self.attempt,
         )
-        return Task(id=self.index, payload=payload)
+        return Task(id=self.index, payload=payload, database=self.url)
 
     def by_definition(self) -> Evidence:
         """The evidence of two texts that are one query: one time for both gold and the prediction."""
@@ -176,7 +175,7 @@ class _Rounds:
     """Timing under a budget, round by round."""
 
     settings: RunSettings
-    pool: WorkerPool
+    pool: Backend
     clock: Callable[[], float]
     on_progress: _OnProgress
     _until: float | None = None

@@ -335,13 +335,7 @@ class Executor:
         scheme = url.scheme
         if known := self._classes.get(scheme):
             return known
-        reference = self._references.get(scheme)
-        if reference is None and ANY_SCHEME in self._references:
-            reference = _load(self._references[ANY_SCHEME])(scheme)
-        if reference is None:
-            names = ", ".join(sorted(self._references.keys() - {ANY_SCHEME})) or "none"
-            raise UsageError(f"no engine is registered for {scheme!r} URLs such as {url}: there are {names}")
-        engine_class = self._classes[scheme] = load_engine(reference)
+        engine_class = self._classes[scheme] = engine_for(url, self._references)
         return engine_class
 
 
@@ -387,6 +381,17 @@ def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
         return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=limits.timeout_s)
     message = f"the query brought its process down, which {loss.message}"
     return outcomes.failed(query, "error", loss.kind, message)
+
+
+def engine_for(url: DatabaseUrl, references: Mapping[str, str]) -> EngineClass:
+    """The engine of a URL among those of an `Executor`. Raises UsageError where there is none for its scheme."""
+    reference = references.get(url.scheme)
+    if reference is None and ANY_SCHEME in references:
+        reference = _load(references[ANY_SCHEME])(url.scheme)
+    if reference is None:
+        names = ", ".join(sorted(references.keys() - {ANY_SCHEME})) or "none"
+        raise UsageError(f"no engine is registered for {url.scheme!r} URLs such as {url}: there are {names}")
+    return load_engine(reference)
 
 
 def load_engine(reference: str) -> EngineClass:

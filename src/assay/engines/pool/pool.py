@@ -16,16 +16,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Literal
 
 from assay.engines.pool import spawn, wire
 from assay.engines.pool.lanes import Lane, fill
 from assay.engines.pool.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
-from assay.ports import Loss
+from assay.ports import Loss, NeededDatabase, Task, TaskDone, TaskLost
 
 _WATCH_S = 0.05
 _WAIT_S = 0.5
@@ -34,42 +32,9 @@ _START_S = 120.0
 _MAX_STARTS_LOST = 3
 _MAX_LOSSES = 4
 
-LostKind = Literal["timeout", "crashed", "out_of_memory", "error"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One unit of work. Its id is unique within a run of the pool; its payload must pickle."""
-
-    id: int
-    payload: object
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDone:
-    """A task's outcome, as the task function returned it."""
-
-    task_id: int
-    outcome: object
-    took_s: float = 0.0
-    """About how long it took in its worker."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskLost:
-    """A task without an outcome.
-
-    Its function raised (``error``, ``out_of_memory``), or its worker was lost repeatedly, or outside of a labelled
-    step.
-    """
-
-    task_id: int
-    kind: LostKind
-    message: str
-
 
 class WorkerPool:
-    """Runs batches of tasks in worker processes. A context manager; used by one thread.
+    """Runs batches of tasks in worker processes: the `Backend` of one machine. A context manager; used by one thread.
 
     ``setup`` names a function as ``module:function``. Each worker calls it once with ``argument``; the function that it
     returns is called with each task's payload. A worker that exceeds its heartbeat's deadline by more than ``grace_s``
@@ -112,6 +77,11 @@ class WorkerPool:
         self._process_id = os.getpid()
 
     @property
+    def size(self) -> int:
+        """How many tasks run at once."""
+        return self._size
+
+    @property
     def restarts(self) -> int:
         """How many workers were lost and replaced so far."""
         return self._restarts
@@ -143,6 +113,9 @@ class WorkerPool:
         spawn.dismiss_ahead()
         self._watch = threading.Thread(target=self._watch_deadlines, name="assay-watch", daemon=True)
         self._watch.start()
+
+    def expect(self, databases: Sequence[NeededDatabase]) -> None:
+        """Prepare nothing: on this machine the workers reach every database as it is."""
 
     def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """Run every task and yield each outcome as soon as it arrives, in no particular order.

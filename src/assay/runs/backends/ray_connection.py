@@ -1,0 +1,119 @@
+"""Find a Ray cluster within a bounded time, or say why there is none."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from assay.errors import InputError, MissingDependency
+
+_CONNECT_S = 60.0
+
+
+def connected(address: str | None) -> tuple[Any, bool]:
+    """Ray, connected to the cluster, and whether it was connected here. Raises InputError where it is out of reach."""
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError as error:
+        raise MissingDependency("ray", "ray") from error
+    if ray.is_initialized():
+        return ray, False
+    named = address or os.environ.get("RAY_ADDRESS")
+    shown = named or "this machine"
+    if named is not None:
+        _check_reachable(named)
+
+    def connect() -> None:
+        ray.init(named or "auto", log_to_driver=False, logging_level="ERROR", configure_logging=True)
+
+    try:
+        _within(_CONNECT_S, connect)
+    except TimeoutError:
+        raise InputError(
+            f"the Ray cluster at {shown} did not answer within {_CONNECT_S:g} s: is that its address?"
+        ) from None
+    except Exception as error:
+        advice = "start one with  ray start --head, or name its address (--backend ray://HOST:10001)"
+        raise InputError(f"there is no Ray cluster to use at {shown} ({first_line(error)}): {advice}") from error
+    _Printer.silence()
+    return ray, True
+
+
+def disconnect(ray: Any) -> None:
+    """Leave the cluster that `connected` connected to."""
+    ray.shutdown()
+    _Printer.restore()
+
+
+class _Printer:
+    """Ray's function that prints messages of nodes, such as of one that is lost, on standard output.
+
+    No option of Ray's keeps it from that, and a report may be going there. Who runs the command hears of a lost node
+    where it matters: from the run.
+    """
+
+    _module = "ray._private.worker"
+    _name = "print_to_stdstream"
+    _of_ray: Any = None
+
+    @classmethod
+    def silence(cls) -> None:
+        module = importlib.import_module(cls._module)
+        if cls._of_ray is None:
+            cls._of_ray = getattr(module, cls._name, None)
+        if cls._of_ray is not None:
+            setattr(module, cls._name, lambda *_, **__: None)
+
+    @classmethod
+    def restore(cls) -> None:
+        if cls._of_ray is not None:
+            setattr(importlib.import_module(cls._module), cls._name, cls._of_ray)
+            cls._of_ray = None
+
+
+def _check_reachable(address: str) -> None:
+    """Raise InputError where nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").partition("/")[0].rpartition(":")
+    if not host or not port.isdecimal():
+        if address in ("auto", "local"):
+            return
+        raise InputError(
+            f"{address!r} is no address of a Ray cluster: write ray://HOST:10001, or RAY_ADDRESS=HOST:6379"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=5.0):
+            pass
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"no Ray cluster can be reached at {address} ({error}): is it running, and is the port right? "
+            "Ray Client's is 10001 where it was not chosen"
+        ) from error
+
+
+def _within(seconds: float, function: Callable[[], None]) -> None:
+    """Call a function that may never return. Raises TimeoutError where it does not in time, or what it raised."""
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            raised.append(error)
+
+    thread = threading.Thread(target=call, name="assay-connect", daemon=True)
+    thread.start()
+    thread.join(timeout=seconds)
+    if thread.is_alive():
+        raise TimeoutError
+    if raised:
+        raise raised[0]
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text: Ray's go on for many."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

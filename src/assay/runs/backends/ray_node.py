@@ -1,0 +1,269 @@
+"""The driver's side of one node of a Ray cluster: a thread, and the node's actor."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Protocol
+
+from assay.errors import AssayError, InputError
+from assay.model import DatabaseUrl
+from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
+from assay.runs.backends.bundle import Bundle, chunks_of
+from assay.runs.backends.node import Delivery, NodeSettings, pack_batch
+from assay.runs.backends.ray_connection import first_line
+from assay.runs.backends.versions import check_versions, versions_here
+
+START_S = 120.0
+"""How long an actor may take until its workers are ready. It waits for the node's CPUs."""
+_TAKE_S = 1.0
+_AHEAD = 1
+"""How many batches a node has beyond those in its workers."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Batch:
+    """Tasks that are not done yet."""
+
+    tasks: dict[int, Task]
+    times_lost: int = 0
+
+    @property
+    def database(self) -> DatabaseUrl | None:
+        """The database of all of them."""
+        return next(iter(self.tasks.values())).database
+
+    def halves(self) -> Iterator[Batch]:
+        """Smaller batches, so that a task which ends its nodes is found."""
+        tasks = list(self.tasks.items())
+        middle = (len(tasks) + 1) // 2
+        for part in (tasks[:middle], tasks[middle:]):
+            if part:
+                yield Batch(tasks=dict(part), times_lost=self.times_lost)
+
+
+class Driver(Protocol):
+    """What the thread of a node needs of the whole backend."""
+
+    ray: Any
+    closed: bool
+    change: threading.Condition
+    work: deque[Batch]
+    needed: dict[str, NeededDatabase]
+
+    def bundle(self, needed: NeededDatabase) -> Bundle:
+        """The files of a database."""
+        ...
+
+    def deliver(self, outcomes: list[TaskDone | TaskLost]) -> None:
+        """Hand over outcomes."""
+        ...
+
+    def lost(self, node: NodeThread, why: str) -> None:
+        """The node is gone, or its actor."""
+        ...
+
+    def failed(self, error: BaseException) -> None:
+        """The run cannot go on."""
+        ...
+
+
+class NodeThread(threading.Thread):
+    """The driver's thread for one node: it starts the node's actor, sends batches, and collects outcomes."""
+
+    def __init__(self, backend: Driver, node_id: str, address: str, *, settings: NodeSettings, cpus: int) -> None:
+        super().__init__(name=f"assay-node-{node_id[:8]}", daemon=True)
+        self.node_id = node_id
+        self.workers = settings.workers
+        self._settings = settings
+        self.ready = False
+        self.batches: dict[int, Batch] = {}
+        """The batches that the node has, by the id of each unfinished task's batch."""
+        self._backend = backend
+        self._ray = backend.ray
+        self._name = f"the node {address} ({node_id[:8]})"
+        self._cpus = min(cpus, settings.workers)
+        self._actor: Any = None
+        self._of_task: dict[int, Batch] = {}
+        self._located: set[str] = set()
+
+    def run(self) -> None:
+        """Serve until the backend closes, or the node is lost."""
+        backend = self._backend
+        try:
+            self._start()
+            while self._feed():
+                delivery = self._call("take", _TAKE_S)
+                self._deliver(delivery)
+        except AssayError as error:
+            if not backend.closed:
+                backend.failed(self._named(error))
+        except Exception as error:  # noqa: BLE001 - Ray raises many kinds for a node that is gone
+            if not backend.closed:
+                with suppress(Exception):
+                    self._ray.kill(self._actor)
+                backend.lost(self, f"{self._name}: {first_line(error)}")
+
+    def check(self, url: DatabaseUrl) -> None:
+        """See that the node reaches a database. Called by another thread; raises InputError where it does not."""
+        try:
+            self._locate(url)
+        except AssayError as error:
+            raise self._named(error) from error
+        except Exception:  # noqa: BLE001 - the node is gone, which its own thread notices, too
+            return
+
+    def wind_up(self) -> list[int]:
+        """Let the node begin no further task. Returns the ids of those that it will not do. For another thread."""
+        try:
+            dropped: list[int] = self._call("wind_up")
+        except Exception:  # noqa: BLE001 - the node is gone, and nobody else is given its batches now
+            dropped = []
+        with self._backend.change:
+            self._drop(dropped)
+        return dropped
+
+    def _drop(self, task_ids: Sequence[int]) -> None:
+        for task_id in task_ids:
+            batch = self._of_task.pop(task_id, None)
+            if batch is not None:
+                del batch.tasks[task_id]
+                if not batch.tasks:
+                    del self.batches[id(batch)]
+
+    def end(self) -> None:
+        """End the node's workers. Called by another thread."""
+        actor, self._actor = self._actor, None
+        if actor is None:
+            return
+        with suppress(Exception):  # the node may be gone, and then so are its workers
+            self._ray.wait([actor.do.remote("close")], timeout=2.0)
+        with suppress(Exception):
+            self._ray.kill(actor)
+
+    def _named(self, error: AssayError) -> AssayError:
+        text = str(error)
+        return error if error.args != (text,) or self._name in text else type(error)(f"{self._name}: {text}")
+
+    def _start(self) -> None:
+        ray, driver = self._ray, self._backend
+        strategy = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+        place = strategy(self.node_id, soft=False)
+        actor = _actor_class(ray).options(scheduling_strategy=place, num_cpus=self._cpus, max_concurrency=4).remote()
+        self._actor = actor
+        if driver.closed:
+            self.end()
+        try:
+            check_versions(versions_here(), ray.get(actor.versions.remote(), timeout=START_S), self._name)
+            self._call("start", pickle.dumps(self._settings), timeout_s=START_S)
+        except ray.exceptions.GetTimeoutError as error:
+            raise TimeoutError(f"was not ready within {START_S:g} s: are its CPUs taken by other jobs?") from error
+        with driver.change:
+            self.ready = True
+            driver.change.notify_all()
+
+    def _feed(self) -> bool:
+        """Send batches while the node wants more. Return False where the backend is closed."""
+        backend = self._backend
+        while True:
+            with backend.change:
+                if not self.batches:
+                    backend.change.wait_for(lambda: backend.work or backend.closed)
+                if backend.closed:
+                    return False
+                if len(self.batches) >= self.workers + _AHEAD or not backend.work:
+                    return True
+                batch = self._chosen(backend.work)
+                self.batches[id(batch)] = batch
+                tasks = list(batch.tasks.values())
+            if batch.database is not None:
+                self._locate(batch.database)
+            with backend.change:
+                self._of_task.update(dict.fromkeys(batch.tasks, batch))
+            self._call("give", pack_batch(tasks, monotonic()))
+
+    def _chosen(self, work: deque[Batch]) -> Batch:
+        """The first batch on a database that the node has, else the first."""
+        for place, batch in enumerate(work):
+            if batch.database is not None and batch.database.text in self._located:
+                del work[place]
+                return batch
+        return work.popleft()
+
+    def _locate(self, url: DatabaseUrl) -> None:
+        needed = self._backend.needed.get(url.text)
+        if needed is None or url.text in self._located:
+            return
+        if not self._call("locate", needed):
+            bundle = self._backend.bundle(needed)
+            if not self._call("locate", needed, bundle):
+                folder = os.path.dirname(os.path.abspath(url.path))
+                for file in bundle.files:
+                    for chunk in chunks_of(os.path.join(folder, file.name)):
+                        self._call("receive", bundle.digest, file.name, chunk)
+                if not self._call("locate", needed, bundle):
+                    raise InputError(f"{url} could not be kept there: its files changed in the node's folder")
+        self._located.add(url.text)
+
+    def _deliver(self, delivery: Delivery) -> None:
+        outcomes = list(delivery.outcomes)
+        with self._backend.change:
+            self._drop([outcome.task_id for outcome in outcomes])
+        if outcomes:
+            self._backend.deliver(outcomes)
+        if delivery.error is not None:
+            raise delivery.error
+
+    def _call(self, name: str, *arguments: object, timeout_s: float | None = None) -> Any:
+        """Call the node. Raises what it raised, and Ray's errors where it is gone."""
+        actor = self._actor
+        if actor is None:
+            raise ConnectionError("it was closed")
+        worked, answer = pickle.loads(self._ray.get(actor.do.remote(name, *arguments), timeout=timeout_s))
+        if not worked:
+            raise answer
+        return answer
+
+
+def _actor_class(ray: Any) -> Any:
+    """The actor that hosts a `Node`. Ray sends it as code, so that it can say what the node has, even without Assay.
+
+    Answers are packed in the actor, so that errors arrive as they were raised.
+    """
+
+    class AssayNode:
+        def __init__(self) -> None:
+            self.node: Any = None
+
+        def versions(self) -> dict[str, str | None]:
+            import platform
+            from importlib import metadata
+
+            try:
+                assay: str | None = metadata.version("assay")
+            except metadata.PackageNotFoundError:
+                assay = None
+            return {"Assay": assay, "Python": ".".join(platform.python_version_tuple()[:2])}
+
+        def do(self, name: str, *arguments: Any) -> bytes:
+            import pickle
+
+            from assay.errors import AssayError
+            from assay.runs.backends.node import Node
+
+            try:
+                if name == "start":
+                    self.node = Node(pickle.loads(arguments[0]))
+                    return pickle.dumps((True, self.node.wait_until_ready()))
+                return pickle.dumps((True, getattr(self.node, name)(*arguments)), 5)
+            except AssayError as error:
+                return pickle.dumps((False, error), 5)
+
+    return ray.remote(AssayNode)

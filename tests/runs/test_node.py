@@ -1,0 +1,238 @@
+"""A cluster's node on its own: databases by their content, batches in, outcomes out. No cluster is needed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from assay import registry
+from assay.api.evaluation import worker_settings
+from assay.engines.sqlite import SqliteEngine
+from assay.errors import AssayError, DatabaseError, InputError
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.ports import NeededDatabase, Task, TaskDone
+from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
+from assay.runs.backends.node import Node, NodeDatabases, NodeSettings, pack_batch
+from assay.runs.backends.versions import check_versions, versions_here
+from assay.runs.scoring_worker import CaseTask, Timed, TimingTask
+from assay.runs.store.codec import decode_evidence
+
+_SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
+
+
+@pytest.fixture
+def shop(make_sqlite: Callable[..., Path]) -> Path:
+    make_sqlite(_SCRIPT, "there/shop/shop_other.sqlite")
+    return make_sqlite(_SCRIPT, "there/shop/shop.sqlite")
+
+
+def _needed(path: Path | str) -> NeededDatabase:
+    url = DatabaseUrl(text=f"sqlite:///{path}")
+    return NeededDatabase(url=url, fingerprint=SqliteEngine.fingerprint(url), version=SqliteEngine.version())
+
+
+def _databases(cache: Path) -> NodeDatabases:
+    return NodeDatabases(registry.engine_references(), cache)
+
+
+def _send(databases: NodeDatabases, bundle: Bundle, folder: Path) -> None:
+    for file in bundle.files:
+        for chunk in chunks_of(str(folder / file.name)):
+            databases.receive(bundle.digest, file.name, chunk)
+
+
+def _bundle(path: Path) -> Bundle:
+    return bundle_of(SqliteEngine, DatabaseUrl(text=f"sqlite:///{path}"), Limits())
+
+
+def test_a_database_with_the_same_content_is_used_where_it_is(shop: Path, tmp_path: Path) -> None:
+    databases = _databases(tmp_path / "cache")
+    needed = _needed(shop)
+    assert databases.locate(needed)
+    assert databases.places == {needed.url.text: needed.url}
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("what", ["absent", "other", "relative"])
+def test_any_other_database_is_sent_with_its_siblings_and_found_again(
+    shop: Path, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed, bundle = _needed(shop), _bundle(shop)
+    here = shop
+    if what == "relative":
+        monkeypatch.chdir(shop.parent)
+        needed = _needed("shop.sqlite")
+    else:
+        here = shop.parent.rename(tmp_path / "driver") / "shop.sqlite"
+    if what == "other":
+        shop.parent.mkdir()
+        shop.write_bytes(here.read_bytes() + b"\0" * 4096)
+    databases = _databases(tmp_path / "cache")
+    assert not databases.locate(needed)
+    assert not databases.locate(needed, bundle)
+    _send(databases, bundle, here.parent)
+    assert databases.locate(needed, bundle)
+    path = Path(databases.places[needed.url.text].path)
+    assert path.read_bytes() == here.read_bytes()
+    assert sorted(os.listdir(path.parent)) == ["shop.sqlite", "shop_other.sqlite"]
+    assert path.parent.name == "shop"  # by which an engine knows its siblings
+    again = _databases(tmp_path / "cache")
+    assert again.locate(needed, bundle)
+    assert again.places == databases.places
+    assert os.listdir(tmp_path / "cache") == [bundle.digest]
+
+
+def test_a_cached_database_that_somebody_changed_is_fetched_anew(shop: Path, tmp_path: Path) -> None:
+    here = shop.parent.rename(tmp_path / "driver")
+    needed = replace(_needed(here / "shop.sqlite"), url=DatabaseUrl(text=f"sqlite:///{shop}"))
+    bundle = _bundle(here / "shop.sqlite")
+    databases = _databases(tmp_path / "cache")
+    _send(databases, bundle, here)
+    assert databases.locate(needed, bundle)
+    kept = Path(databases.places[needed.url.text].path)
+    kept.write_bytes(kept.read_bytes()[:-1] + b"\1")
+    again = _databases(tmp_path / "cache")
+    assert not again.locate(needed, bundle)
+    _send(again, bundle, here)
+    assert again.locate(needed, bundle)
+    assert kept.read_bytes() == (here / "shop.sqlite").read_bytes()
+
+
+def test_a_database_that_changes_while_it_is_sent_is_not_kept(shop: Path, tmp_path: Path) -> None:
+    bundle = _bundle(shop)
+    needed = replace(_needed(shop), url=DatabaseUrl(text=f"sqlite:///{tmp_path}/elsewhere/shop.sqlite"))
+    shop.write_bytes(shop.read_bytes()[:-1] + b"\1")
+    databases = _databases(tmp_path / "cache")
+    _send(databases, bundle, shop.parent)
+    with pytest.raises(DatabaseError, match="changed while it was sent: run the same command again"):
+        databases.locate(needed, bundle)
+    assert os.listdir(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("name", ["../shop.sqlite", "/etc/shop.sqlite", "a/b", "..", "."])
+def test_a_file_cannot_leave_the_cache(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="is no name of a file"):
+        _databases(tmp_path / "cache").receive("0" * 32, name, b"")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_database_without_room_is_refused_before_it_is_sent(shop: Path, tmp_path: Path) -> None:
+    needed, bundle = _needed(shop), _bundle(shop)
+    huge = replace(bundle, files=(replace(bundle.files[0], size=1 << 60), *bundle.files[1:]))
+    shop.unlink()
+    with pytest.raises(InputError, match=r"bytes left for a database of .*ASSAY_NODE_CACHE"):
+        _databases(tmp_path / "cache").locate(needed, huge)
+
+
+def test_another_version_of_an_engine_is_refused(shop: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"version \S+ on this node, and 1.2.3 where the run was started"):
+        _databases(tmp_path / "cache").locate(replace(_needed(shop), version="1.2.3"))
+
+
+def test_other_versions_of_a_node_are_refused() -> None:
+    here = versions_here()
+    check_versions(here, dict(here), "the node")
+    for name in here:
+        with pytest.raises(InputError, match=f"the node has {name} 0.0"):
+            check_versions(here, here | {name: "0.0"}, "the node")
+        with pytest.raises(InputError, match=f"{name} is not installed on the node"):
+            check_versions(here, here | {name: None}, "the node")
+
+
+def _settings(metrics: Sequence[str] = ("match",), workers: int = 2) -> NodeSettings:
+    worker = worker_settings(ComparisonOptions(), Limits(), metrics)
+    return NodeSettings(workers=workers, worker=worker, memory_limit_bytes=None)
+
+
+def _taken(node: Node, count: int) -> dict[int, object]:
+    found: dict[int, object] = {}
+    until = monotonic() + 60
+    while len(found) < count:
+        assert monotonic() < until
+        delivery = node.take(1.0)
+        if delivery.error is not None:
+            raise delivery.error
+        found |= {one.task_id: one.outcome for one in delivery.outcomes if isinstance(one, TaskDone)}
+    return found
+
+
+def test_a_node_does_batches_on_its_own_copy_of_a_database(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_NODE_CACHE", str(tmp_path / "cache"))
+    url = DatabaseUrl(text="sqlite:///only/there/shop.sqlite")
+    needed, bundle = replace(_needed(shop), url=url), _bundle(shop)
+    case = Case(id="1", question="How many?", golds=("SELECT count(*) FROM item",))
+
+    def task(number: int, query: str) -> Task:
+        prediction = Prediction(case_id="1", query=query)
+        return Task(id=number, payload=CaseTask(case=case, prediction=prediction, url=url), database=url)
+
+    node = Node(_settings())
+    try:
+        node.wait_until_ready()
+        node.locate(needed)
+        for file in bundle.files:
+            for chunk in chunks_of(str(shop.parent / file.name)):
+                node.receive(bundle.digest, file.name, chunk)
+        assert node.locate(needed, bundle)
+        for first in (0, 2):
+            node.give(pack_batch([task(first, "SELECT 2"), task(first + 1, "SELECT 3")], monotonic()))
+        now = monotonic() - 1_000_000  # the driver's clock shows another time
+        timing = TimingTask(gold="SELECT 1", predicted="SELECT 1", url=url, iterations=1, until=now + 60)
+        node.give(pack_batch([Task(id=4, payload=timing, database=url)], now))
+        found = _taken(node, 5)
+    finally:
+        node.close()
+    outcomes = [decode_evidence(line).outcome for number, line in sorted(found.items()) if isinstance(line, bytes)]
+    assert outcomes == ["correct", "incorrect", "correct", "incorrect"]
+    assert isinstance(found[4], Timed)
+    assert not found[4].out_of_time
+
+
+def test_a_worker_that_cannot_set_up_is_told() -> None:
+    settings = _settings()
+    node = Node(replace(settings, worker=replace(settings.worker, metrics=("no.such.module:Metric",))))
+    try:
+        with pytest.raises(AssayError, match="could not set up"):
+            node.wait_until_ready()
+    finally:
+        node.close()
+
+
+def test_what_travels_can_be_pickled(shop: Path) -> None:
+    for value in (_settings(), _needed(shop), _bundle(shop)):
+        assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_a_node_that_winds_up_says_what_it_does_not_do(shop: Path) -> None:
+    url = DatabaseUrl(text=f"sqlite:///{shop}")
+    case = Case(id="1", question="How many?", golds=("SELECT count(*) FROM item",))
+    tasks = [
+        Task(
+            id=number,
+            payload=CaseTask(case=case, prediction=Prediction(case_id="1", query=f"SELECT {number}"), url=url),
+            database=url,
+        )
+        for number in range(400)
+    ]
+    node = Node(_settings())
+    try:
+        node.wait_until_ready()
+        for start in range(0, 400, 100):
+            node.give(pack_batch(tasks[start : start + 100], monotonic()))
+        first = _taken(node, 1)
+        dropped = node.wind_up()
+        done = first | _taken(node, 400 - len(dropped) - len(first))
+        again = node.wind_up()
+    finally:
+        node.close()
+    assert dropped
+    assert sorted([*done, *dropped]) == list(range(400))
+    assert again == []
