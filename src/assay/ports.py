@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.model import (
     Case,
@@ -350,6 +350,15 @@ class Reporter(Protocol):
 
     def render(self, run: Run) -> bytes:
         """The whole report."""
+        ...
+
+
+@runtime_checkable
+class StreamingReporter(Reporter, Protocol):
+    """A reporter that makes its report piece by piece, so that no memory holds that of a hundred thousand cases."""
+
+    def pieces(self, run: Run) -> Iterator[bytes]:
+        """The whole report, cut anywhere."""
         ...
 
 
