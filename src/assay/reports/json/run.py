@@ -143,9 +143,10 @@ def _builtins(value: object) -> dict[str, object]:
     return built
 
 
-def _moved(value: Any, name: str, written: object, *, without: str = "") -> object:
+def _moved(value: object, name: str, written: object, *, without: str = "") -> object:
     """A dataclass as it is written, with the field ``name`` as its last, and without one field."""
-    made, get = _shape(type(value), name, without)
+    kind: Any = type(value)
+    made, get = _shape(kind, name, without)
     return made(*get(value), written)
 
 

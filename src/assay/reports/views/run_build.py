@@ -54,11 +54,16 @@ def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int 
     return builder.view(room, tuple(builder.case(item, room) for item in detailed))
 
 
-def drawing_of(run: Run) -> tuple[RunView, Callable[[Evidence], CaseView]]:
-    """The view of a run without its cases, and what makes the view of each: there may be a hundred thousand."""
+def drawing_of(run: Run, *, shown: Iterable[Evidence] | None = None) -> tuple[RunView, Callable[[Evidence], CaseView]]:
+    """The view of a run without its cases, and what makes the view of each: there may be a hundred thousand.
+
+    Those views have no rows of the difference: a page shows the results side by side (`assay.reports.views.alignment`).
+    ``shown``: the evidence of the cases that are shown together; None: of all.
+    """
     builder = _Builder(run)
-    room = builder.survey.lengths.room()
-    return builder.view(room, ()), lambda item: builder.case(item, room)
+    everything = shown is None or not builder.of_selections
+    room = builder.survey.lengths.room() if everything else selections_build.room_for(shown or ())
+    return builder.view(room, ()), lambda item: builder.case(item, room, sampled=False)
 
 
 class _Builder:
@@ -152,9 +157,11 @@ class _Builder:
             gates=gate_rows(self.run.gates, self.links),
         )
 
-    def case(self, item: Evidence, room: selections_build.Room) -> CaseView:
+    def case(self, item: Evidence, room: selections_build.Room, *, sampled: bool = True) -> CaseView:
         link = self.survey.link_of(item)
-        return selections_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
+        if self.of_selections:
+            return selections_build.case_view(item, link, room)
+        return case_view(item, link, sampled=sampled)
 
     def joined(self) -> str:
         joining = self.run.provenance.joining
