@@ -43,12 +43,19 @@ _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 
 
-def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
+def view_of(
+    run: Run,
+    *,
+    detailed: Sequence[Evidence] | None = None,
+    terms: int | None = None,
+    beside: Callable[[Evidence], None] | None = None,
+) -> RunView:
     """The view of a run; ``detailed`` is the evidence to show case by case, None for all of it.
 
-    ``terms`` is how many terms a selection's list shows at most; None: decided by the number of all terms.
+    ``terms`` is how many terms a selection's list shows at most; None: decided by the number of all terms. ``beside``
+    is called with each evidence of the run, before ``detailed`` is read.
     """
-    builder = _Builder(run)
+    builder = _Builder(run, beside)
     detailed = run.evidence if detailed is None else detailed
     room = selections_build.room_for(detailed, terms=terms)
     return builder.view(room, tuple(builder.case(item, room) for item in detailed))
@@ -69,10 +76,10 @@ def drawing_of(run: Run, *, shown: Iterable[Evidence] | None = None) -> tuple[Ru
 class _Builder:
     """Holds what the parts of one view share: the run, its case links, and which metrics are yes/no."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
         self.run = run
         self.numbers = run.aggregates
-        self.survey = Survey(run)
+        self.survey = Survey(run, beside)
         self.links = {
             id_: link if not link.answer else replace(link, answer="")
             for (id_, repeat), link in self.survey.answers.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.model import Count, Evidence, Execution, MetricInfo, Run
 from assay.reports.text.plain import clipped, distinct, one_line, seconds
@@ -19,9 +19,12 @@ _SLOWEST = 5
 
 
 class Survey:
-    """Everything that a view needs of all cases besides the run's aggregates."""
+    """Everything that a view needs of all cases besides the run's aggregates.
 
-    def __init__(self, run: Run) -> None:
+    ``beside`` is called with each evidence: a format that needs something else of all cases takes it in the same pass.
+    """
+
+    def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
         self.answers: dict[tuple[str, int], CaseLink] = {}
         """The link to each answer, by the case's id and which answer to it this is."""
         self.unscored = UnscoredCounts()
@@ -41,9 +44,11 @@ class Survey:
         names: list[str] = []
         keys: list[tuple[str, int, str]] = []
         parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
-        takers = [self._take, *(part.take for part in parts)]
+        takers: list[Callable[[Evidence], None]] = [self._take, *(part.take for part in parts)]
         if run.settings.selection is not None:
             takers += [self.terms.take, self.lengths.take]
+        if beside is not None:
+            takers.append(beside)
         for item in run.evidence:
             names.append(one_line(item.case.id, limit=80))
             keys.append((item.case.id, item.prediction.repeat, answer_name(item, run)))
