@@ -8,7 +8,6 @@ load, is an error that names the package and the cause.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -161,8 +160,8 @@ def pieces(name: str, run: Run) -> Iterator[bytes]:
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
     try:
-        # A run over selections holds millions of values: the garbage collector would take seconds to search them.
-        with nullcontext() if run.settings.selection is None else collector_paused():
+        # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
+        with collector_paused():
             whole = chosen.pieces(run) if isinstance(chosen, StreamingReporter) else iter([chosen.render(run)])
             for piece in whole:
                 if not isinstance(piece, bytes):
