@@ -159,17 +159,28 @@ def pieces(name: str, run: Run) -> Iterator[bytes]:
     """A run in the format of that name, piece by piece, as far as its reporter can. Raises as `render` does."""
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
-    try:
-        # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
-        with collector_paused():
-            whole = chosen.pieces(run) if isinstance(chosen, StreamingReporter) else iter([chosen.render(run)])
-            for piece in whole:
-                if not isinstance(piece, bytes):
-                    raise PluginError(f"{what} gave {type(piece).__name__} where bytes belong")
-                yield piece
-    except PluginError:
-        raise
-    except Exception as error:
-        if _is_ours(entry):
-            raise
-        raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
+    # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
+    with collector_paused():
+        made = _pieces_of(chosen, run)
+        while True:
+            try:
+                piece = next(made, _END)
+            except Exception as error:
+                if _is_ours(entry):
+                    raise
+                raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
+            if piece is _END:
+                return
+            if not isinstance(piece, bytes):
+                raise PluginError(f"{what} gave {type(piece).__name__} where bytes belong")
+            yield piece
+
+
+_END = object()
+
+
+def _pieces_of(chosen: Reporter, run: Run) -> Iterator[object]:
+    if isinstance(chosen, StreamingReporter):
+        yield from chosen.pieces(run)
+    else:
+        yield chosen.render(run)
