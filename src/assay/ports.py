@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from assay.model import (
     Case,
@@ -467,6 +467,15 @@ class Reporter(Protocol):
 
     def render(self, run: Run) -> bytes:
         """The whole report."""
+        ...
+
+
+@runtime_checkable
+class StreamingReporter(Reporter, Protocol):
+    """A reporter that makes its report piece by piece, so that no memory holds that of a hundred thousand cases."""
+
+    def pieces(self, run: Run) -> Iterator[bytes]:
+        """The whole report, cut anywhere."""
         ...
 
 

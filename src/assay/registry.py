@@ -7,8 +7,7 @@ load, is an error that names the package and the cause.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -17,7 +16,7 @@ from typing import Any, Literal
 from assay.engines.pool.executor import ANY_SCHEME
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
-from assay.ports import CaseFormat, EngineClass, Metric, Reporter, System
+from assay.ports import CaseFormat, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 
@@ -153,16 +152,35 @@ def reporter(name: str) -> Reporter:
 
 def render(name: str, run: Run) -> bytes:
     """A run in the format of that name. Raises PluginError where another package's reporter fails."""
+    return b"".join(pieces(name, run))
+
+
+def pieces(name: str, run: Run) -> Iterator[bytes]:
+    """A run in the format of that name, piece by piece, as far as its reporter can. Raises as `render` does."""
     chosen, entry = reporter(name), find("assay.reports", name)
     what = f"the report format {name!r} of {_package(entry)}"
-    try:
-        # A run over selections holds millions of values: the garbage collector would take seconds to search them.
-        with nullcontext() if run.settings.selection is None else collector_paused():
-            content: object = chosen.render(run)
-    except Exception as error:
-        if _is_ours(entry):
-            raise
-        raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
-    if not isinstance(content, bytes):
-        raise PluginError(f"{what} gave {type(content).__name__} where bytes belong")
-    return content
+    # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
+    with collector_paused():
+        made = _pieces_of(chosen, run)
+        while True:
+            try:
+                piece = next(made, _END)
+            except Exception as error:
+                if _is_ours(entry):
+                    raise
+                raise PluginError(f"{what} fails: {type(error).__name__}: {error}") from error
+            if piece is _END:
+                return
+            if not isinstance(piece, bytes):
+                raise PluginError(f"{what} gave {type(piece).__name__} where bytes belong")
+            yield piece
+
+
+_END = object()
+
+
+def _pieces_of(chosen: Reporter, run: Run) -> Iterator[object]:
+    if isinstance(chosen, StreamingReporter):
+        yield from chosen.pieces(run)
+    else:
+        yield chosen.render(run)

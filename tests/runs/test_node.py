@@ -20,8 +20,8 @@ from assay.ports import NeededDatabase, Task, TaskDone
 from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
 from assay.runs.backends.node import Node, NodeDatabases, NodeSettings, pack_batch
 from assay.runs.backends.versions import check_versions, versions_here
-from assay.runs.worker_tasks import CaseTask, Timed, TimingTask
 from assay.runs.store.codec import decode_evidence
+from assay.runs.worker_tasks import CaseTask, Timed, TimingTask
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"
 

@@ -64,7 +64,7 @@ class Run:
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
         target, name = target_of(path, format)
-        replace_file(target, registry.render(name, self.record))
+        replace_file(target, registry.pieces(name, self.record))
 
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
         """Check the run against gates, one result per demand (docs/gates.md).

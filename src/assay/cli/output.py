@@ -55,7 +55,8 @@ def show(
     ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
     """
     if as_json:
-        _print(registry.reporter("json").render(run.record) + b"\n")
+        _print(registry.pieces("json", run.record))
+        _print([b"\n"])
         return
     from assay.reports.console.run import print_summary
 
@@ -144,11 +145,15 @@ def exit_if_unfinished(run: Run) -> None:
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]]) -> dict[str, Path]:
     """Write each report of a run that has a path, as `deliver` does."""
-    return deliver(targets, lambda name: registry.render(name, run.record))
+    return deliver(targets, lambda name: registry.pieces(name, run.record))
 
 
-def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], bytes]) -> dict[str, Path]:
+def deliver(
+    targets: Iterable[tuple[str, Path | None]], render: Callable[[str], bytes | Iterable[bytes]]
+) -> dict[str, Path]:
     """Write each format that has a path, and return the paths of the files by format; ``-`` is standard output.
+
+    ``render`` gives a format whole or in pieces, which are written as they are made.
 
     Raises InputError where a file cannot be written.
     """
@@ -158,7 +163,7 @@ def deliver(targets: Iterable[tuple[str, Path | None]], render: Callable[[str], 
             continue
         content = render(name)
         if path == STANDARD_OUTPUT:
-            _print(content)
+            _print([content] if isinstance(content, bytes) else content)
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,8 +184,8 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
         typer.echo(visible(f"wrote {path}"), err=on_stderr)
 
 
-def _print(content: bytes) -> None:
+def _print(pieces: Iterable[bytes]) -> None:
     """Print bytes unchanged: reports are UTF-8 whatever the terminal's encoding."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()

@@ -19,6 +19,7 @@ without a zone, as the schema demands.
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -53,10 +54,15 @@ class JunitReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole file, in UTF-8."""
-        view = view_of(run, detailed=())
-        told = [_told(item) for item in run.evidence]
+        told: list[str | None] = []
+        times = array("d")
+
+        def look(item: Evidence) -> None:
+            told.append(_told(item))
+            times.append(_time_s(item))
+
+        view = view_of(run, detailed=(), beside=look)
         counts = {attribute: str(told.count(tag)) for tag, attribute in _TAGS.items()}
-        times = [_time_s(item) for item in run.evidence]
         total = run.provenance.wall_time_s
         attributes = {
             "name": one_line(view.title),
@@ -83,8 +89,9 @@ class JunitReporter:
             ElementTree.SubElement(properties, "property", {"name": name, "value": value})
         wrong = len(told) - told.count(None)
         room = max(_SHORTEST_BODY, min(_LONGEST_BODY, _ALL_BODIES // max(1, wrong)))
-        names = _names(run)
-        for item, name, tag, time_s in zip(run.evidence, names, told, times, strict=True):
+        names: Counter[str] = Counter()
+        for item, tag, time_s in zip(run.evidence, told, times, strict=True):
+            name = _distinct(_name(item, answer_name(item, run)), names)
             case = ElementTree.SubElement(
                 suite, "testcase", {"classname": _class_name(item), "name": name, "time": _seconds(time_s)}
             )
@@ -116,13 +123,10 @@ def _tell(case: ElementTree.Element, item: Evidence, tag: str | None, room: int)
     told.text = clipped("\n\n".join(_body(item, room)), limit=room)
 
 
-def _names(run: Run) -> Iterable[str]:
-    """One name per test, all different: servers keep only one test of each name."""
-    seen: Counter[str] = Counter()
-    for item in run.evidence:
-        name = _name(item, answer_name(item, run))
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+def _distinct(name: str, seen: Counter[str]) -> str:
+    """A name of its own for each test: servers keep only one test of each name."""
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
 def _name(item: Evidence, answer: str) -> str:

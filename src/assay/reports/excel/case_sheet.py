@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.model import Evidence, Run
@@ -48,10 +48,22 @@ def repeat_column(title: str, run: Run) -> list[CaseColumn]:
     return [CaseColumn(title=title, style="count", width=9, value=lambda item: item.prediction.repeat + 1)]
 
 
-def fitting(texts: Iterable[str | None], narrowest: int, widest: int) -> float:
-    """A width that holds the longest text, within bounds."""
-    longest = max((len(text) + 2 for text in texts if text), default=0)
-    return float(max(narrowest, min(widest, longest)))
+class Longest:
+    """The length of the longest of many texts."""
+
+    __slots__ = ("_length",)
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def add(self, text: str | None) -> None:
+        """One of the texts."""
+        if text and len(text) > self._length:
+            self._length = len(text)
+
+    def width(self, narrowest: int, widest: int) -> float:
+        """A width that holds the longest text, within bounds."""
+        return float(max(narrowest, min(widest, self._length + 2)))
 
 
 def write_cases(page: Page, run: Run, columns: Sequence[CaseColumn], *, kept: int, lines: int) -> None:

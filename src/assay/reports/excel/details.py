@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from assay.model import Evidence, Run
 from assay.reports.excel.case_sheet import (
     CaseColumn,
+    Longest,
     Value,
-    fitting,
     metric_column,
     repeat_column,
     text_column,
@@ -27,9 +27,38 @@ _LARGEST_ID = 15  # digits: Excel does not keep more of them exactly
 _OTHER_TIMINGS = 20
 
 
-def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Sequence[str] | None = None) -> None:
+class DetailsSeen:
+    """What the columns of the Details sheet depend on, gathered case by case before the sheet is written."""
+
+    def __init__(self) -> None:
+        self.ids, self.difficulties, self.databases = Longest(), Longest(), Longest()
+        self.plain_ids = True
+        """Whether all ids are plain integers."""
+        self.causes = self.contexts = self.costs = self.ves = False
+        """Whether any case has one."""
+        self.timings: dict[str, None] = {}
+        """The systems' own names of times, in the order in which they come."""
+
+    def take(self, item: Evidence) -> None:
+        """One case."""
+        case, prediction = item.case, item.prediction
+        self.ids.add(case.id)
+        self.difficulties.add(case.difficulty)
+        self.databases.add(case.database)
+        self.plain_ids = self.plain_ids and _is_plain_integer(case.id)
+        self.causes = self.causes or bool(item.cause)
+        self.contexts = self.contexts or bool(case.context)
+        self.costs = self.costs or prediction.cost_usd is not None
+        self.ves = self.ves or bool(_ves_detail(item))
+        for name, _ in prediction.timings_s:
+            self.timings.setdefault(name)
+
+
+def write_details(
+    page: Page, run: Run, metrics: WorkbookMetrics, seen: DetailsSeen, *, titles: Sequence[str] | None = None
+) -> None:
     """Write every case in the question set's order, with the columns of ``titles`` in that order; None: all columns."""
-    columns = _columns(run, metrics)
+    columns = _columns(run, metrics, seen)
     if titles is not None:
         by_title = {column.title: column for column in columns}
         columns = [by_title[title] for title in titles if title in by_title]
@@ -45,15 +74,11 @@ def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Seq
             page.sheet.conditional_format(1, place, last, place, scale)
 
 
-def _columns(run: Run, metrics: WorkbookMetrics) -> list[CaseColumn]:
+def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[CaseColumn]:
     guide = [
-        _id_column(run.evidence),
+        _id_column(seen),
         *repeat_column("Repeat", run),
-        text_column(
-            "Difficulty",
-            fitting((item.case.difficulty for item in run.evidence), 12, 24),
-            lambda item: item.case.difficulty,
-        ),
+        text_column("Difficulty", seen.difficulties.width(12, 24), lambda item: item.case.difficulty),
         text_column("VQL Generated", 58, lambda item: item.prediction.query, style="sql"),
         text_column("Ground Truth VQL", 58, _golds, style="sql"),
         *(metric_column(title, name, metrics.case_style(name)) for title, name in metrics.guide),
@@ -66,9 +91,7 @@ def _columns(run: Run, metrics: WorkbookMetrics) -> list[CaseColumn]:
         text_column("Flags", 16, lambda item: ", ".join(words(flag) for flag in sorted(item.verdict.flags))),
         text_column("Near misses", 32, lambda item: "\n".join(near_misses(item))),
         text_column("Failure", 40, lambda item: "\n".join(failures(item))),
-        text_column(
-            "Database", fitting((item.case.database for item in run.evidence), 11, 28), lambda i: i.case.database
-        ),
+        text_column("Database", seen.databases.width(11, 28), lambda item: item.case.database),
         text_column("Tags", 16, lambda item: ", ".join(item.case.tags)),
         text_column("Explanation", 44, lambda item: item.prediction.explanation),
         text_column("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used)),
@@ -77,16 +100,15 @@ def _columns(run: Run, metrics: WorkbookMetrics) -> list[CaseColumn]:
     return [
         *guide,
         *ours,
-        *_where_any(run),
+        *_where_any(seen),
         *(metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others),
     ]
 
 
-def _id_column(evidence: Sequence[Evidence]) -> CaseColumn:
+def _id_column(seen: DetailsSeen) -> CaseColumn:
     """Ids as numbers where all of them are plain integers, so that they sort as such; else as the text they are."""
-    ids = [item.case.id for item in evidence]
-    width = fitting(ids, 11, 28)
-    if all(_is_plain_integer(name) for name in ids):
+    width = seen.ids.width(11, 28)
+    if seen.plain_ids:
         return CaseColumn(title="Question ID", style="id", width=width, value=lambda item: int(item.case.id))
     return text_column("Question ID", width, lambda item: item.case.id, style="name_wrapped")
 
@@ -113,22 +135,21 @@ def _tokens() -> list[CaseColumn]:
     ]
 
 
-def _where_any(run: Run) -> list[CaseColumn]:
+def _where_any(seen: DetailsSeen) -> list[CaseColumn]:
     """Columns that most runs leave empty: each is written only where some case has a value."""
     columns = []
-    if any(item.cause for item in run.evidence):
+    if seen.causes:
         columns.append(text_column("Cause", 28, lambda item: item.cause))
-    if any(item.case.context for item in run.evidence):
+    if seen.contexts:
         columns.append(text_column("Context", 32, lambda item: item.case.context))
-    if any(item.prediction.cost_usd is not None for item in run.evidence):
+    if seen.costs:
         columns.append(
             CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd)
         )
-    if any(_ves_detail(item) for item in run.evidence):
+    if seen.ves:
         columns.append(text_column("VES detail", 36, _ves_detail))
     guide = {name.replace("_", "") for name in TIMINGS}
-    own = dict.fromkeys(name for item in run.evidence for name, _ in item.prediction.timings_s)
-    others = [name for name in own if "".join(filter(str.isalnum, name)).casefold() not in guide]
+    others = [name for name in seen.timings if "".join(filter(str.isalnum, name)).casefold() not in guide]
     return columns + [_timing(name) for name in others[:_OTHER_TIMINGS]]
 
 

@@ -73,10 +73,12 @@ class Page:
 
     def __init__(self, workbook: Workbook, name: str, *, centred: bool = False) -> None:
         """``centred`` puts text at the middle of its row's height, for sheets whose rows hold one line."""
+        from assay.reports.excel.quick_sheet import QuickSheet
+
         self.centred = centred
         self.name = name
         self.workbook = workbook
-        self.sheet: Worksheet = workbook.add_worksheet(name)
+        self.sheet: Worksheet = workbook.add_worksheet(name, worksheet_class=QuickSheet)
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
 
     def prepare(self, names: Sequence[str]) -> None:

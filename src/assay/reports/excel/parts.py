@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from assay.model import Run
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
-from assay.reports.excel.details import write_details
+from assay.reports.excel.details import DetailsSeen, write_details
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import workbook_of
 from assay.reports.views.run_build import view_of
@@ -25,12 +25,13 @@ class _PartReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole workbook. Columns that the run has no values for are left out."""
-        view = view_of(run, detailed=())
+        seen = DetailsSeen()
+        view = view_of(run, detailed=(), beside=seen.take)
         metrics = WorkbookMetrics.of(view)
         return workbook_of(
             run,
             f"{view.title}: {self.sheet}",
-            lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, titles=self.titles),
+            lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, seen, titles=self.titles),
         )
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from assay.model import Run
 from assay.reports.excel.columns import WorkbookMetrics
-from assay.reports.excel.details import write_details
+from assay.reports.excel.details import DetailsSeen, write_details
 from assay.reports.excel.page import Page, cell_text
-from assay.reports.excel.selections import write_selection_workbook
+from assay.reports.excel.selections import OverviewSeen, write_selection_workbook
 from assay.reports.excel.settings import write_settings
 from assay.reports.excel.summary import write_summary
 from assay.reports.views.run import RunView
@@ -37,15 +37,13 @@ class XlsxReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole workbook."""
-        view = view_of(run, detailed=())
-
-        def write(workbook: Workbook) -> None:
-            if run.settings.selection is not None:
-                write_selection_workbook(workbook, run, view)
-            else:
-                _write_workbook(workbook, run, view)
-
-        return workbook_of(run, view.title, write)
+        if run.settings.selection is not None:
+            overview = OverviewSeen()
+            view = view_of(run, detailed=(), beside=overview.take)
+            return workbook_of(run, view.title, lambda book: write_selection_workbook(book, run, view, overview))
+        details = DetailsSeen()
+        view = view_of(run, detailed=(), beside=details.take)
+        return workbook_of(run, view.title, lambda book: _write_workbook(book, run, view, details))
 
 
 def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> bytes:
@@ -71,13 +69,13 @@ def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> byte
     return content.getvalue()
 
 
-def _write_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
+def _write_workbook(workbook: Workbook, run: Run, view: RunView, seen: DetailsSeen) -> None:
     metrics = WorkbookMetrics.of(view)
     summary = Page(workbook, "Summary", centred=True)
     details = Page(workbook, "Details")
     settings = Page(workbook, "Settings", centred=True)
     write_summary(summary, view, metrics)
-    write_details(details, run, metrics)
+    write_details(details, run, metrics, seen)
     write_settings(settings, run, view)
 
 

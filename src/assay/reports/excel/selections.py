@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.model import Evidence, Run, TurnAnswer
-from assay.reports.excel.case_sheet import CaseColumn, fitting, metric_column, repeat_column, text_column, write_cases
+from assay.reports.excel.case_sheet import CaseColumn, Longest, metric_column, repeat_column, text_column, write_cases
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
 from assay.reports.excel.settings import write_settings
@@ -32,19 +32,39 @@ _LONGEST_ANSWER = 4000
 _WIDTH, _COLUMNS = 13.0, 16
 
 
-def write_selection_workbook(workbook: Workbook, run: Run, view: RunView) -> None:
+class OverviewSeen:
+    """What the columns of the Overview depend on, gathered case by case before the sheet is written."""
+
+    def __init__(self) -> None:
+        self.ids, self.names = Longest(), Longest()
+        self._empty = _where_any()
+
+    def take(self, item: Evidence) -> None:
+        """One case."""
+        self.ids.add(item.case.id)
+        self.names.add(item.case.name)
+        if self._empty:
+            self._empty = [column for column in self._empty if not _fills(column, item)]
+
+    def filled(self) -> list[CaseColumn]:
+        """Those of the columns that some runs leave empty in which some case has a value."""
+        empty = {column.title for column in self._empty}
+        return [column for column in _where_any() if column.title not in empty]
+
+
+def write_selection_workbook(workbook: Workbook, run: Run, view: RunView, seen: OverviewSeen) -> None:
     """Write all sheets, in their order."""
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
-    _write_overview(overview, run)
+    _write_overview(overview, run, seen)
     _write_statistics(statistics, view)
     write_settings(settings, run, view)
 
 
-def _write_overview(page: Page, run: Run) -> None:
+def _write_overview(page: Page, run: Run, seen: OverviewSeen) -> None:
     """Every case in the question set's order."""
-    columns = _columns(run)
+    columns = _columns(run, seen)
     write_cases(page, run, columns, kept=2, lines=_LINES)
     last = max(1, len(run.evidence))
     for place, column in enumerate(columns):
@@ -65,18 +85,13 @@ def _write_statistics(page: Page, view: RunView) -> None:
     write_sections(page, row, sections)
 
 
-def _columns(run: Run) -> list[CaseColumn]:
+def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
     """The method's own columns first, under its names; then the other metrics in the run's order; then the rest."""
     others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in _FIRST]
     return [
-        text_column(
-            "id",
-            fitting((item.case.id for item in run.evidence), 10, 20),
-            lambda item: item.case.id,
-            style="name_wrapped",
-        ),
+        text_column("id", seen.ids.width(10, 20), lambda item: item.case.id, style="name_wrapped"),
         *repeat_column("repeat", run),
-        text_column("name", fitting((item.case.name for item in run.evidence), 10, 30), lambda item: item.case.name),
+        text_column("name", seen.names.width(10, 30), lambda item: item.case.name),
         text_column("tags", 14, lambda item: ", ".join(item.case.tags)),
         text_column("question", 40, lambda item: item.case.question),
         text_column("outcome", 12, lambda item: item.outcome, style="text"),
@@ -85,23 +100,25 @@ def _columns(run: Run) -> list[CaseColumn]:
         *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in others),
         text_column("reason", 44, lambda item: item.verdict.reason),
         text_column("not scored", 36, _not_scored),
-        *_where_any(run),
+        *seen.filled(),
     ]
 
 
-def _where_any(run: Run) -> Iterable[CaseColumn]:
+def _where_any() -> list[CaseColumn]:
     """Columns that some runs leave empty: each is written only where some case has a value."""
-    for column in (
+    return [
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
         text_column("terms compared by", 14, _compared_by),
         CaseColumn(title="latency (s)", style="fine_seconds", width=11, value=_latency),
         text_column("comments", 24, lambda item: item.case.comments),
-    ):
-        values = map(column.value, run.evidence)
-        nothing = "id and name" if column.title == "terms compared by" else ""
-        if any(value is not None and value not in (nothing, "") for value in values):
-            yield column
+    ]
+
+
+def _fills(column: CaseColumn, item: Evidence) -> bool:
+    nothing = "id and name" if column.title == "terms compared by" else ""
+    value = column.value(item)
+    return value is not None and value not in (nothing, "")
 
 
 def _details(item: Evidence) -> str:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from array import array
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
 
-from assay.model import Evidence, Run
+from assay.model import Evidence
 from assay.reports.html.payload import (
     AlignedRow,
     Cell,
@@ -24,7 +27,6 @@ from assay.reports.html.payload import (
     Detail,
     Difference,
     Facet,
-    Held,
     Index,
     Metric,
     PairDetail,
@@ -43,6 +45,7 @@ CHUNK = 200
 QUESTION, REASON = 240, 200
 _EXPLANATION = 4000
 _MOST_RATIOS = 20
+_NUMBERS = 1000
 _OUTCOMES = ("correct", "incorrect", "unscored")
 _CELL_KINDS: Mapping[str, CellKind] = {
     "null": "0",
@@ -55,80 +58,186 @@ _CELL_KINDS: Mapping[str, CellKind] = {
 }
 
 
-def packed(index: Index, details: Sequence[Detail | PairDetail]) -> str:
-    """The JSON in the page: only strings of base64, so that no text of a case can be taken for markup."""
-    chunks = tuple(_pack(details[start : start + CHUNK]) for start in range(0, len(details), CHUNK))
-    return json.dumps(msgspec.to_builtins(Held(index=_pack(index), chunks=chunks)))
+class Packed:
+    """Packs the details of cases as they come, a chunk of cases at a time."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._begun: list[Detail | PairDetail] = []
+
+    def add(self, detail: Detail | PairDetail) -> None:
+        """The details of the next case."""
+        self._begun.append(detail)
+        if len(self._begun) == CHUNK:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._begun:
+            self._chunks.append(_pack(self._begun))
+            self._begun = []
+
+    def pieces(self, index: Index) -> Iterator[bytes]:
+        """The JSON in the page (`Held`): only strings of base64, so that no text of a case can be taken for markup."""
+        self._finish()
+        yield b'{"index": "%s", "chunks": [' % _pack(index)
+        for place, chunk in enumerate(self._chunks):
+            yield b'%s"%s"' % (b", " if place else b"", chunk)
+        yield b"]}"
 
 
-def _pack(value: object) -> str:
-    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
+def _pack(value: object) -> bytes:
     # A fixed time: the same run gives the same bytes.
-    return b64encode(gzip.compress(text.encode("utf-8", "backslashreplace"), 6, mtime=0)).decode("ascii")
+    return b64encode(gzip.compress(_json(value), 6, mtime=0))
 
 
-def run_index(run: Run, view: RunView) -> Index:
-    """What the table of cases needs, in the order of ``view.cases``, which are all of the run's."""
-    evidence, cases = run.evidence, view.cases
-    return Index(
-        headline=view.headline_metric,
-        states=tuple(
-            State(name=name, label=name.capitalize(), mark=mark, tone=name)
-            for name, mark in zip(_OUTCOMES, ("✓", "✗", "–"), strict=True)
-        ),
-        state=tuple(_OUTCOMES.index(case.outcome) for case in cases),
-        id=tuple(case.id for case in cases),
-        link=tuple(case.anchor for case in cases),
-        answer=tuple(case.answer for case in cases) if view.repeats else (),
-        question=tuple(one_line(case.question, limit=QUESTION) for case in cases),
+def _json(value: object) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
+
+class RunIndex:
+    """What the table of cases needs, gathered case by case in the run's order."""
+
+    def __init__(self, view: RunView) -> None:
+        self._view = view
+        self._state = array("B")
+        self._id: list[str] = []
+        self._link: list[str] = []
+        self._answer: list[str] = []
+        self._question: list[str] = []
+        self._reason: list[str] = []
+        self._values: dict[str, list[float | None]] = {row.metric: [] for row in view.metrics}
+        self._time: list[float | None] = []
+        self._numbers: dict[float, float] = {}
+        self._facets = [*case_facets(), *_run_facets(view)]
+        self._outcomes: dict[str, set[str]] = {}
+        self._asked: list[str] = []
+
+    def add(self, item: Evidence, case: CaseView) -> None:
+        """The next case."""
+        self._state.append(_OUTCOMES.index(case.outcome))
+        self._id.append(case.id)
+        self._link.append(case.anchor)
+        self._question.append(one_line(case.question, limit=QUESTION))
         # The table leaves out why an answer is right; the opened case says it.
-        reason=tuple("" if case.outcome == "correct" else one_line(case.reason, limit=REASON) for case in cases),
-        facets=tuple(_facets(evidence, view)),
-        metrics=tuple(_metrics(view)),
-        time=tuple(map(_answer_time, evidence)),
-        chunk=CHUNK,
-    )
-
-
-def _metrics(view: RunView) -> Iterable[Metric]:
-    values: dict[str, list[float | None]] = {row.metric: [] for row in view.metrics}
-    for case in view.cases:
+        self._reason.append("" if case.outcome == "correct" else one_line(case.reason, limit=REASON))
+        self._time.append(_answer_time(item))
         found = {score.metric: score.value for score in case.scores}
-        for metric, column in values.items():
+        for metric, column in self._values.items():
             value = found.get(metric)
-            column.append(None if value is None else round(value, 4))
-    for row in view.metrics:
-        yield Metric(name=row.metric, share=row.share, value=tuple(values[row.metric]))
+            column.append(None if value is None else self._rounded(value))
+        for facet in self._facets:
+            facet.add(item, case)
+        if self._view.repeats:
+            self._answer.append(case.answer)
+            self._asked.append(item.case.id)
+            self._outcomes.setdefault(item.case.id, set()).add(item.outcome)
+
+    def _rounded(self, value: float) -> float:
+        """One object for each value that many cases have, such as 1."""
+        short = round(value, 4)
+        return self._numbers.setdefault(short, short) if len(self._numbers) < _NUMBERS else short
+
+    def index(self) -> Index:
+        """All of it, once every case was added."""
+        view = self._view
+        return Index(
+            headline=view.headline_metric,
+            states=tuple(
+                State(name=name, label=name.capitalize(), mark=mark, tone=name)
+                for name, mark in zip(_OUTCOMES, ("✓", "✗", "–"), strict=True)
+            ),
+            state=tuple(self._state),
+            id=tuple(self._id),
+            link=tuple(self._link),
+            answer=tuple(self._answer),
+            question=tuple(self._question),
+            reason=tuple(self._reason),
+            facets=tuple(self._made_facets()),
+            metrics=tuple(
+                Metric(name=row.metric, share=row.share, value=tuple(self._values[row.metric])) for row in view.metrics
+            ),
+            time=tuple(self._time),
+            chunk=CHUNK,
+        )
+
+    def _made_facets(self) -> Iterable[Facet]:
+        made = [facet.made() for facet in self._facets]
+        if self._view.repeats:
+            steady = FacetColumn("steady", "Steadiness")
+            for case_id in self._asked:
+                steady.add_names([_steadiness(self._outcomes[case_id])])
+            made.insert(-1, steady.made())
+        return [one for one in made if one.values]
 
 
-def _facets(evidence: Sequence[Evidence], view: RunView) -> Iterable[Facet]:
-    """The filters of the table of cases, in the words of the first screen."""
+class FacetColumn:
+    """One filter, gathered case by case; ``names`` gives a case's values."""
 
-    made = list(facets_of_cases(evidence, view.cases))
+    def __init__(
+        self, name: str, label: str, names: Callable[[Evidence, CaseView], Iterable[str]] | None = None
+    ) -> None:
+        self._name, self._label, self._names = name, label, names
+        self._groups: dict[tuple[str, ...], int] = {}
+        """A number for all cases that have the same values."""
+        self._of = array("I")
+
+    def add(self, item: Evidence, case: CaseView) -> None:
+        """The next case."""
+        self.add_names(self._names(item, case) if self._names else ())
+
+    def add_names(self, names: Iterable[str]) -> None:
+        """The values of the next case."""
+        self._of.append(self._groups.setdefault(tuple(names), len(self._groups)))
+
+    def made(self) -> Facet:
+        """The filter: its values, the most frequent first, and per case the places of its values."""
+        carried = [tuple(dict.fromkeys(names)) for names in self._groups]
+        counts: Counter[str] = Counter()
+        for group, count in Counter(self._of).items():
+            counts.update(dict.fromkeys(carried[group], count))
+        values = sorted(counts, key=lambda value: (-counts[value], value))
+        place = {value: number for number, value in enumerate(values)}
+        placed = [tuple(place[one] for one in names) for names in carried]
+        return Facet(
+            name=self._name, label=self._label, values=tuple(values), of=tuple(map(placed.__getitem__, self._of))
+        )
+
+
+def case_facets(*, now: str = "") -> list[FacetColumn]:
+    """The filters that need only the cases; ``now`` is appended to the labels of what may differ between runs."""
+    return [
+        FacetColumn("database", "Database", lambda _, case: _one(case.database)),
+        FacetColumn("difficulty", "Difficulty", lambda _, case: _one(case.difficulty)),
+        FacetColumn("cause", f"Cause{now}", lambda _, case: _one(case.cause)),
+        FacetColumn("failure", f"Failure{now}", _failure_names),
+        FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
+        FacetColumn("flag", f"Flag{now}", lambda _, case: case.flags),
+        FacetColumn("tag", "Tag", lambda _, case: case.tags),
+    ]
+
+
+def _of_anchor(known: Mapping[str, Sequence[str]], _: Evidence, case: CaseView) -> Sequence[str]:
+    return known.get(case.anchor, ())
+
+
+def _one(name: str | None) -> tuple[str, ...]:
+    return (name,) if name else ()
+
+
+def _run_facets(view: RunView) -> Iterable[FacetColumn]:
+    """The filters in the words of the first screen."""
     for name, label, rows in (("term", "Wrong term", view.wrong_terms), ("period", "Periods", view.time_states)):
         by_anchor: dict[str, list[str]] = {}
         for row in rows:
             for link in row.cases:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
-        made.append(facet_of(name, label, [by_anchor.get(case.anchor, ()) for case in view.cases]))
-    if view.repeats:
-        made.append(facet_of("steady", "Steadiness", [[name] for name in _steadiness(evidence)]))
+        yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
     pairs = [(row.first, row.second) for row in view.disagreements]
-    made.append(facet_of("only", "Accepted only by", [_only(case, pairs) for case in view.cases]))
-    return [one for one in made if one.values]
-
-
-def facets_of_cases(evidence: Sequence[Evidence], cases: Sequence[CaseView], *, now: str = "") -> Iterable[Facet]:
-    """The filters that need only the cases; ``now`` is appended to the labels of what may differ between runs."""
-    pairs = list(zip(evidence, cases, strict=True))
-    yield facet_of("database", "Database", [filter(None, [case.database]) for case in cases])
-    yield facet_of("difficulty", "Difficulty", [filter(None, [case.difficulty]) for case in cases])
-    yield facet_of("cause", f"Cause{now}", [filter(None, [case.cause]) for case in cases])
-    yield facet_of("failure", f"Failure{now}", [_failure_names(item, case) for item, case in pairs])
-    near = [(miss.partition(":")[0] for miss in case.near_misses) for case in cases]
-    yield facet_of("near", f"Near miss{now}", near)
-    yield facet_of("flag", f"Flag{now}", [case.flags for case in cases])
-    yield facet_of("tag", "Tag", [case.tags for case in cases])
+    yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
 
 
 def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
@@ -140,15 +249,11 @@ def _failure_names(item: Evidence, case: CaseView) -> Iterable[str]:
         yield f"{blame}: {words(kind)}"
 
 
-def _steadiness(evidence: Sequence[Evidence]) -> Iterable[str]:
-    """Per answer, how steady the answers to its question are."""
+def _steadiness(outcomes: Collection[str]) -> str:
+    """How steady the answers to a question are, by their outcomes."""
     right, wrong, flaky, unscored = (name for name, _ in STEADY)
-    outcomes: dict[str, set[str]] = {}
-    for item in evidence:
-        outcomes.setdefault(item.case.id, set()).add(item.outcome)
-    for item in evidence:
-        found = outcomes[item.case.id] - {"unscored"}
-        yield flaky if len(found) > 1 else right if found == {"correct"} else wrong if found else unscored
+    found = {*outcomes} - {"unscored"}
+    return flaky if len(found) > 1 else right if found == {"correct"} else wrong if found else unscored
 
 
 def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
@@ -160,19 +265,6 @@ def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
             yield only_by(first, second)
         elif one == 0.0 and other == 1.0:
             yield only_by(second, first)
-
-
-def facet_of(name: str, label: str, names: Sequence[Iterable[str]]) -> Facet:
-    """One filter: its values, the most frequent first, and per case the places of its values."""
-    carried = [list(dict.fromkeys(found)) for found in names]
-    counts: dict[str, int] = {}
-    for found in carried:
-        for value in found:
-            counts[value] = counts.get(value, 0) + 1
-    values = sorted(counts, key=lambda value: (-counts[value], value))
-    place = {value: number for number, value in enumerate(values)}
-    of = tuple(tuple(place[one] for one in found) for found in carried)
-    return Facet(name=name, label=label, values=tuple(values), of=of)
 
 
 def _answer_time(item: Evidence) -> float | None:

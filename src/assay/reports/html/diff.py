@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model import CaseChange, Evidence, Run, RunDiff
-from assay.reports.html.data import CHUNK, QUESTION, REASON, case_detail, facets_of_cases, packed
+from assay.reports.html.data import CHUNK, QUESTION, REASON, Packed, case_detail, case_facets
 from assay.reports.html.page import page
 from assay.reports.html.payload import Answered, Index, Metric, PairDetail, Side, State
 from assay.reports.html.tables import scales
@@ -15,7 +15,7 @@ from assay.reports.text.plain import distinct, one_line
 from assay.reports.views.diff import DiffView, ShownKind
 from assay.reports.views.diff_build import KINDS, kind_of, view_of_diff
 from assay.reports.views.run import CaseView
-from assay.reports.views.run_build import view_of
+from assay.reports.views.run_build import drawing_of
 
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "pair.js", "boot.js")
 _STATES: Mapping[ShownKind, tuple[str, str]] = {
@@ -34,12 +34,19 @@ _STATES: Mapping[ShownKind, tuple[str, str]] = {
 
 def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
     """The whole page, UTF-8. The two runs are those that were compared: the cases are drawn from them."""
+    return b"".join(_pieces(diff, baseline, candidate))
+
+
+def _pieces(diff: RunDiff, baseline: Run, candidate: Run) -> Iterator[bytes]:
     view = view_of_diff(diff)
     sections = sections_for(diff_sections(view), "page")
     kinds = list(_STATES)
     changes = sorted(diff.changes, key=lambda change: kinds.index(kind_of(change)))
-    pairs = list(_pairs(changes, baseline, candidate))
-    return page(
+    index, packed = _PairIndex(view, changes), Packed()
+    for change, pair in zip(changes, _pairs(changes, baseline, candidate), strict=True):
+        index.add(change, *pair)
+        packed.add(_detail(view, *pair))
+    yield from page(
         "diff.html",
         {
             "view": view,
@@ -47,7 +54,7 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
             "scales": scales(sections),
             "states": _STATES,
         },
-        data=packed(_index(view, changes, pairs), [_detail(view, *pair) for pair in pairs]),
+        data=packed.pieces(index.index()),
         scripts=_SCRIPTS,
     )
 
@@ -55,65 +62,84 @@ def diff_page(diff: RunDiff, baseline: Run, candidate: Run) -> bytes:
 _Pair = tuple[Evidence, CaseView, Evidence, CaseView]
 
 
-def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterable[_Pair]:
+def _pairs(changes: Sequence[CaseChange], baseline: Run, candidate: Run) -> Iterator[_Pair]:
     """Per change both runs' answers; of repeated ones the first that is not right, as the comparison quotes it."""
-    left, right = _shown(baseline), _shown(candidate)
-    ours = [left[change.baseline.case_id] for change in changes]
-    theirs = [right[change.candidate.case_id] for change in changes]
-    befores = view_of(baseline, detailed=ours).cases
-    afters = view_of(candidate, detailed=theirs).cases
-    return zip(ours, befores, theirs, afters, strict=True)
+    befores = _drawn(baseline, [change.baseline.case_id for change in changes])
+    afters = _drawn(candidate, [change.candidate.case_id for change in changes])
+    return ((*before, *after) for before, after in zip(befores, afters, strict=True))
 
 
-def _shown(run: Run) -> Mapping[str, Evidence]:
-    found: dict[str, Evidence] = {}
-    for item in run.evidence:
-        kept = found.get(item.case.id)
-        if kept is None or (kept.outcome == "correct" and item.outcome != "correct"):
-            found[item.case.id] = item
-    return found
+def _drawn(run: Run, case_ids: Sequence[str]) -> Iterator[tuple[Evidence, CaseView]]:
+    """The cases of those ids, each with its evidence, one after the other."""
+    shown: dict[str, tuple[int, bool]] = {}
+    """For each case the place of the answer to show, and whether it is right."""
+    for place, item in enumerate(run.evidence):
+        kept, right = shown.get(item.case.id), item.outcome == "correct"
+        if kept is None or (kept[1] and not right):
+            shown[item.case.id] = (place, right)
+    places = [shown[case_id][0] for case_id in case_ids]
+    _, drawn = drawing_of(run, shown=map(run.evidence.__getitem__, places))
+    return ((item, drawn(item)) for item in map(run.evidence.__getitem__, places))
 
 
-def _index(view: DiffView, changes: Sequence[CaseChange], pairs: Sequence[_Pair]) -> Index:
-    kinds = list(map(kind_of, changes))
-    present = [kind for kind in _STATES if kind in kinds]
-    told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
-    ids = [one_line(change.candidate.case_id, limit=80) for change in changes]
-    now = facets_of_cases([item for _, _, item, _ in pairs], [after for _, _, _, after in pairs], now=" now")
-    return Index(
-        headline=view.headline_metric,
-        states=tuple(
-            State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
-            for kind, (mark, tone) in _STATES.items()
-            if kind in present
-        ),
-        state=tuple(map(present.index, kinds)),
-        id=tuple(ids),
-        link=tuple(distinct(ids)),
-        answer=(),
-        question=tuple(one_line(change.question, limit=QUESTION) for change in changes),
-        reason=tuple(
-            "" if after.outcome == "correct" else one_line(change.candidate.reason, limit=REASON)
-            for change, (_, _, _, after) in zip(changes, pairs, strict=True)
-        ),
-        facets=tuple(one for one in now if one.values),
-        metrics=tuple(
-            Metric(name=f"Δ {row.metric}", share=False, value=tuple(_differences(row.figure.diff.metric, pairs)))
-            for row in view.metrics
-        ),
-        time=(None,) * len(changes),
-        chunk=CHUNK,
-    )
+class _PairIndex:
+    """What the table of cases needs, gathered case by case."""
+
+    def __init__(self, view: DiffView, changes: Sequence[CaseChange]) -> None:
+        kinds = list(map(kind_of, changes))
+        self._view = view
+        self._present = [kind for kind in _STATES if kind in kinds]
+        self._state = tuple(map(self._present.index, kinds))
+        self._id: list[str] = []
+        self._question: list[str] = []
+        self._reason: list[str] = []
+        self._facets = case_facets(now=" now")
+        self._differences: list[list[float | None]] = [[] for _ in view.metrics]
+
+    def add(self, change: CaseChange, before: Evidence, _: CaseView, after: Evidence, now: CaseView) -> None:
+        """The next case."""
+        self._id.append(one_line(change.candidate.case_id, limit=80))
+        self._question.append(one_line(change.question, limit=QUESTION))
+        right = now.outcome == "correct"
+        self._reason.append("" if right else one_line(change.candidate.reason, limit=REASON))
+        for facet in self._facets:
+            facet.add(after, now)
+        for row, column in zip(self._view.metrics, self._differences, strict=True):
+            column.append(_difference(row.figure.diff.metric, before, after))
+
+    def index(self) -> Index:
+        """All of it, once every case was added."""
+        view = self._view
+        told = {kind: (name[0].upper() + name[1:], meaning) for kind, name, meaning in KINDS}
+        return Index(
+            headline=view.headline_metric,
+            states=tuple(
+                State(name=kind, label=told[kind][0], meaning=told[kind][1], mark=mark, tone=tone)
+                for kind, (mark, tone) in _STATES.items()
+                if kind in self._present
+            ),
+            state=self._state,
+            id=tuple(self._id),
+            link=tuple(distinct(self._id)),
+            answer=(),
+            question=tuple(self._question),
+            reason=tuple(self._reason),
+            facets=tuple(made for one in self._facets if (made := one.made()).values),
+            metrics=tuple(
+                Metric(name=f"Δ {row.metric}", share=False, value=tuple(column))
+                for row, column in zip(view.metrics, self._differences, strict=True)
+            ),
+            time=(None,) * len(self._id),
+            chunk=CHUNK,
+        )
 
 
-def _differences(metric: str, pairs: Sequence[_Pair]) -> list[float | None]:
+def _difference(metric: str, before: Evidence, after: Evidence) -> float | None:
     """The candidate's value minus the baseline's, for the answers that are shown."""
-    found: list[float | None] = []
-    for before, _, after, _ in pairs:
-        was, now = before.score(metric), after.score(metric)
-        known = was is not None and now is not None and was.value is not None and now.value is not None
-        found.append(round(now.value - was.value, 4) if known else None)  # type: ignore[union-attr,operator]
-    return found
+    was, now = before.score(metric), after.score(metric)
+    if was is None or now is None or was.value is None or now.value is None:
+        return None
+    return round(now.value - was.value, 4)
 
 
 def _detail(view: DiffView, before: Evidence, was: CaseView, after: Evidence, now: CaseView) -> PairDetail:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 STYLES: Sequence[str] = ("report.css", "browser.css")
+_DATA = "\0data\0"
+"""Where the data goes: no text of a case holds a zero character, which is shown as a mark."""
 _SCRIPTS = ("page.js", "sql.js", "browser.js", "case.js", "boot.js")
 
 
@@ -26,19 +28,22 @@ def page(
     name: str,
     context: Mapping[str, object],
     *,
-    data: str,
+    data: Iterable[bytes],
     scripts: Sequence[str] = _SCRIPTS,
     styles: Sequence[str] = STYLES,
-) -> bytes:
-    """A page in Assay's style, with its policy, its style sheet, its script and its packed data."""
+) -> Iterator[bytes]:
+    """A page in Assay's style, with its policy, its style sheet, its script and the pieces of its packed data."""
     from markupsafe import Markup
 
     css = "\n".join(map(asset, styles))
     script = "\n".join(map(asset, scripts))
     # Our own files, and base64: everything else is escaped by Jinja2.
-    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(data)}
+    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(_DATA)}
     text = template(name).render(policy=content_security_policy(css, script), **parts, **context)
-    return text.encode("utf-8", "backslashreplace")
+    before, _, after = text.partition(_DATA)
+    yield before.encode("utf-8", "backslashreplace")
+    yield from data
+    yield after.encode("utf-8", "backslashreplace")
 
 
 def content_security_policy(css: str, script: str) -> str:

@@ -6,12 +6,14 @@ when they are opened.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay.model import Run
 from assay.reports.html.front import tiles, two_columns
 from assay.reports.html.page import STYLES, page
 from assay.reports.sections.run import run_sections
 from assay.reports.sections.values import sections_for
-from assay.reports.views.run_build import view_of
+from assay.reports.views.run_build import drawing_of
 
 
 class HtmlReporter:
@@ -22,12 +24,20 @@ class HtmlReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
-        # The packed data needs msgspec, which is loaded only when a page is asked for.
-        from assay.reports.html.data import case_detail, packed, run_index
+        return b"".join(self.pieces(run))
 
-        view = view_of(run)
+    def pieces(self, run: Run) -> Iterator[bytes]:
+        """The whole page; its cases are drawn and packed one after the other."""
+        # The packed data needs msgspec, which is loaded only when a page is asked for.
+        from assay.reports.html.data import Packed, RunIndex, case_detail
+
+        view, drawn = drawing_of(run)
         sections = sections_for(run_sections(view), "page")
-        details = [case_detail(item, case) for item, case in zip(run.evidence, view.cases, strict=True)]
+        index, packed = RunIndex(view), Packed()
+        for item in run.evidence:
+            case = drawn(item)
+            index.add(item, case)
+            packed.add(case_detail(item, case))
         limits = view.selection.term_limits if view.selection else None
         trend = None
         styles = STYLES
@@ -35,7 +45,7 @@ class HtmlReporter:
             from assay.reports.html.history import TREND_CSS, over_time
 
             trend, styles = over_time(run), (*STYLES, TREND_CSS)
-        return page(
+        yield from page(
             "report.html",
             {
                 "view": view,
@@ -46,7 +56,7 @@ class HtmlReporter:
                 "bottom": [one for one in sections if one.place == "bottom"],
                 "cases_note": _terms_note(*limits) if limits else "",
             },
-            data=packed(run_index(run, view), details),
+            data=packed.pieces(index.index()),
             styles=styles,
         )
 

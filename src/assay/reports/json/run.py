@@ -14,13 +14,18 @@ surrogates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from operator import attrgetter
+from typing import Any
 
 from assay.model import AlignedRow, Evidence, Execution, Run
 from assay.model.cell_json import cell_to_json
-from assay.reports.views.run_build import view_of
+from assay.reports.views.run_build import drawing_of
 
 FORMAT_VERSION = 1
+_PIECE = 1 << 20
 
 
 class JsonReporter:
@@ -31,8 +36,11 @@ class JsonReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole report: valid JSON whatever the cells hold, without NaN."""
+        return b"".join(self.pieces(run))
 
-        view = view_of(run, detailed=())
+    def pieces(self, run: Run) -> Iterator[bytes]:
+        """The whole report, case by case: that of 100,000 cases has hundreds of megabytes."""
+        view, _ = drawing_of(run)
         document = {
             "format": "assay-report",
             "version": FORMAT_VERSION,
@@ -53,13 +61,15 @@ class JsonReporter:
         written = bytearray()
         _write(document, written)
         written[-1:] = b',"cases":['
-        # Case by case: 10,000 selections of 200 terms would take gigabytes as one tree of dicts.
         for place, item in enumerate(run.evidence):
             if place:
                 written += b","
             _write(case(item), written)
+            if len(written) >= _PIECE:
+                yield bytes(written)
+                written.clear()
         written += b"]}\n"
-        return bytes(written)
+        yield bytes(written)
 
 
 def document(value: dict[str, object]) -> bytes:
@@ -82,40 +92,40 @@ def _write(value: dict[str, object], written: bytearray) -> None:
 
 
 def _case(item: Evidence) -> dict[str, object]:
-    comparison = None
-    if item.comparison is not None:
-        comparison = {
-            **_fields_but(item.comparison, "aligned"),
-            "aligned": [_row(row) for row in item.comparison.aligned],
-        }
+    """The values themselves wherever that is possible, not dicts of them: msgspec writes them ten times as fast."""
+    comparison = item.comparison
+    predicted = item.predicted_execution
     return {
-        "case": _builtins(item.case),
-        "prediction": _builtins(item.prediction),
-        # A frozenset has no order: sort it, so that reports of the same run are the same bytes.
-        "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
-        "scores": [_builtins(score) for score in item.scores],
-        "comparison": comparison,
+        "case": item.case,
+        "prediction": item.prediction,
+        "verdict": _verdict(item),
+        "scores": item.scores,
+        "comparison": comparison and _moved(comparison, "aligned", [_row(row) for row in comparison.aligned]),
         "gold_executions": [_execution(execution) for execution in item.gold_executions],
-        "predicted_execution": item.predicted_execution and _execution(item.predicted_execution),
+        "predicted_execution": predicted and _execution(predicted),
         "cause": item.cause,
     }
 
 
 def _selection_case(item: Evidence) -> dict[str, object]:
-    """The values themselves, not dicts of them: msgspec writes them ten times as fast."""
     return {
         "case": item.case,
         "prediction": item.prediction,
-        "verdict": {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)},
+        "verdict": _verdict(item),
         "scores": item.scores,
         "turns": item.turns,
         "cause": item.cause,
     }
 
 
-def _execution(execution: Execution) -> dict[str, object]:
-    head = [[cell_to_json(cell) for cell in row] for row in execution.head]
-    return {**_fields_but(execution, "result", "head"), "head": head}
+def _verdict(item: Evidence) -> dict[str, object]:
+    # A frozenset has no order: sort it, so that reports of the same run are the same bytes.
+    return {**_builtins(item.verdict), "flags": sorted(item.verdict.flags)}
+
+
+def _execution(execution: Execution) -> object:
+    head = [[cell_to_json(cell) for cell in row] for row in execution.head] if execution.head else ()
+    return _moved(execution, "head", head, without="result")
 
 
 def _row(row: AlignedRow) -> dict[str, object]:
@@ -133,17 +143,22 @@ def _builtins(value: object) -> dict[str, object]:
     return built
 
 
-def _fields_but(value: object, *left_out: str) -> dict[str, object]:
-    """The fields of a dataclass except those in ``left_out``."""
-    from dataclasses import fields
+def _moved(value: object, name: str, written: object, *, without: str = "") -> object:
+    """A dataclass as it is written, with the field ``name`` as its last, and without one field."""
+    kind: Any = type(value)
+    made, get = _shape(kind, name, without)
+    return made(*get(value), written)
 
+
+@cache
+def _shape(
+    kind: type[Any], last: str, without: str
+) -> tuple[Callable[..., object], Callable[[object], Iterable[object]]]:
+    """What makes the record of such a dataclass, and what gets the values of all its fields but the last."""
     import msgspec
 
-    return {
-        field.name: msgspec.to_builtins(getattr(value, field.name))
-        for field in fields(value)  # type: ignore[arg-type]
-        if field.name not in left_out
-    }
+    names = [field.name for field in fields(kind) if field.name not in (last, without)]
+    return msgspec.defstruct(kind.__name__, [*names, last], gc=False), attrgetter(*names)
 
 
 def _without_surrogates(value: object) -> object:

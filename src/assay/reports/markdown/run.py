@@ -6,9 +6,9 @@ links and send no notifications; fences are longer than any run of backticks wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from assay.model import Evidence, Run
+from assay.model import Evidence, Outcome, Run
 from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain
 from assay.reports.markdown.sections import section_lines
 from assay.reports.markdown.selections import selection_turn
@@ -32,21 +32,38 @@ class MarkdownReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole report, short enough for one comment; what is left out is counted."""
-        wrong = [item for item in run.evidence if item.outcome == "incorrect"]
-        broken = [item for item in run.evidence if item.outcome == "unscored"]
-        shown = [*_first_of_each(broken)[: _CASES // 4], *_first_of_each(wrong)[:_CASES]]
-        view = view_of(run, detailed=shown, terms=_TERMS)
+        wrong, broken = _Firsts("incorrect", _CASES), _Firsts("unscored", _CASES // 4)
+        for item in run.evidence:
+            wrong.take(item)
+            broken.take(item)
+        view = view_of(run, detailed=[*broken.shown, *wrong.shown], terms=_TERMS)
         numbers = _fitting(_numbers(view), LENGTH)
-        details = _details(view, len(wrong) + len(broken), LENGTH - len(numbers))
+        details = _details(view, wrong.count + broken.count, LENGTH - len(numbers))
         return (numbers + "\n" + details).encode()
 
 
-def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The first of several answers to each case: another question tells a reader more than another answer."""
-    firsts: dict[str, Evidence] = {}
-    for item in evidence:
-        firsts.setdefault(item.case.id, item)
-    return list(firsts.values())
+class _Firsts:
+    """The first cases with an outcome, and how many answers have it.
+
+    Of several answers to a case the first is shown: another question tells a reader more than another answer.
+    """
+
+    def __init__(self, outcome: Outcome, most: int) -> None:
+        self.count = 0
+        self._outcome, self._most = outcome, most
+        self._firsts: dict[str, Evidence] = {}
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer."""
+        if item.outcome == self._outcome:
+            self.count += 1
+            if len(self._firsts) < self._most:
+                self._firsts.setdefault(item.case.id, item)
+
+    @property
+    def shown(self) -> Iterable[Evidence]:
+        """One answer per case."""
+        return self._firsts.values()
 
 
 def _fitting(lines: Iterable[str], room: int) -> str:

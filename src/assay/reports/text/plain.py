@@ -48,13 +48,17 @@ class CellText:
 
 def visible(text: str) -> str:
     """Prose, queries and messages with every hidden character shown as a mark; line breaks and tabs stay."""
+    if text.isascii() and text.isprintable():  # nearly every text of a report is, and reports have millions
+        return text
     text = text.replace("\r\n", "\n")
     return _HIDDEN_IN_PROSE.sub(_mark, text) if _HIDDEN_IN_PROSE.search(text) else text
 
 
 def one_line(text: str, *, limit: int | None = None) -> str:
     """As `visible`, on one line and cut at ``limit`` characters, with an ellipsis where it was cut."""
-    flat = " ".join(visible(text).split())
+    flat = visible(text)
+    if not flat.isprintable() or not flat.isascii() or "  " in flat or flat[:1] == " " or flat[-1:] == " ":
+        flat = " ".join(flat.split())
     return flat if limit is None or len(flat) <= limit else flat[: max(0, limit - 1)].rstrip() + "…"
 
 

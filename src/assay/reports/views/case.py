@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Score
 from assay.model.comparison import RowState
@@ -17,8 +18,8 @@ _ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
 _COLUMNS = 12
 
 
-def case_view(item: Evidence, link: CaseLink) -> CaseView:
-    """All that is known of one case."""
+def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseView:
+    """All that is known of one case; ``sampled``: with rows of the difference, which take as long as all the rest."""
     case, verdict = item.case, item.verdict
     raw = item.prediction.raw
     return CaseView(
@@ -40,7 +41,7 @@ def case_view(item: Evidence, link: CaseLink) -> CaseView:
         raw=clipped(raw, limit=_QUERY_LENGTH) if raw and raw != item.prediction.query else None,
         scores=tuple(map(score_view, item.scores)),
         failures=_failures(item),
-        difference=_difference(item),
+        difference=_difference(item, sampled=sampled),
     )
 
 
@@ -113,6 +114,7 @@ def _query(label: str, query: str | None, execution: Execution | None, failure: 
     )
 
 
+@lru_cache(maxsize=1000)
 def score_view(score: Score) -> ScoreView:
     """One metric's value, or why there is none."""
     detail = score.failure.message if score.value is None and score.failure else score.detail
@@ -137,10 +139,12 @@ def _failures(item: Evidence) -> tuple[str, ...]:
     return (f"{failure.blame}: {message(failure.message)}",) if failure and failure.message not in told else ()
 
 
-def _difference(item: Evidence) -> DifferenceView | None:
+def _difference(item: Evidence, *, sampled: bool) -> DifferenceView | None:
     comparison = item.comparison
     if comparison is None:
         return None
+    if not sampled:
+        return DifferenceView(summary=_difference_summary(comparison))
     rows = sample(comparison.aligned, _ROWS)
     columns, cells = merged(item, comparison, rows) if rows else ((), [])
     counted = comparison.matched_rows + comparison.missing_rows + comparison.extra_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.model import ColumnUse, Joining, Run
+from assay.model import ColumnUse, Evidence, Joining
 from assay.reports.text.plain import one_line, plural
 
 _BY = {
@@ -44,10 +44,22 @@ def joining_notes(joining: Joining | None) -> Iterable[str]:
         yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."
 
 
-def all_gold(run: Run) -> bool:
+class GoldCopies:
     """Whether every given answer is the exact text of one of its case's gold queries, which no real system produces."""
-    answered = [item for item in run.evidence if item.prediction.query is not None]
-    return bool(answered) and all(item.prediction.query in item.case.golds for item in answered)
+
+    def __init__(self) -> None:
+        self._answered = self._other = False
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer."""
+        if not self._other and item.prediction.query is not None:
+            self._answered = True
+            self._other = item.prediction.query not in item.case.golds
+
+    @property
+    def all(self) -> bool:
+        """Whether there were answers, and all were gold's text."""
+        return self._answered and not self._other
 
 
 def _columns(uses: Sequence[ColumnUse]) -> str:

@@ -185,10 +185,10 @@ class DifferenceView:
     """
 
     summary: str
-    columns: tuple[str, ...]
-    rows: tuple[RowView, ...]
-    rows_left_out: int
-    columns_left_out: int
+    columns: tuple[str, ...] = ()
+    rows: tuple[RowView, ...] = ()
+    rows_left_out: int = 0
+    columns_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import (
-    clipped,
-    distinct,
     interval,
     number,
     one_line,
@@ -21,9 +19,9 @@ from assay.reports.text.plain import (
     words,
 )
 from assay.reports.views import meanings, selections_build
-from assay.reports.views.case import case_view, rows_and_time
-from assay.reports.views.joined import all_gold, joined_text, joining_notes
-from assay.reports.views.repeats import answer_name, repeats_view
+from assay.reports.views.case import case_view
+from assay.reports.views.joined import joined_text, joining_notes
+from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
     CaseLink,
     CaseView,
@@ -35,55 +33,74 @@ from assay.reports.views.run import (
     GroupTable,
     MetricRow,
     RunView,
-    SlowRow,
 )
+from assay.reports.views.survey import Survey
 from assay.reports.views.times import time_rows, usage_facts, usage_rows
 from assay.reports.views.unscored import told, unscored_notes
-from assay.runs.aggregate.totals import is_unanswered
 from assay.runs.metric_infos import VERDICT, info_of, leading_metric
 
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
-_SLOWEST = 5
 _BLAME_ORDER = {"gold": 0, "target": 0, "setup": 1, "engine": 2, "network": 2, "assay": 3, "judge": 3}
 
 
-def view_of(run: Run, *, detailed: Sequence[Evidence] | None = None, terms: int | None = None) -> RunView:
+def view_of(
+    run: Run,
+    *,
+    detailed: Sequence[Evidence] | None = None,
+    terms: int | None = None,
+    beside: Callable[[Evidence], None] | None = None,
+) -> RunView:
     """The view of a run; ``detailed`` is the evidence to show case by case, None for all of it.
 
-    ``terms`` is how many terms a selection's list shows at most; None: decided by the number of all terms.
+    ``terms`` is how many terms a selection's list shows at most; None: decided by the number of all terms. ``beside``
+    is called with each evidence of the run, before ``detailed`` is read.
     """
-    return _Builder(run).view(run.evidence if detailed is None else detailed, terms)
+    builder = _Builder(run, beside)
+    detailed = run.evidence if detailed is None else detailed
+    room = selections_build.room_for(detailed, terms=terms)
+    return builder.view(room, tuple(builder.case(item, room) for item in detailed))
+
+
+def drawing_of(run: Run, *, shown: Iterable[Evidence] | None = None) -> tuple[RunView, Callable[[Evidence], CaseView]]:
+    """The view of a run without its cases, and what makes the view of each: there may be a hundred thousand.
+
+    Those views have no rows of the difference: a page shows the results side by side (`assay.reports.views.alignment`).
+    ``shown``: the evidence of the cases that are shown together; None: of all.
+    """
+    builder = _Builder(run)
+    everything = shown is None or not builder.of_selections
+    room = builder.survey.lengths.room() if everything else selections_build.room_for(shown or ())
+    return builder.view(room, ()), lambda item: builder.case(item, room, sampled=False)
 
 
 class _Builder:
     """Holds what the parts of one view share: the run, its case links, and which metrics are yes/no."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
         self.run = run
         self.numbers = run.aggregates
-        ids = [one_line(item.case.id, limit=80) for item in run.evidence]
-        self.answers = {
-            (item.case.id, item.prediction.repeat): CaseLink(id=id_, anchor=anchor, answer=answer_name(item, run))
-            for item, id_, anchor in zip(run.evidence, ids, distinct(ids), strict=True)
+        self.survey = Survey(run, beside)
+        self.links = {
+            id_: link if not link.answer else replace(link, answer="")
+            for (id_, repeat), link in self.survey.answers.items()
+            if repeat == 0
         }
-        self.links = {id_: replace(link, answer="") for (id_, repeat), link in self.answers.items() if repeat == 0}
         self.repeats = repeats_view(run, self.linked)
         self.noun, self.asking = ("case", "case") if self.repeats is None else ("answer", "asking")
         self.metrics = tuple(summary.metric for summary in self.numbers.overall.metrics)
         self.of_selections = run.settings.selection is not None
         self.infos = {name: info_of(name, run.settings) for name in self.metrics}
         self.headline_metric = leading_metric(self.metrics)
-        scores = [score for item in run.evidence for score in item.scores if score.value not in (None, 0.0, 1.0)]
-        self.graded = {score.metric for score in scores} | {n for n, info in self.infos.items() if not info.binary}
-        values = [(score.metric, score.value) for score in scores if score.value is not None]
-        self.beyond_one = {name for name, value in values if not 0.0 <= value <= 1.0}
-        farthest = dict(sorted(values, key=lambda one: abs(one[1])))
-        self.shares = {name for name, info in self.infos.items() if info.reads_as_share(farthest.get(name))}
+        values = self.survey.values
+        self.graded, self.shares, self.beyond_one = (
+            values.graded(self.infos),
+            values.shares(self.infos),
+            values.beyond_one,
+        )
 
-    def view(self, detailed: Sequence[Evidence], terms: int | None) -> RunView:
+    def view(self, room: selections_build.Room, cases: tuple[CaseView, ...]) -> RunView:
         numbers, totals = self.numbers, self.numbers.selection
-        room = selections_build.room_for(detailed, terms=terms)
-        headline = told(self.figure(numbers.overall, self.headline_metric), self.run.evidence)
+        headline = told(self.figure(numbers.overall, self.headline_metric), self.survey.unscored)
         failures = [self.failure_row(count) for count in numbers.failures]
         return RunView(
             title=self.title(),
@@ -133,9 +150,9 @@ class _Builder:
             forgiven=self.forgiven_rows(),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
             causes=self.count_rows(numbers.causes, {}, facet="cause"),
-            slowest=self.slowest(),
+            slowest=tuple(self.survey.slowest.rows(self.survey)),
             facts=tuple(self.facts()),
-            cases=tuple(self.case(item, room) for item in detailed),
+            cases=cases,
             wrong_terms=self.count_rows(
                 totals.wrong_terms if totals else (), meanings.TERM_NOTES, labels=meanings.TERM_LABELS, facet="term"
             ),
@@ -147,9 +164,11 @@ class _Builder:
             gates=gate_rows(self.run.gates, self.links),
         )
 
-    def case(self, item: Evidence, room: selections_build.Room) -> CaseView:
-        link = self.answers[item.case.id, item.prediction.repeat]
-        return selections_build.case_view(item, link, room) if self.of_selections else case_view(item, link)
+    def case(self, item: Evidence, room: selections_build.Room, *, sampled: bool = True) -> CaseView:
+        link = self.survey.link_of(item)
+        if self.of_selections:
+            return selections_build.case_view(item, link, room)
+        return case_view(item, link, sampled=sampled)
 
     def joined(self) -> str:
         joining = self.run.provenance.joining
@@ -192,7 +211,7 @@ class _Builder:
 
     def lenient_notes(self) -> Iterable[str]:
         """Notes on how many cases declare a leniency of their own, and how many are right only by a leniency."""
-        declaring = {item.case.id for item in self.run.evidence if item.case.options.leniency.said}
+        declaring = self.survey.declaring
         needing = next((count.count for count in self.numbers.flags if count.name == "lenient"), 0)
         if declaring:
             verb = "declares a leniency of its own" if len(declaring) == 1 else "declare a leniency of their own"
@@ -202,18 +221,18 @@ class _Builder:
             yield f"{plural(needing, 'case')} {verb} right only by leniency: strictly, they would be wrong."
 
     def caution(self) -> str:
-        return "every answer is gold's text to the letter" if all_gold(self.run) else ""
+        return "every answer is gold's text to the letter" if self.survey.copies.all else ""
 
     def notes(self) -> Iterable[str]:
         numbers, provenance = self.numbers, self.run.provenance
         yield from self.lenient_notes()
         if self.repeats is not None:
             yield self.repeats.said
-        yield from unscored_notes(self.run.evidence, noun=self.noun, gold="target" if self.of_selections else "gold")
-        yield from selections_build.notes(self.run)
+        yield from unscored_notes(self.survey.unscored, noun=self.noun, gold="target" if self.of_selections else "gold")
+        yield from selections_build.notes(self.run, self.survey.terms)
         if numbers.unanswered:
             none = numbers.unanswered
-            counted = sum(item.outcome == "incorrect" and is_unanswered(item) for item in self.run.evidence)
+            counted = self.survey.wrong_unanswered
             # An unanswered case whose gold is also broken is in no rate.
             which = " and" if counted == none else f", of which {counted:,}"
             said = f"{which} {_counts(counted)} as incorrect" if counted else ""
@@ -239,9 +258,7 @@ class _Builder:
         determined = self.numbers.determined
         if determined is None:
             return
-        ambiguous = [item for item in self.run.evidence if "ambiguous_gold" in item.verdict.flags]
-        wholly = [item for item in ambiguous if item.verdict.ambiguity and item.verdict.ambiguity.all_tie]
-        cases, all_tie = len({item.case.id for item in ambiguous}), len({item.case.id for item in wholly})
+        cases, all_tie = len(self.survey.ambiguous), len(self.survey.all_tie)
         wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
         without = self.figure(determined, self.headline_metric)
         info = info_of(self.headline_metric, self.run.settings)
@@ -326,53 +343,15 @@ class _Builder:
 
     def failure_row(self, count: Count) -> CountRow:
         blame, _, kind = count.name.partition(": ")
-        example = self.first_message(count)
+        example = self.survey.messages.of(count.name)
         said = meanings.SELECTION_FAILURES if self.of_selections else meanings.FAILURES
         blame = selections_build.blamed(blame) if self.of_selections else blame
         name = "no target" if self.of_selections and kind == "no_gold" else words(kind)
         row = self.count_row(count, name, said.get(kind, ""), blame=blame, example=example)
         return replace(row, facet=("failure", f"{blame}: {name}"))
 
-    def first_message(self, count: Count) -> str | None:
-        wanted = set(count.case_ids[:1])
-        for item in self.run.evidence:
-            if item.case.id in wanted:
-                executions = (*item.gold_executions, *filter(None, [item.predicted_execution]))
-                found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in executions)]
-                found += [turn.failure for turn in item.turns]
-                found += [turn.failure for turn in item.prediction.turns]
-                for failure in found:
-                    if failure is not None and f"{failure.blame}: {failure.kind}" == count.name:
-                        return one_line(failure.message, limit=160)
-        return None
-
     def linked(self, case_ids: Sequence[str]) -> tuple[CaseLink, ...]:
         return tuple(self.links[case_id] for case_id in case_ids if case_id in self.links)
-
-    def slowest(self) -> tuple[SlowRow, ...]:
-        """The slowest distinct queries: a query that several cases share ran once."""
-        rows: dict[tuple[str | None, str], SlowRow] = {}
-        timed = (
-            (execution.wall_time_s, item, execution)
-            for item in self.run.evidence
-            for execution in (*item.gold_executions, *filter(None, [item.predicted_execution]))
-            if execution.wall_time_s is not None
-        )
-        for wall_time_s, item, execution in sorted(timed, key=lambda entry: -entry[0]):
-            rows.setdefault(
-                (item.case.database, execution.query),
-                SlowRow(
-                    case=self.answers[item.case.id, item.prediction.repeat],
-                    side="predicted" if execution is item.predicted_execution else "gold",
-                    wall_time_s=wall_time_s,
-                    time=seconds(wall_time_s),
-                    status=rows_and_time(execution, timed=False),
-                    query=one_line(clipped(execution.query, limit=2000), limit=300),
-                ),
-            )
-            if len(rows) == _SLOWEST:
-                break
-        return tuple(rows.values())
 
     def facts(self) -> Iterable[Fact]:
         settings, provenance = self.run.settings, self.run.provenance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -63,24 +64,75 @@ class Room:
     """Whether any list is cut."""
 
 
-def room_for(detailed: Sequence[Evidence], *, terms: int | None = None) -> Room:
+class TermLengths:
+    """How long the lists of right and of wrong terms are, over the cases that are shown together."""
+
+    def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
+        self._cases = 0
+        self._right: Counter[int] = Counter()
+        self._wrong: Counter[int] = Counter()
+        for item in evidence:
+            self.take(item)
+
+    def take(self, item: Evidence) -> None:
+        """Count one answer's lists."""
+        self._cases += 1
+        for turn in item.turns:
+            for one in turn.score.dimensions if turn.score else ():
+                self._right[len(one.true_positives)] += 1
+                self._wrong[len(one.false_positives)] += 1
+                self._wrong[len(one.false_negatives)] += 1
+
+    def _shown(self, limits: tuple[int, int]) -> int:
+        wrong, right = limits
+        return sum(
+            count * min(length, most)
+            for lengths, most in ((self._wrong, wrong), (self._right, right))
+            for length, count in lengths.items()
+        )
+
+    def room(self, *, terms: int | None = None) -> Room:
+        """The room for these cases; ``terms`` sets the length of lists, None: decided by their number."""
+        fitting = (limits for limits in _TERM_LIMITS if self._shown(limits) <= _TERMS_OF_A_REPORT)
+        most_wrong, most_right = (terms, terms) if terms else next(fitting, _TERM_LIMITS[-1])
+        return Room(
+            terms=most_wrong,
+            right=most_right,
+            text=min(_TEXT_LENGTH, max(300, _TEXTS_OF_A_REPORT // max(1, self._cases))),
+            cut=max(self._wrong, default=0) > most_wrong or max(self._right, default=0) > most_right,
+        )
+
+
+def room_for(detailed: Iterable[Evidence], *, terms: int | None = None) -> Room:
     """The room for cases that are shown together; ``terms`` sets the length of lists, None: decided by their number."""
-    scores = [turn.score for item in detailed for turn in item.turns if turn.score]
-    dimensions = [dimension for score in scores for dimension in score.dimensions]
-    right = [len(one.true_positives) for one in dimensions]
-    wrong = [len(found) for one in dimensions for found in (one.false_positives, one.false_negatives)]
+    return TermLengths(detailed).room(terms=terms)
 
-    def shown(limits: tuple[int, int]) -> int:
-        return sum(min(length, limits[0]) for length in wrong) + sum(min(length, limits[1]) for length in right)
 
-    limits = (terms, terms) if terms else next(filter(lambda it: shown(it) <= _TERMS_OF_A_REPORT, _TERM_LIMITS), None)
-    most_wrong, most_right = limits or _TERM_LIMITS[-1]
-    return Room(
-        terms=most_wrong,
-        right=most_right,
-        text=min(_TEXT_LENGTH, max(300, _TEXTS_OF_A_REPORT // max(1, len(detailed)))),
-        cut=max(wrong, default=0) > most_wrong or max(right, default=0) > most_right,
-    )
+class TermNotes:
+    """Finds, answer by answer, what the notes on the terms of a run say."""
+
+    def __init__(self, run: Run) -> None:
+        totals = run.aggregates.selection
+        counts = totals.wrong_terms if totals else ()
+        self.invented = next((count for count in counts if count.name == "unknown_code"), None)
+        self._case_ids = frozenset(self.invented.case_ids) if self.invented else frozenset()
+        self.codes = 0
+        """How many selected codes are invented."""
+        self.stale: dict[str, None] = {}
+        """The cases whose target has what the structures lack."""
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer's terms."""
+        scores = [turn.score for turn in item.turns if turn.score is not None]
+        if item.case.id in self._case_ids:
+            self.codes += sum(
+                term.note == "unknown_code"
+                for score in scores
+                for dimension in score.dimensions
+                for term in dimension.false_positives
+            )
+        if any(map(_is_stale, scores)):
+            self.stale[item.case.id] = None
 
 
 def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
@@ -90,7 +142,7 @@ def overview(run: Run, metrics: Sequence[str], room: Room) -> SelectionOverview:
     return SelectionOverview(beside=tuple(beside), totals=run.aggregates.selection, term_limits=limits)
 
 
-def notes(run: Run) -> Iterable[str]:
+def notes(run: Run, found: TermNotes) -> Iterable[str]:
     """Notes to read on how terms were matched."""
     settings, totals = run.settings.selection, run.aggregates.selection
     if settings is None or totals is None:
@@ -105,20 +157,12 @@ def notes(run: Run) -> Iterable[str]:
         )
     if not settings.structures:
         yield "No structures were given, so nobody knows which of the wrong codes exist."
-    invented = next((count for count in totals.wrong_terms if count.name == "unknown_code"), None)
-    if invented is not None:
-        codes = _noted(run, frozenset(invented.case_ids), "unknown_code")
-        are, them = ("is", "it") if codes == 1 else ("are", "them")
-        where = plural(invented.count, "case")
-        yield f"{plural(codes, 'selected code')} in {where} {are} invented: no code list has {them}."
-    stale = tuple(
-        dict.fromkeys(
-            item.case.id
-            for item in run.evidence
-            if any(turn.score is not None and _is_stale(turn.score) for turn in item.turns)
-        )
-    )
-    if stale:
+    if found.invented is not None:
+        are, them = ("is", "it") if found.codes == 1 else ("are", "them")
+        where = plural(found.invented.count, "case")
+        yield f"{plural(found.codes, 'selected code')} in {where} {are} invented: no code list has {them}."
+    if found.stale:
+        stale = list(found.stale)
         shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
         yield (
             f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
@@ -192,19 +236,6 @@ def failure_lines(*found: Failure | None) -> tuple[str, ...]:
 def blamed(blame: str) -> str:
     """Whose failure it is, in the words of selections."""
     return "target" if blame == "gold" else blame
-
-
-def _noted(run: Run, case_ids: frozenset[str], note: str) -> int:
-    """How many false positives of those cases carry the note."""
-    return sum(
-        term.note == note
-        for item in run.evidence
-        if item.case.id in case_ids
-        for turn in item.turns
-        if turn.score
-        for dimension in turn.score.dimensions
-        for term in dimension.false_positives
-    )
 
 
 def _turns(item: Evidence, room: Room) -> Iterable[TurnView]:

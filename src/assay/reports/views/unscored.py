@@ -3,23 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-from assay.model import Evidence, Execution
+from assay.model import Evidence, Execution, Failure
 from assay.model.blame import is_final
 from assay.reports.text.plain import one_line, percent, plural
 from assay.reports.views.run import Figure
-from assay.scoring.queries.verdicts import unfinished
 
 _REASON = 240
 
 
-def told(headline: Figure, evidence: Sequence[Evidence]) -> Figure:
+class UnscoredCounts:
+    """Counts, answer by answer, what is in no rate, and why."""
+
+    def __init__(self) -> None:
+        self.unscored = self.lacking = self.broken = 0
+        self.failures: Counter[Failure] = Counter()
+        """The failures that are not the last word."""
+        self.undone = self.lost = 0
+        """Answers with such a failure, and those of them that are unscored."""
+        self.scored = False
+        """Whether any answer is scored, and finally so."""
+        self._ids: set[str] = set()
+        self._several: set[str] = set()
+
+    def take(self, item: Evidence) -> None:
+        """Count one answer."""
+        failure, unscored = item.verdict.failure, item.outcome == "unscored"
+        self.unscored += unscored
+        if failure is None:
+            self.scored = self.scored or not unscored
+        else:
+            self._take_failure(item, failure, unscored=unscored)
+        if any(map(_broken, item.gold_executions)):
+            self._several.add(item.case.id)
+
+    def _take_failure(self, item: Evidence, failure: Failure, *, unscored: bool) -> None:
+        if is_final(failure):
+            self.scored = self.scored or not unscored
+        else:
+            self.failures[failure] += 1
+            self.undone += 1
+            self.lost += unscored
+        if unscored and (failure.kind == "no_gold" or failure.blame == "gold"):
+            self._ids.add(item.case.id)
+            self.lacking += failure.kind == "no_gold"
+            self.broken += failure.kind != "no_gold"
+
+    @property
+    def several(self) -> int:
+        """The scored cases of which one of several gold queries is broken."""
+        return len(self._several - self._ids)
+
+
+def told(headline: Figure, counts: UnscoredCounts) -> Figure:
     """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
-    failure = unfinished(evidence)
-    if failure is None:
+    if counts.scored or not counts.failures:
         return headline
+    ((failure, _),) = counts.failures.most_common(1)
     return replace(
         headline,
         text=percent(None),
@@ -28,52 +70,39 @@ def told(headline: Figure, evidence: Sequence[Evidence]) -> Figure:
     )
 
 
-def unscored_notes(evidence: Sequence[Evidence], *, noun: str, gold: str) -> Iterator[str]:
+def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
     """How many answers are in no rate, by cause: broken gold, missing gold, trouble around the run, other trouble."""
-    unscored = [item for item in evidence if item.outcome == "unscored"]
-    undone = [item for item in evidence if not is_final(item.verdict.failure)]
-    lacking = [item for item in unscored if _is_without_gold(item)]
-    broken = [item for item in unscored if _is_golds(item)]
-    lost = [item for item in undone if item.outcome == "unscored"]
-    others = len(unscored) - len(broken) - len(lacking) - len(lost)
+    unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
+    others = unscored - broken - lacking - counts.lost
     counted = (
-        (len(broken), f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
-        (len(lacking), f"{_it_has(lacking)} no {gold}", f"no {gold}"),
-        (len(lost), "what befell them is no answer's fault", "trouble around the run"),
+        (broken, f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
+        (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
+        (counts.lost, "what befell them is no answer's fault", "trouble around the run"),
         (others, "they could not be scored", "other trouble"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]
-    in_no_rate = f"{plural(len(unscored), noun)} {'is' if len(unscored) == 1 else 'are'} in no rate"
+    in_no_rate = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} in no rate"
     if len(found) == 1:
         yield f"{in_no_rate}: {found[0][1]}."
     elif found:
         yield f"{in_no_rate}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
-    if undone:
-        ((why, _),) = Counter(item.verdict.failure.message for item in undone if item.verdict.failure).most_common(1)
-        yield f"{plural(len(undone), noun)} to be done again, by the same command: {one_line(why, limit=_REASON)}."
-    ids = {item.case.id for item in (*broken, *lacking)}
-    several = {item.case.id for item in evidence if any(map(_broken, item.gold_executions))} - ids
-    if several and gold == "gold":
-        yield f"In {plural(len(several), 'scored case')} one of several gold queries is broken."
+    if counts.undone:
+        messages: Counter[str] = Counter()
+        for failure, count in counts.failures.items():
+            messages[failure.message] += count
+        ((why, _),) = messages.most_common(1)
+        yield f"{plural(counts.undone, noun)} to be done again, by the same command: {one_line(why, limit=_REASON)}."
+    if counts.several and gold == "gold":
+        yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
 
 
 def _broken(execution: Execution) -> bool:
     return execution.failure is not None and execution.failure.blame == "gold"
 
 
-def _is_without_gold(item: Evidence) -> bool:
-    return item.verdict.failure is not None and item.verdict.failure.kind == "no_gold"
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
-def _is_golds(item: Evidence) -> bool:
-    """Whether this answer is unscored because gold is broken."""
-    failure = item.verdict.failure
-    return failure is not None and failure.blame == "gold" and failure.kind != "no_gold"
-
-
-def _their(items: Sequence[Evidence]) -> str:
-    return "its" if len(items) == 1 else "their"
-
-
-def _it_has(items: Sequence[Evidence]) -> str:
-    return "it has" if len(items) == 1 else "they have"
+def _it_has(count: int) -> str:
+    return "it has" if count == 1 else "they have"

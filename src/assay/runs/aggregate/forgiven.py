@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from assay.model import Forgiven, NearMissKind, Rate
 from assay.runs.metric_infos import VERDICT
-from assay.runs.store.facts import Judged
+
+if TYPE_CHECKING:  # it needs msgspec, which adding up does not
+    from assay.runs.store.facts import Judged
 
 FORGIVABLE: tuple[NearMissKind, ...] = (
     "superset_columns",

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from statistics import fmean
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from assay.model import Rate
-from assay.runs.store.facts import Judged
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
+
+if TYPE_CHECKING:  # it needs msgspec, which adding up does not
+    from assay.runs.store.facts import Judged
 
 Values: TypeAlias = Sequence[float | None]
 _Item = TypeVar("_Item")

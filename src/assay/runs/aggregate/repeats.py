@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
 from assay.model import Case, PassRate, Rate, RepeatTotals
 from assay.runs.aggregate.rates import Answers, rate_of
-from assay.runs.store.facts import Judged
 from assay.stats import pass_all_k, pass_at_k
+
+if TYPE_CHECKING:  # it needs msgspec, which adding up does not
+    from assay.runs.store.facts import Judged
 
 
 def check_repeats(repeats: int, *, live: bool) -> None:

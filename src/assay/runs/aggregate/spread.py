@@ -6,9 +6,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from assay.model import CacheUse, TimeBin, TimeSpread
-from assay.runs.store.facts import Judged
+
+if TYPE_CHECKING:  # it needs msgspec, which adding up does not
+    from assay.runs.store.facts import Judged
 
 ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from assay.errors import UsageError
 from assay.model import (
@@ -27,9 +27,11 @@ from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
-from assay.runs.store.facts import Judged, ScoreFacts
 
-_Answer = TypeVar("_Answer", bound=Judged)
+if TYPE_CHECKING:  # it needs msgspec, which adding up does not
+    from assay.runs.store.facts import Judged, ScoreFacts
+
+_Answer = TypeVar("_Answer", bound="Judged")
 
 _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "hard", "extra", "extra hard")
 """Spider's and BIRD's own words, easiest first; other words follow by name."""

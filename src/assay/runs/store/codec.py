@@ -83,7 +83,14 @@ def _executions(evidence: Evidence) -> tuple[Execution, ...]:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return _with_rows(decode_value(of_today(line), Evidence), lambda row: tuple(map(cell_from_json, row)))
+    return _unpacked(decode_value(of_today(line), Evidence))
+
+
+def _unpacked(evidence: Evidence) -> Evidence:
+    """With the cells as they were: most lines have none that JSON could not hold."""
+    if _plain(evidence, _as_they_were):
+        return evidence
+    return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
 
 
 def of_today(line: bytes) -> bytes:
@@ -114,10 +121,7 @@ def _findings() -> type[msgspec.Struct]:
 def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
     """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
     found = decode_value(of_today(line), _findings())
-    evidence = Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found))
-    if _plain(evidence, _as_they_were):
-        return evidence
-    return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
+    return _unpacked(Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found)))
 
 
 def encode_value(value: object) -> bytes:

@@ -15,6 +15,8 @@ from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
 from assay.runs.store.facts import Judged, ScoreFacts, facts_of, reason_of
+from assay.runs.store.journal_lines import JournalLines, LinePlaces
+from assay.runs.store.kept_lines import LazyEvidence
 
 _Kept = TypeVar("_Kept")
 
@@ -225,9 +227,22 @@ def load_run(folder: Path) -> Run:
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
-        evidence=tuple(read_evidence(folder, stored, decode_evidence)),
+        evidence=_stored_evidence(folder, stored),
         aggregates=stored.aggregates,
     )
+
+
+def _stored_evidence(folder: Path, stored: FinishedRunFile) -> LazyEvidence:
+    """The evidence, to be decoded when it is read. Every line is decoded once now, so that damage is said at once."""
+    places = LinePlaces()
+
+    def place_of(line: journal.JournalLine) -> int:
+        decode_evidence(line.content)
+        return places.add(line.start, line.content)
+
+    order = _in_order(folder, stored, place_of)
+    lines = JournalLines(folder / journal.NAME, places.ordered(order))
+    return LazyEvidence(len(lines), lambda place: decode_evidence(lines.line(place)))
 
 
 def read_finished(folder: Path) -> FinishedRunFile:
@@ -245,6 +260,10 @@ def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes
 
     ``decode`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
     """
+    return _in_order(folder, stored, lambda line: decode(line.content))
+
+
+def _in_order(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
     path = folder / journal.NAME
     if not path.exists():
         raise RunError(
@@ -257,7 +276,7 @@ def read_evidence(folder: Path, stored: FinishedRunFile, decode: Callable[[bytes
         if line.digest not in wanted:
             continue
         try:
-            kept[line.digest] = decode(line.content)
+            kept[line.digest] = keep(line)
         except RunError as error:
             raise journal.damaged(path, line.number) from error
     missing = sum(digest not in kept for digest in stored.order)

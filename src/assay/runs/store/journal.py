@@ -36,6 +36,11 @@ class JournalLine:
     end: int
     """The position in bytes where the line ends in the file."""
 
+    @property
+    def start(self) -> int:
+        """The position in bytes where the content begins in the file."""
+        return self.end - len(self.content) - len(_END)
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -154,7 +159,7 @@ class Journal:
         whole = 0
         for line in read_lines(self.path):
             length = len(line.content)
-            finished[line.digest] = Finished(line.number, line.end - length - len(_END), length)
+            finished[line.digest] = Finished(line.number, line.start, length)
             self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
             whole = line.end
         os.ftruncate(self._descriptor, whole)

@@ -1,0 +1,179 @@
+"""What a view needs of all cases, gathered in one pass: reading the evidence of a stored run decodes it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from assay.model import Count, Evidence, Execution, MetricInfo, Run
+from assay.reports.text.plain import clipped, distinct, one_line, seconds
+from assay.reports.views.case import rows_and_time
+from assay.reports.views.joined import GoldCopies
+from assay.reports.views.repeats import answer_name
+from assay.reports.views.run import CaseLink, SlowRow
+from assay.reports.views.selections_build import TermLengths, TermNotes
+from assay.reports.views.unscored import UnscoredCounts
+from assay.runs.aggregate.totals import is_unanswered
+
+_SLOWEST = 5
+
+
+class Survey:
+    """Everything that a view needs of all cases besides the run's aggregates.
+
+    ``beside`` is called with each evidence: a format that needs something else of all cases takes it in the same pass.
+    """
+
+    def __init__(self, run: Run, beside: Callable[[Evidence], None] | None = None) -> None:
+        self.answers: dict[tuple[str, int], CaseLink] = {}
+        """The link to each answer, by the case's id and which answer to it this is."""
+        self.unscored = UnscoredCounts()
+        self.copies = GoldCopies()
+        self.values = ScoreValues()
+        self.slowest = Slowest()
+        self.messages = FirstMessages(run.aggregates.failures)
+        self.terms, self.lengths = TermNotes(run), TermLengths()
+        self.declaring: set[str] = set()
+        """Ids of the cases that declare a leniency of their own."""
+        self.wrong_unanswered = 0
+        """Unanswered answers that count as incorrect."""
+        self.ambiguous: set[str] = set()
+        """Ids of the cases whose gold leaves its answer open."""
+        self.all_tie: set[str] = set()
+        """Those of them in which all of gold's rows tie."""
+        names: list[str] = []
+        keys: list[tuple[str, int, str]] = []
+        parts = (self.unscored, self.copies, self.values, self.slowest, self.messages)
+        takers: list[Callable[[Evidence], None]] = [self._take, *(part.take for part in parts)]
+        if run.settings.selection is not None:
+            takers += [self.terms.take, self.lengths.take]
+        if beside is not None:
+            takers.append(beside)
+        for item in run.evidence:
+            names.append(one_line(item.case.id, limit=80))
+            keys.append((item.case.id, item.prediction.repeat, answer_name(item, run)))
+            for take in takers:
+                take(item)
+        for name, anchor, (id_, repeat, answer) in zip(names, distinct(names), keys, strict=True):
+            self.answers[id_, repeat] = CaseLink(id=name, anchor=anchor, answer=answer)
+
+    def _take(self, item: Evidence) -> None:
+        case, verdict = item.case, item.verdict
+        if case.options.leniency.said:
+            self.declaring.add(case.id)
+        if verdict.outcome == "incorrect" and is_unanswered(item):
+            self.wrong_unanswered += 1
+        if "ambiguous_gold" in verdict.flags:
+            self.ambiguous.add(case.id)
+            if verdict.ambiguity and verdict.ambiguity.all_tie:
+                self.all_tie.add(case.id)
+
+    def link_of(self, item: Evidence) -> CaseLink:
+        """The link to one answer."""
+        return self.answers[item.case.id, item.prediction.repeat]
+
+
+class ScoreValues:
+    """What kind of values each metric has."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        """Metrics with values other than 0 and 1."""
+        self.beyond_one: set[str] = set()
+        """Metrics with values below 0 or above 1."""
+        self._farthest: dict[str, float] = {}
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer's scores."""
+        for score in item.scores:
+            value = score.value
+            if value is None or value in (0.0, 1.0):
+                continue
+            name = score.metric
+            self._seen.add(name)
+            if not 0.0 <= value <= 1.0:
+                self.beyond_one.add(name)
+            if abs(value) >= abs(self._farthest.get(name, 0.0)):
+                self._farthest[name] = value
+
+    def graded(self, infos: Mapping[str, MetricInfo]) -> set[str]:
+        """Metrics that have values other than 0 and 1, or could have."""
+        return self._seen | {name for name, info in infos.items() if not info.binary}
+
+    def shares(self, infos: Mapping[str, MetricInfo]) -> set[str]:
+        """Metrics whose values read as percentages."""
+        return {name for name, info in infos.items() if info.reads_as_share(self._farthest.get(name))}
+
+
+class Slowest:
+    """The slowest distinct queries: a query that several cases share ran once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str | None, str], tuple[float, int, Evidence, Execution]] = {}
+        """By database and query: the time, the place among all executions, and whose it is."""
+        self._count = 0
+        self._least = -1.0
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer's executions."""
+        for execution in _executions(item):
+            time_s = execution.wall_time_s
+            if time_s is None:
+                continue
+            self._count += 1
+            if time_s > self._least:
+                self._keep(time_s, item, execution)
+
+    def _keep(self, time_s: float, item: Evidence, execution: Execution) -> None:
+        kept, key = self._kept, (item.case.database, execution.query)
+        if key in kept and kept[key][0] >= time_s:
+            return
+        kept[key] = (time_s, self._count, item, execution)
+        if len(kept) > _SLOWEST:
+            del kept[min(kept, key=lambda one: (kept[one][0], -kept[one][1]))]
+        if len(kept) == _SLOWEST:
+            self._least = min(time_s for time_s, *_ in kept.values())
+
+    def rows(self, survey: Survey) -> Iterable[SlowRow]:
+        """The slowest first; of equally slow ones, the first in the run."""
+        for time_s, _, item, execution in sorted(self._kept.values(), key=lambda one: (-one[0], one[1])):
+            yield SlowRow(
+                case=survey.link_of(item),
+                side="predicted" if execution is item.predicted_execution else "gold",
+                wall_time_s=time_s,
+                time=seconds(time_s),
+                status=rows_and_time(execution, timed=False),
+                query=one_line(clipped(execution.query, limit=2000), limit=300),
+            )
+
+
+class FirstMessages:
+    """For each kind of failure, the message of the first case that has it."""
+
+    def __init__(self, failures: Sequence[Count]) -> None:
+        self._wanted: dict[str, list[str]] = defaultdict(list)
+        for count in failures:
+            for case_id in count.case_ids[:1]:
+                self._wanted[case_id].append(count.name)
+        self._found: dict[str, str] = {}
+
+    def take(self, item: Evidence) -> None:
+        """Look at one answer's failures."""
+        for name in self._wanted.get(item.case.id, ()):
+            if name in self._found:
+                continue
+            found = [item.verdict.failure, item.prediction.failure, *(done.failure for done in _executions(item))]
+            found += [turn.failure for turn in item.turns]
+            found += [turn.failure for turn in item.prediction.turns]
+            for failure in found:
+                if failure is not None and f"{failure.blame}: {failure.kind}" == name:
+                    self._found[name] = one_line(failure.message, limit=160)
+                    break
+
+    def of(self, failure: str) -> str | None:
+        """The message for that kind of failure, on one line."""
+        return self._found.get(failure)
+
+
+def _executions(item: Evidence) -> Iterable[Execution]:
+    return (*item.gold_executions, *filter(None, [item.predicted_execution]))

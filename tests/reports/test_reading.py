@@ -1,0 +1,76 @@
+"""A report reads the evidence of a stored run twice: once for what it says of all cases, once for each case."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+from selections import large_selection_run
+
+from assay import load_run, registry
+from assay.model import Evidence, Run
+from assay.reports.diff_formats import render_diff
+from assay.runs.compare.diff import diff_runs
+from assay.runs.store import folder as stored
+from assay.runs.store import kept_lines
+from assay.runs.store.folder import save_run
+
+FORMATS = ("json", "html", "xlsx", "xlsx-f1", "xlsx-ves", "xlsx-answers", "md", "junit")
+
+
+@pytest.fixture(params=["queries", "selections"])
+def run(request: pytest.FixtureRequest, large_run: Run) -> Run:
+    if request.param == "selections":
+        return large_selection_run(cases=40, terms=5)
+    return replace(large_run, evidence=large_run.evidence[:150])
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The lines that were decoded since."""
+    lines: list[bytes] = []
+    real = stored.decode_evidence
+
+    def counted(line: bytes) -> Evidence:
+        lines.append(line)
+        return real(line)
+
+    monkeypatch.setattr(stored, "decode_evidence", counted)
+    monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
+    return lines
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_case_is_decoded_a_third_time(run: Run, decoded: list[bytes], name: str, tmp_path: Path) -> None:
+    save_run(run, tmp_path / "run")
+    record = load_run(tmp_path / "run").record
+    assert len(decoded) == len(run.evidence), "loading checks every line once"
+    decoded.clear()
+    content = registry.render(name, record)
+    assert len(run.evidence) <= len(decoded) <= 2 * len(run.evidence)
+    whole = replace(record, evidence=tuple(record.evidence))
+    assert content == registry.render(name, whole), "a stored run is drawn as the same run in memory"
+
+
+def test_a_page_of_two_runs_decodes_each_case_three_times(large_run: Run, decoded: list[bytes], tmp_path: Path) -> None:
+    save_run(large_run, tmp_path / "run")
+    both = load_run(tmp_path / "run").record, load_run(tmp_path / "run").record
+    found = diff_runs(large_run, large_run)
+    decoded.clear()
+    page = render_diff(found, "html", runs=lambda: both)
+    assert len(decoded) == 6 * len(large_run.evidence)
+    whole = replace(both[0], evidence=tuple(both[0].evidence))
+    assert page == render_diff(found, "html", runs=lambda: (whole, whole))
+
+
+@pytest.mark.parametrize("name", ["json", "html", "md", "junit"])
+def test_a_report_in_pieces_is_the_whole_report(large_run: Run, name: str) -> None:
+    pieces = list(registry.pieces(name, large_run))
+    assert (len(pieces) > 1) == (name in ("json", "html"))
+    assert b"".join(pieces) == registry.reporter(name).render(large_run)
