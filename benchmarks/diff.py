@@ -54,7 +54,7 @@ from assay.runs.store.folder import save_run
 from assay.sdmx.gc_pause import collector_paused
 
 BOUND_S = 10.0
-METRICS = registry.BUILT_IN_METRICS
+METRICS = registry.default_metrics()
 GRADED = frozenset({"bird_soft_f1", "percent_subset", "percent_overlap"})
 DIFFICULTIES = ("easy", "medium", "hard", "extra")
 TAGS = ("join", "aggregate", "order", "nested", "set")

@@ -59,7 +59,7 @@ class RecordingExecutor(Executor):
 def needed_queries(works: list[Work]) -> dict[str, list[str]]:
     """Database path to the distinct queries that scoring these cases executes there."""
     executor = RecordingExecutor()
-    metrics = [registry.metric(name) for name in registry.BUILT_IN_METRICS]
+    metrics = [registry.metric(name) for name in registry.default_metrics()]
     scorer = QueryScorer(executor, metrics, ComparisonOptions())
     for work in works:
         scorer.score(work.case, work.prediction, work.url)
@@ -83,18 +83,18 @@ def floor_seconds(queries: dict[str, list[str]]) -> float:
 
 def evaluation_seconds(inputs: Inputs, works: list[Work], workers: int) -> float:
     """Judge all cases with fresh workers that are ready."""
-    metrics = [registry.metric(name) for name in registry.BUILT_IN_METRICS]
+    metrics = [registry.metric(name) for name in registry.default_metrics()]
     settings = RunSettings(
         cases=inputs.case_name,
         predictions=inputs.prediction_name,
         database="",
-        metrics=registry.BUILT_IN_METRICS,
+        metrics=registry.default_metrics(),
         limits=Limits(),
         workers=workers,
     )
     provenance = Provenance(assay_version="", python_version="", platform="")
     job = Job(settings=settings, provenance=provenance, works=works, metrics=metrics)
-    with make_pool(ComparisonOptions(), Limits(), registry.BUILT_IN_METRICS, workers) as pool:
+    with make_pool(ComparisonOptions(), Limits(), registry.default_metrics(), workers) as pool:
         pool.wait_until_ready()
         started = time.perf_counter()
         execute(job, pool)
