@@ -26,10 +26,13 @@ class KeptLines:
     has lost its name. Without one, `keep` keeps the lines themselves. Used by one thread at a time.
     """
 
+    _descriptor = _ABSENT
+
     def __init__(self, count: int, *, path: Path | None = None) -> None:
         self._starts = array("q", [_ABSENT]) * count
         self._lengths = array("q", [0]) * count
-        self._descriptor = _ABSENT if path is None else os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        if path is not None:
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._buffer = bytearray()
         self._written = 0
 
