@@ -269,6 +269,7 @@ def make_pool(
         head_rows=head_rows,
         plain_queries=plain_queries,
         remember=remember,
+        diagnose=remember,
     )
     # Besides the engine's own memory a worker holds rows, and more of the same size while it compares them.
     memory = limits.max_memory_bytes + 4 * limits.max_result_bytes + settings.cache_bytes

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from assay.diagnosis import CauseFinder
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -16,6 +17,7 @@ from assay.errors import PluginError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, PairTiming, Prediction
 from assay.model.making import quickly_made
 from assay.ports import Executions, Metric, QueryRequest
+from assay.runs.known_schemas import KnownSchemas
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
@@ -39,6 +41,8 @@ class WorkerSettings:
     """Most queries are so plain that no parser is needed: one is imported only once a case needs it."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
+    diagnose: bool = True
+    """Look for the causes of wrong answers."""
 
 
 @quickly_made
@@ -155,6 +159,7 @@ class WorkerScorer:
             limits=self._settings.limits,
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
+            diagnoser=CauseFinder(executor, KnownSchemas(executor)) if self._settings.diagnose else None,
         )
 
 

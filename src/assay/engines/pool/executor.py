@@ -15,7 +15,7 @@ from assay.engines import outcomes
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError, PluginError, UsageError
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
@@ -114,6 +114,14 @@ class Executor:
     def dialect(self, url: DatabaseUrl) -> str:
         """sqlglot's name of that database's SQL dialect."""
         return self._class(url).dialect
+
+    def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
+        """What that database holds, without sample values; None where its engine cannot tell, or it cannot be read."""
+        try:
+            describe = getattr(self._engine(url), "schema", None)
+            return describe(with_values=False) if callable(describe) else None
+        except DatabaseError:
+            return None
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
