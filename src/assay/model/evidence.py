@@ -259,6 +259,8 @@ class Aggregates:
     failures: tuple[Count, ...]
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
+    fix_first: tuple[Count, ...] = ()
+    """Causes by how many answers become right by mending this cause alone: a repair of one clause was executed."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None

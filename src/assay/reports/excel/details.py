@@ -18,6 +18,7 @@ from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
+from assay.reports.views.causes import why
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
@@ -118,6 +119,8 @@ def _where_any(run: Run) -> list[CaseColumn]:
     columns = []
     if any(item.cause for item in run.evidence):
         columns.append(text_column("Cause", 28, lambda item: item.cause))
+    if any(item.diagnosis for item in run.evidence):
+        columns.append(text_column("Why", 60, lambda item: "\n".join(why(item)) or None))
     if any(item.case.context for item in run.evidence):
         columns.append(text_column("Context", 32, lambda item: item.case.context))
     if any(item.prediction.cost_usd is not None for item in run.evidence):

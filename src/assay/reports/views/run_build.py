@@ -22,6 +22,7 @@ from assay.reports.text.plain import (
 )
 from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view, rows_and_time
+from assay.reports.views.causes import advice_of
 from assay.reports.views.joined import all_gold, joined_text, joining_notes
 from assay.reports.views.repeats import answer_name, repeats_view
 from assay.reports.views.run import (
@@ -132,7 +133,8 @@ class _Builder:
             flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
             forgiven=self.forgiven_rows(),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
-            causes=self.count_rows(numbers.causes, {}, facet="cause"),
+            causes=self.count_rows(numbers.causes, _advice(numbers.causes), facet="cause"),
+            fix_first=self.count_rows(numbers.fix_first, _advice(numbers.fix_first), facet="cause"),
             slowest=self.slowest(),
             facts=tuple(self.facts()),
             cases=tuple(self.case(item, room) for item in detailed),
@@ -427,3 +429,8 @@ def _is(count: int) -> str:
 
 def _counts(count: int) -> str:
     return "counts" if count == 1 else "count"
+
+
+def _advice(causes: Sequence[Count]) -> dict[str, str]:
+    """What to do about each cause."""
+    return {cause.name: advice_of(cause.name) for cause in causes}

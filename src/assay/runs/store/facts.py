@@ -57,6 +57,24 @@ class ExecutionFacts(msgspec.Struct, frozen=True, gc=False):
     failure: Failure | None = None
 
 
+class StepFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.RepairStep`."""
+
+    clause: str
+
+
+class RepairFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Repair`."""
+
+    steps: tuple[StepFacts, ...] = ()
+
+
+class DiagnosisFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Diagnosis`."""
+
+    repair: RepairFacts | None = None
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """The facts in a line of evidence."""
 
@@ -66,6 +84,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     gold_executions: tuple[ExecutionFacts, ...] = ()
     predicted_execution: ExecutionFacts | None = None
     cause: str | None = None
+    diagnosis: DiagnosisFacts | None = None
 
 
 class CaseFacts(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +98,7 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
     gold_executions: tuple[ExecutionFacts, ...]
     predicted_execution: ExecutionFacts | None
     cause: str | None
+    diagnosis: DiagnosisFacts | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -121,6 +141,7 @@ class FactReader:
             gold_executions=tuple([_with_text_of(one, case.golds) for one in found.gold_executions]),
             predicted_execution=None if predicted is None else _with_text_of(predicted, (prediction.query,)),
             cause=self._once(found.cause),
+            diagnosis=self._once(found.diagnosis),
         )
 
     def _once(self, value: _Kept) -> _Kept:

@@ -78,7 +78,7 @@ class Reader:
         self._called = called
         self._dialect = dialect
         self._sizes: dict[int, tuple[int, QueryParts]] = {}
-        """How many SELECTs a query holds, a CTE counted at each of its uses: kept with it, so that its id stays its own."""
+        """How many SELECTs a query holds, a CTE counted at each use; the query is kept, so that its id stays its own."""
 
     def query(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> QueryParts:
         """The parts of a query that stands inside ``outer``."""
