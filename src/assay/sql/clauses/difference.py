@@ -357,7 +357,14 @@ def _uses(query: QueryParts) -> Counter[str]:
 
 
 def _joins(query: QueryParts) -> set[frozenset[str]]:
-    return {same for select in query.all_selects() for same in select.joins}
+    found: set[frozenset[str]] = set()
+    for select in query.all_selects():
+        classes = [*select.joins]
+        for same in select.outer_equal:  # an outer join of the same columns differs in its kind alone
+            touching = [one for one in classes if one & same]
+            classes = [one for one in classes if not one & same] + [same.union(*touching)]
+        found.update(classes)
+    return found
 
 
 def _over(joins: set[frozenset[str]], tables: set[str]) -> bool:

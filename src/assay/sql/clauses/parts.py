@@ -70,8 +70,10 @@ class SelectParts:
     sources: tuple[SourceTable, ...] = ()
     joins: frozenset[frozenset[str]] = frozenset()
     """Sets of columns that inner joins make equal."""
+    outer_equal: frozenset[frozenset[str]] = frozenset()
+    """Sets of columns that outer joins compare."""
     outer_joins: tuple[Term, ...] = ()
-    """The conditions of outer joins, and those of inner joins that equate no two columns."""
+    """The other conditions of outer joins."""
     where: tuple[Term, ...] = ()
     """Conditions that all must hold."""
     group: tuple[Term, ...] = ()

@@ -78,7 +78,7 @@ class Reader:
         self._called = called
         self._dialect = dialect
         self._sizes: dict[int, tuple[int, QueryParts]] = {}
-        """How many SELECTs a query holds, a CTE counted at each use; the query is kept, so that its id stays its own."""
+        """How many SELECTs a query holds, a CTE counted at each use. The query is kept so that its id stays its own."""
 
     def query(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> QueryParts:
         """The parts of a query that stands inside ``outer``."""
@@ -161,7 +161,7 @@ class Reader:
         outputs = outputs_of(tree, scope, terms)
         scope.aliases = {name: tree for name, tree in outputs if name}
         plain = tuple(resolved for _, resolved in outputs)
-        merging, where, outer_joins, having = self._conditions(tree, terms)
+        merging, outer_merging, where, outer_joins, having = self._conditions(tree, terms)
         group = tree.args.get("group")
         limit, offset = _cut(tree)
         parts = SelectParts(
@@ -172,6 +172,7 @@ class Reader:
             distinct=tree.args.get("distinct") is not None,
             sources=tuple(tables),
             joins=merging.classes,
+            outer_equal=outer_merging.classes,
             outer_joins=outer_joins,
             where=where,
             group=tuple(terms.read(terms.output(key, plain)) for key in (group.expressions if group else ())),
@@ -185,19 +186,21 @@ class Reader:
 
     def _conditions(
         self, tree: exp.Select, terms: Terms
-    ) -> tuple[Merging, tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
+    ) -> tuple[Merging, Merging, tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
         """Joins, WHERE, other join conditions and HAVING: what a condition says counts, not where it stands."""
-        merging = Merging()
+        merging, outer = Merging(), Merging()
         where: list[Term] = []
         outer_joins: list[Term] = []
         for join in tree.args.get("joins") or ():
             is_outer = bool(join.args.get("side"))
             for left, right in terms.using(join):
-                (outer_joins.append(terms.equation(left, right)) if is_outer else merging.equate(left, right))
+                (outer if is_outer else merging).equate(left, right)
             for one in conjuncts(join.args.get("on")):
                 resolved = terms.resolve(one)
                 equated = terms.equated(resolved)
-                if is_outer:
+                if is_outer and equated is not None:
+                    outer.equate(*equated)
+                elif is_outer:
                     outer_joins.append(terms.term(resolved, one.sql(self._dialect)))
                 elif equated is None or not merging.equate(*equated):
                     where.append(terms.condition(resolved, one.sql(self._dialect)))
@@ -211,7 +214,7 @@ class Reader:
         found = tree.args.get("having")
         for one in conjuncts(found.this if found else None):
             having.append(terms.condition(terms.resolve(one), one.sql(self._dialect)))
-        return merging, _once(where), tuple(outer_joins), _once(having)
+        return merging, outer, _once(where), tuple(outer_joins), _once(having)
 
     def _source(
         self, item: exp.Expr, scope: Scope, ctes: _Ctes, outer: Scope | None

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from assay.sql.clauses.leaves import (
+    aliases_of,
+    is_inner,
+    leaves_of,
+    operators_of,
+    renaming_of,
+)
 from assay.sql.clauses.reading import parse_short
 from assay.sql.clauses.scopes import SchemaNames
+from assay.sql.clauses.spelling import conjuncts
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -90,21 +98,23 @@ class _Workshop:
         self._predicted = _prepared(predicted, names)
         self._dialect = dialect
         self._names = names
-        self._ours = _leaves(self._gold)
-        self._theirs = _leaves(self._predicted)
+        self._ours = leaves_of(self._gold)
+        self._theirs = leaves_of(self._predicted)
 
     def units(self) -> list[_Unit]:
         """The clauses that differ, in any order."""
         found: list[_Unit] = []
         for place, (ours, theirs) in enumerate(zip(self._ours, self._theirs, strict=False)):
-            aliases = _renaming(ours, theirs)
+            aliases = renaming_of(ours, theirs)
             for clause in _CLAUSES:
                 left = self._text(ours, clause, aliases)
                 right = self._text(theirs, clause, {})
+                if clause == "FROM" and _from_key(ours, aliases) == _from_key(theirs, {}):
+                    continue
                 if _alike(left) != _alike(right):
                     found.append(_Unit(place, clause, _size(left, right)))
         if len(self._ours) > 1 or len(self._theirs) > 1:
-            if _operators(self._gold) != _operators(self._predicted):
+            if operators_of(self._gold) != operators_of(self._predicted):
                 extra = [leaf.sql() for leaf in (*self._ours[1:], *self._theirs[1:])]
                 found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
             for clause in ("ORDER BY", "LIMIT"):
@@ -147,7 +157,7 @@ class _Workshop:
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
         skeleton = (self._gold if _WHOLE in outer else self._predicted).copy()
-        own = _leaves(skeleton)
+        own = leaves_of(skeleton)
         for place, leaf in enumerate(own):
             if place >= len(leaves):
                 break
@@ -170,7 +180,7 @@ class _Workshop:
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
             others = [leaf.sql(self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
-            texts.append(" ".join([*_operators(tree), *others]))
+            texts.append(" ".join([*operators_of(tree), *others]))
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
     def _mixed(self, ours: exp.Expr, theirs: exp.Expr, wanted: Sequence[str]) -> exp.Expr | None:
@@ -179,7 +189,7 @@ class _Workshop:
         host = ours if "FROM" in wanted else theirs
         for clause, args in _CLAUSES.items():
             giver = ours if clause in wanted else theirs
-            renaming = {} if giver is host else _renaming(giver, host)
+            renaming = {} if giver is host else renaming_of(giver, host)
             for arg in args:
                 copied = _copied(giver.args.get(arg))
                 for node in copied if isinstance(copied, list) else [copied] if copied is not None else []:
@@ -192,10 +202,10 @@ class _Workshop:
         """Point the columns of a clause at the tables of another FROM. False where one of those is not there."""
         from sqlglot import exp
 
-        given = _aliases(giver)
+        given = aliases_of(giver)
         for column in list(node.find_all(exp.Column)):
             table = column.table.lower()
-            if _is_inner(column, table, node):
+            if is_inner(column, table, node):
                 continue
             if table in renaming:
                 column.set("table", exp.to_identifier(renaming[table]))
@@ -210,8 +220,8 @@ class _Workshop:
         from sqlglot import exp
 
         name = column.name.lower()
-        holding = [one for one, table in _aliases(host).items() if name in self._names.columns.get(table, ())]
-        own = [one for one, table in _aliases(giver).items() if name in self._names.columns.get(table, ())]
+        holding = [one for one, table in aliases_of(host).items() if name in self._names.columns.get(table, ())]
+        own = [one for one, table in aliases_of(giver).items() if name in self._names.columns.get(table, ())]
         if len(holding) > 1 and own and own[0] in renaming:
             column.set("table", exp.to_identifier(renaming[own[0]]))
 
@@ -230,6 +240,30 @@ class _Workshop:
         if clause == "SELECT":
             return ", ".join(pieces)
         return " ".join(pieces)
+
+
+def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The tables of a FROM and the conditions of its joins, in no order: equal where the FROMs say the same."""
+    from sqlglot import exp
+
+    start = leaf.args.get("from_")
+    joins = [join.copy() for join in leaf.args.get("joins") or ()]
+    items = [] if start is None else [("", start.this.copy())]
+    items += [(str(join.args.get("side") or ""), join.this) for join in joins]
+    conditions: list[exp.Expr] = [
+        one for join in joins for one in conjuncts(join.args.get("on")) if join.args.get("on") is not None
+    ]
+    conditions += [join for join in joins if join.args.get("using") or join.args.get("method")]
+    for node in [*conditions, *(item for _, item in items)]:
+        for part in list(node.find_all(exp.Column, exp.Table)):
+            _relabel(part, renaming)
+    texts = []
+    for one in conditions:
+        sides = [one.this.sql(), one.expression.sql()] if isinstance(one, exp.EQ) else [one.sql()]
+        texts.append(" = ".join(sorted(map(_alike, sides))))
+    sided = any(side for side, _ in items)
+    tables = [_alike(f"{side} {item.sql()}") for side, item in items]
+    return tables if sided else sorted(tables), sorted(texts)
 
 
 def _alike(text: str) -> str:
@@ -252,13 +286,13 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
     from sqlglot import exp
 
     made = tree.copy()
-    for leaf in _leaves(made):
+    for leaf in leaves_of(made):
         given = {
             output.alias.lower(): output.this
             for output in leaf.args.get("expressions") or ()
             if isinstance(output, exp.Alias)
         }
-        columns = {name for table in _aliases(leaf).values() for name in names.columns.get(table, ())}
+        columns = {name for table in aliases_of(leaf).values() for name in names.columns.get(table, ())}
         for arg in ("order", "group", "having"):
             clause = leaf.args.get(arg)
             for column in list(clause.find_all(exp.Column)) if clause is not None else ():
@@ -266,98 +300,6 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
                 if not column.table and name in given and name not in columns:
                     column.replace(given[name].copy())
     return made
-
-
-def _leaves(tree: exp.Expr) -> list[exp.Expr]:
-    """The SELECTs under the set operations, in their order."""
-    from sqlglot import exp
-
-    found: list[exp.Expr] = []
-    waiting = [tree]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, exp.SetOperation):
-            waiting += [one.expression, one.this]
-        elif isinstance(one, exp.Subquery):
-            waiting.append(one.this)
-        else:
-            found.append(one)
-    return found
-
-
-def _operators(tree: exp.Expr) -> list[str]:
-    from sqlglot import exp
-
-    found: list[str] = []
-    waiting = [tree]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, exp.SetOperation):
-            found.append(one.key.upper() + ("" if one.args.get("distinct", True) else " ALL"))
-            waiting += [one.expression, one.this]
-        elif isinstance(one, exp.Subquery):
-            waiting.append(one.this)
-    return found
-
-
-def _aliases(leaf: exp.Expr) -> dict[str, str]:
-    """The tables of a FROM by the names that the query gives them, in small letters."""
-    start = leaf.args.get("from_")
-    items = [] if start is None else [start.this]
-    items += [join.this for join in leaf.args.get("joins") or ()]
-    return {item.alias_or_name.lower(): item.name.lower() for item in items if item.key in ("table", "subquery")}
-
-
-def _written(leaf: exp.Expr) -> dict[str, str]:
-    """The names that a FROM gives its tables, as they are written, by the same in small letters."""
-    from sqlglot import exp
-
-    return {one.alias_or_name.lower(): one.alias_or_name for one in leaf.find_all(exp.Table, exp.Subquery)}
-
-
-def _renaming(giver: exp.Expr, host: exp.Expr) -> dict[str, str]:
-    """The names of one FROM's tables in another, use by use."""
-    found: dict[str, str] = {}
-    theirs = _numbered(host)
-    written = _written(host)
-    for use, alias in _numbered(giver).items():
-        if use in theirs:
-            found[alias] = written.get(theirs[use], theirs[use])
-    alone = [alias for alias in _aliases(giver) if alias not in found]
-    others = [alias for use, alias in theirs.items() if use not in _numbered(giver)]
-    if len(alone) == len(others) == 1:  # one table in place of another
-        found[alone[0]] = written.get(others[0], others[0])
-    return found
-
-
-def _numbered(leaf: exp.Expr) -> dict[tuple[str, int], str]:
-    seen: Counter[str] = Counter()
-    found: dict[tuple[str, int], str] = {}
-    for alias, table in _aliases(leaf).items():
-        seen[table] += 1
-        found[table, seen[table]] = alias
-    return found
-
-
-def _is_inner(column: exp.Expr, table: str, root: exp.Expr) -> bool:
-    """Whether a column belongs to a subquery inside the clause."""
-    from sqlglot import exp
-
-    inner = column.find_ancestor(exp.Select)
-    while inner is not None and inner is not root and _is_below(inner, root):
-        if not table or table in _aliases(inner):
-            return True
-        inner = inner.find_ancestor(exp.Select)
-    return False
-
-
-def _is_below(node: exp.Expr, root: exp.Expr) -> bool:
-    above = node.parent
-    while above is not None:
-        if above is root:
-            return True
-        above = above.parent
-    return False
 
 
 def _copied(found: object) -> exp.Expr | list[exp.Expr] | None:

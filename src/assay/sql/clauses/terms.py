@@ -204,11 +204,6 @@ class Terms:
             if other is not None:
                 yield f"{other.name}.{name}", f"{joined.name}.{name}"
 
-    def equation(self, left: str, right: str) -> Term:
-        """The condition that two columns are equal."""
-        text = " = ".join(sorted((left, right)))
-        return Term(text=text, merged=text, shown=text, columns=(left, right), operator="=")
-
 
 @dataclass(slots=True)
 class Merging:
@@ -291,7 +286,7 @@ def text_of(query: QueryParts) -> str:
         sources = sorted(one.name if one.join == "INNER" else f"{one.join} JOIN {one.name}" for one in select.sources)
         pieces.append("FROM " + ", ".join(sources))
         pieces += [f"({text_of(inner)})" for inner in select.inner]
-        joins = sorted("=".join(sorted(same)) for same in select.joins)
+        joins = sorted("=".join(sorted(same)) for same in (*select.joins, *select.outer_equal))
         conditions = sorted(term.merged for term in chain(select.where, select.outer_joins))
         pieces += ["WHERE " + " AND ".join([*joins, *conditions])] if joins or conditions else []
         pieces += ["GROUP BY " + ", ".join(sorted(term.merged for term in select.group))] if select.group else []
