@@ -63,6 +63,10 @@ class _Around:
                 return "having_missing"
             case "condition_missing" if one.gold_term is not None and one.gold_term.inner:
                 return "subquery_condition_missing" if "subquery_missing" in kinds else one.kind
+            case "condition_changed" if (
+                "subquery_missing" in kinds and one.gold_term is not None and one.gold_term.inner
+            ):
+                return "subquery_condition_missing"
             case "condition_missing":
                 if "condition_extra" in kinds and any(map(_divides, self._found)):
                     return "condition_replaced_in_ratio"
@@ -109,7 +113,7 @@ def _counts(one: Difference) -> bool:
 
 def _same_columns(one: Difference) -> bool:
     sides = [set(term.columns) for term in (one.gold_term, one.predicted_term) if term is not None]
-    return len(sides) == 2 and (sides[0] == sides[1] or not sides[0] or not sides[1])
+    return len(sides) == 2 and sides[0] == sides[1]
 
 
 def _is_count(term: Term | None) -> bool:

@@ -172,7 +172,13 @@ def _pair(gold: _Placed, predicted: _Placed) -> ConditionDifference:
     columns = set(ours.columns) == set(theirs.columns)
     literals = ours.literals == theirs.literals
     functions = (*ours.functions, *ours.aggregates) == (*theirs.functions, *theirs.aggregates)
-    if columns and literals and functions and ours.operator != theirs.operator:
+    if bool(ours.inner) != bool(theirs.inner):
+        kind = "condition_changed"
+    elif ours.aggregates != theirs.aggregates and literals and ours.operator == theirs.operator:
+        kind = "aggregate"
+    elif columns and functions and _formats(ours.literals) != _formats(theirs.literals):
+        kind = "function"
+    elif columns and literals and functions and ours.operator != theirs.operator:
         kind = "operator"
     elif columns and not literals and functions and _comparable(ours.operator, theirs.operator):
         kind = "literal_format" if _same_but_format(ours.literals, theirs.literals) else "literal"
@@ -185,6 +191,11 @@ def _pair(gold: _Placed, predicted: _Placed) -> ConditionDifference:
     )
 
 
+def _formats(literals: Sequence[str]) -> list[str]:
+    """The formats of dates among the arguments of functions."""
+    return [literal for literal in literals if re.fullmatch(r"'(?:[-/: ]?%[A-Za-z])+'", literal)]
+
+
 _EQUALITIES = frozenset({"=", "IN", "LIKE", "GLOB"})
 
 
@@ -193,15 +204,21 @@ def _comparable(left: str, right: str) -> bool:
 
 
 def _same_but_format(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether the values are the same apart from how they are written: quotes, leading zeros, separators."""
-    return bool(left) and [_digits(one) for one in left] == [_digits(other) for other in right]
+    """Whether the values are the same numbers or dates, written otherwise: quotes, zeros, separators, their order."""
+    read = [[_digits(one) for one in side] for side in (left, right)]
+    return bool(left) and read[0] == read[1] and None not in read[0]
 
 
-def _digits(literal: str) -> str:
-    text = literal.strip("'%")
-    if re.fullmatch(r"[\d\s./:-]+", text):
-        return "".join(str(int(part)) for part in re.findall(r"\d+", text))
-    return text
+def _digits(literal: str) -> tuple[int, ...] | None:
+    """The numbers that a number or a date consists of, a date's in order of size; None for any other text."""
+    text = literal.strip("'")
+    if not re.fullmatch(r"\d[\d\s./:-]*", text):
+        return None
+    found = tuple(int(part) for part in re.findall(r"\d+", text))
+    return tuple(sorted(found)) if len(found) == _PARTS_OF_A_DATE else found
+
+
+_PARTS_OF_A_DATE = 3
 
 
 def _alone(one: _Placed) -> ConditionDifference:

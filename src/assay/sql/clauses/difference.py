@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
@@ -102,6 +102,8 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
     if len(ours) == len(theirs):
         for left, right in zip(ours, theirs, strict=True):
             yield from _of_selects(left, right, inside=True)
+    least = min(len(gold.selects), len(predicted.selects))
+    gold, predicted = (replace(query, selects=query.selects[:least]) for query in (gold, predicted))
     yield from _tables(gold, predicted)
     for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects())):
         yield Difference(
@@ -198,7 +200,7 @@ _TEXTS = ("SUBSTR", "LOWER", "UPPER", "TRIM", "REPLACE", "CONCAT", "LENGTH", "IN
 
 def output_kind(gold: Term, predicted: Term) -> Kind:
     """What sets two outputs apart: the aggregate, a function, the column."""
-    if gold.windowed != predicted.windowed:
+    if gold.windowed or predicted.windowed:
         return "window"
     if _names(gold, "CASE", "COUNT_IF", "IF") != _names(predicted, "CASE", "COUNT_IF", "IF"):
         return "conditional" if gold.columns or predicted.columns else "aggregate"
@@ -212,14 +214,17 @@ def output_kind(gold: Term, predicted: Term) -> Kind:
     if gold.arithmetic != predicted.arithmetic:
         return "arithmetic"
     if set(gold.columns) == set(predicted.columns):
-        return "output_literal" if gold.literals != predicted.literals else "arithmetic"
+        if gold.literals != predicted.literals:
+            kind = function_kind(gold, predicted)
+            return kind if kind in ("date_function", "string_function", "math_function") else "output_literal"
+        return "arithmetic"
     return "aggregate_argument" if gold.aggregates else "output_changed"
 
 
 def function_kind(gold: Term, predicted: Term) -> Kind:
     """Which family the functions are of that only one side calls."""
     ours, theirs = Counter(gold.functions), Counter(predicted.functions)
-    names = set((ours - theirs) | (theirs - ours))
+    names = set((ours - theirs) | (theirs - ours)) or set(ours)
     families: tuple[tuple[Kind, Callable[[str], bool]], ...] = (
         ("date_function", lambda name: any(part in name for part in _DATES)),
         ("conversion", lambda name: "CAST" in name),

@@ -123,7 +123,7 @@ class Terms:
         functions = [
             node
             for node in resolved.find_all(exp.Func)
-            if not isinstance(node, exp.AggFunc | exp.And | exp.Or | exp.Xor | exp.Exists)
+            if not isinstance(node, exp.AggFunc | exp.Connector | exp.Predicate | exp.Not | exp.Binary)
         ]
         aggregates = list(resolved.find_all(exp.AggFunc))
         return Term(
@@ -157,6 +157,7 @@ class Terms:
         negated = isinstance(one, exp.Not)
         core = one.this if negated else one
         operator = _OPERATORS.get(core.key, core.key.upper())
+        negated = negated != bool(core.args.get("negate"))
         if isinstance(core, exp.Is):
             operator = "IS NULL" if isinstance(core.expression, exp.Null) else "IS"
         if isinstance(core, exp.In) and core.expressions:
