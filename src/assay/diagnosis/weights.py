@@ -115,7 +115,6 @@ ALONE: Mapping[str, CauseKind] = {
     "join_condition": "join_condition_mismatch",
     "join_with_other_tables": "join_condition_mismatch",
     "join_or_subquery": "join_condition_mismatch",
-    "aggregate_of_other_column": "aggregate_functions",
     "conditional": "conditional_functions",
     "subquery_extra": "subquery_mismatch",
     "bridge_missing": "table_missing",
