@@ -1,6 +1,8 @@
-"""Name the cause of a wrong answer, and the repair that proves it."""
+"""Name the cause of a wrong answer, and the repair that proves it: `assay.diagnosis.diagnoser.CauseFinder`.
 
-from assay.diagnosis.diagnoser import CauseFinder, title_of
+Only what is said of the causes is imported here: reports need that, and none of what finds them.
+"""
+
 from assay.diagnosis.kinds import CAUSES, EXECUTION, CauseInfo
 
-__all__ = ["CAUSES", "EXECUTION", "CauseFinder", "CauseInfo", "title_of"]
+__all__ = ["CAUSES", "EXECUTION", "CauseInfo"]

@@ -157,11 +157,6 @@ class _Pair:
         """The prediction beside the gold that it has fewest differences from."""
         names = SchemaNames.of(schema)
         query = evidence.prediction.query or ""
-        if read_parts(query, dialect, names) is None:
-            unread = (
-                "the prediction cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
-            )
-            return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
         best: _Pair | None = None
         for gold in evidence.case.golds:
             pair = read_pair(gold, query, dialect, names)
@@ -172,6 +167,11 @@ class _Pair:
                 best = cls(gold=gold, predicted=query, dialect=dialect, schema=schema, names=names, signs=found)
         if best is not None:
             return best
+        if read_parts(query, dialect, names) is None:
+            unread = (
+                "the prediction cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
+            )
+            return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
         unread = "gold cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
         return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
 

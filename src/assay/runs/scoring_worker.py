@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
-from assay.diagnosis import CauseFinder
+from assay.diagnosis.diagnoser import CauseFinder
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ _CLAUSES: Mapping[str, tuple[str, ...]] = {
     "SELECT": ("expressions",),
     "FROM": ("from_", "joins"),
 }
+_CLAUSE_ARGS = frozenset(arg for args in _CLAUSES.values() for arg in args)
 _WHOLE = "set operation"
 _WITH = "WITH"
 _MOST_CLAUSES = 3
@@ -53,9 +55,12 @@ class RepairedQuery:
     """A prediction with some of its clauses replaced."""
 
     query: str
-    steps: tuple[ClauseRepair, ...]
-    gold_text: bool = False
-    """Nothing of the prediction is left that differs from gold."""
+    _told: Callable[[], tuple[ClauseRepair, ...]]
+
+    @property
+    def steps(self) -> tuple[ClauseRepair, ...]:
+        """The clauses before and after: written when asked for, since few repairs turn out right."""
+        return self._told()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,9 @@ class _Workshop:
         found: list[_Unit] = []
         for place, (ours, theirs) in enumerate(zip(self._ours, self._theirs, strict=False)):
             aliases = renaming_of(ours, theirs)
-            for clause in _CLAUSES:
+            for clause, args in _CLAUSES.items():
+                if not any(leaf.args.get(arg) for leaf in (ours, theirs) for arg in args):
+                    continue
                 left = self._text(ours, clause, aliases)
                 right = self._text(theirs, clause, {})
                 if clause == "FROM" and _from_key(ours, aliases) == _from_key(theirs, {}):
@@ -133,27 +140,29 @@ class _Workshop:
     def repaired(self, units: Sequence[_Unit]) -> RepairedQuery | None:
         """The prediction with these clauses of gold's; None where a clause needs a table that is not there."""
         leaves: list[exp.Expr] = []
-        steps: list[ClauseRepair] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
-            if not wanted:
-                leaves.append(theirs.copy())
-                continue
-            leaf = self._mixed(self._ours[place], theirs, wanted)
+            leaf = self._mixed(self._ours[place], theirs, wanted) if wanted else theirs.copy()
             if leaf is None:
                 return None
             leaves.append(leaf)
-            for clause in wanted:
-                before, after = self._text(theirs, clause, {}), self._text(leaf, clause, {})
-                steps.append(ClauseRepair(clause=clause, before=before, after=after))
         outer = {unit.clause for unit in units if unit.place == -1}
-        tree = self._assembled(leaves, outer)
-        for clause in sorted(outer):
-            steps.append(self._outer_step(clause))
+        alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
+        tree = leaves[0] if alone else self._assembled([leaf.copy() for leaf in leaves], outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
-        text = tree.sql(self._dialect)
-        return RepairedQuery(query=text, steps=tuple(steps), gold_text=text == self._gold.sql(self._dialect))
+        return RepairedQuery(query=tree.sql(self._dialect), _told=partial(self._steps, units, leaves))
+
+    def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
+        steps = []
+        for unit in sorted(units, key=lambda one: (one.place < 0, one.place)):
+            if unit.place < 0:
+                steps.append(self._outer_step(unit.clause))
+                continue
+            before = self._text(self._theirs[unit.place], unit.clause, {})
+            after = self._text(leaves[unit.place], unit.clause, {})
+            steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
+        return tuple(steps)
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
         skeleton = (self._gold if _WHOLE in outer else self._predicted).copy()
@@ -185,7 +194,10 @@ class _Workshop:
 
     def _mixed(self, ours: exp.Expr, theirs: exp.Expr, wanted: Sequence[str]) -> exp.Expr | None:
         """One SELECT of the prediction with these clauses of gold's."""
-        made = theirs.copy()
+        made = type(theirs)()
+        for arg, value in theirs.args.items():
+            if arg not in _CLAUSE_ARGS:
+                made.set(arg, _copied(value) if isinstance(value, list) or hasattr(value, "copy") else value)
         host = ours if "FROM" in wanted else theirs
         for clause, args in _CLAUSES.items():
             giver = ours if clause in wanted else theirs
@@ -231,7 +243,8 @@ class _Workshop:
 
         pieces: list[str] = []
         for arg in _CLAUSES[clause]:
-            found = _copied(tree.args.get(arg))
+            given = tree.args.get(arg)
+            found = _copied(given) if renaming else given
             for node in found if isinstance(found, list) else [found] if found is not None else []:
                 for part in list(node.find_all(exp.Column, exp.Table)) if renaming else []:
                     _relabel(part, renaming)
@@ -286,6 +299,8 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
     from sqlglot import exp
 
     made = tree.copy()
+    for node in made.walk():
+        node._meta = None  # where it stood in the text: copying that takes as long as copying the rest
     for leaf in leaves_of(made):
         given = {
             output.alias.lower(): output.this
