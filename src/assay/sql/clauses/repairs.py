@@ -16,7 +16,7 @@ from assay.sql.clauses.leaves import (
     operators_of,
     renaming_of,
 )
-from assay.sql.clauses.reading import parse_short
+from assay.sql.clauses.reading import parse_short, without_places
 from assay.sql.clauses.scopes import SchemaNames
 from assay.sql.clauses.spelling import conjuncts
 
@@ -105,12 +105,13 @@ class _Workshop:
         self._names = names
         self._ours = leaves_of(self._gold)
         self._theirs = leaves_of(self._predicted)
+        self._renamings: dict[tuple[int, int], dict[str, str]] = {}
 
     def units(self) -> list[_Unit]:
         """The clauses that differ, in any order."""
         found: list[_Unit] = []
         for place, (ours, theirs) in enumerate(zip(self._ours, self._theirs, strict=False)):
-            aliases = renaming_of(ours, theirs)
+            aliases = self._renaming(ours, theirs)
             for clause, args in _CLAUSES.items():
                 if not any(leaf.args.get(arg) for leaf in (ours, theirs) for arg in args):
                     continue
@@ -164,6 +165,13 @@ class _Workshop:
             steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
         return tuple(steps)
 
+    def _renaming(self, giver: exp.Expr, host: exp.Expr) -> Mapping[str, str]:
+        """As `renaming_of`, once for each two SELECTs, which live as long as this."""
+        key = (id(giver), id(host))
+        if key not in self._renamings:
+            self._renamings[key] = renaming_of(giver, host)
+        return self._renamings[key]
+
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
         skeleton = (self._gold if _WHOLE in outer else self._predicted).copy()
         own = leaves_of(skeleton)
@@ -201,7 +209,7 @@ class _Workshop:
         host = ours if "FROM" in wanted else theirs
         for clause, args in _CLAUSES.items():
             giver = ours if clause in wanted else theirs
-            renaming = {} if giver is host else renaming_of(giver, host)
+            renaming = {} if giver is host else self._renaming(giver, host)
             for arg in args:
                 copied = _copied(giver.args.get(arg))
                 for node in copied if isinstance(copied, list) else [copied] if copied is not None else []:
@@ -298,9 +306,7 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
     """A copy whose ORDER BY, GROUP BY and HAVING name no outputs but repeat what those compute."""
     from sqlglot import exp
 
-    made = tree.copy()
-    for node in made.walk():
-        node._meta = None  # where it stood in the text: copying that takes as long as copying the rest
+    made = without_places(tree)
     for leaf in leaves_of(made):
         given = {
             output.alias.lower(): output.this
