@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ from assay.model import (
     Comparison,
     DatabaseSchema,
     DatabaseUrl,
+    Diagnosis,
     Evidence,
     Execution,
     Failure,
@@ -323,6 +324,17 @@ class ScoredCase:
 
     evidence: Evidence
     executions: Executions
+
+
+class Diagnoser(Protocol):
+    """Names the causes of a wrong answer."""
+
+    def diagnose(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis | None:
+        """The causes of an incorrect answer, the primary one first; None for any other.
+
+        ``is_right`` executes a query under the run's limits and says whether it would have been a right answer.
+        """
+        ...
 
 
 class CaseScorer(Protocol):

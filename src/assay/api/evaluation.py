@@ -328,6 +328,7 @@ def worker_settings(
         plain_queries=plain_queries,
         execution_cache=cache,
         remember=remember,
+        diagnose=remember,
     )
 
 

@@ -18,6 +18,7 @@ from assay._version import __version__
 from assay.cli.demo import demo
 from assay.cli.denodo import denodo
 from assay.cli.diff import diff
+from assay.cli.explain import explain
 from assay.cli.judge import judge
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
@@ -96,6 +97,7 @@ _verb(sdmx, "Score what an SDMX assistant selected, term by term; report in Exce
 _verb(llmsql, "Judge a model's outputs on the LLMSQL benchmark.")
 _verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
 _verb(report, "Draw a stored run: on the terminal, or as files.")
+_verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")
 _verb(view, "Show a run, or two beside each other, in the browser, on this machine only.")
 _verb(diff, "Compare two runs: better or worse, how sure, on which cases. Or rank several.")
 _verb(runs, "List a folder's runs, and draw their trend.")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from assay.model.case import Case, CaseOptions, ColumnRule, Prediction
     from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
     from assay.model.database import DatabaseUrl
+    from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
     from assay.model.diff import (
         CaseChange,
         CaseSide,
@@ -95,6 +96,8 @@ __all__ = [
     "CaseChange",
     "CaseOptions",
     "CaseSide",
+    "Cause",
+    "CauseKind",
     "Cell",
     "ChangeKind",
     "ChangedCase",
@@ -108,6 +111,7 @@ __all__ = [
     "DatabaseSchema",
     "DatabaseUrl",
     "DatasetSelection",
+    "Diagnosis",
     "DiffSettings",
     "DimensionScore",
     "DimensionSelection",
@@ -147,6 +151,8 @@ __all__ = [
     "Prediction",
     "Provenance",
     "Rate",
+    "Repair",
+    "RepairStep",
     "RepeatTotals",
     "Result",
     "Row",
@@ -165,6 +171,7 @@ __all__ = [
     "Standing",
     "StandingPair",
     "Strength",
+    "Symptom",
     "TableSchema",
     "Term",
     "TermCounts",
@@ -186,7 +193,7 @@ __all__ = [
 
 _MODULES = (
     *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
-    *("leniency", "comparison", "selection", "case", "metric", "evidence", "diff"),
+    *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff"),
 )
 """Modules that load fast come first: a name is looked up in this order."""
 

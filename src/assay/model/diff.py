@@ -48,6 +48,8 @@ class CaseSide:
     """The query of the first answer that is not right, else of the first answer."""
     reason: str
     """The reason of the verdict on the same answer."""
+    cause: str | None = None
+    """The name of its cause, where the answer is wrong and the run found one."""
 
     @property
     def share(self) -> float | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from assay.model.case import Case, Prediction
 from assay.model.comparison import Comparison
+from assay.model.diagnosis import Diagnosis
 from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
@@ -50,6 +51,8 @@ class Evidence:
     """The named cause of a wrong answer, where a diagnosis gave one."""
     turns: tuple[TurnScore, ...] = ()
     """For SDMX: what became of each question of the conversation."""
+    diagnosis: Diagnosis | None = None
+    """Why the answer is wrong, and its repair; ``cause`` is the name of the first of its causes."""
 
     @property
     def outcome(self) -> Outcome:
@@ -256,6 +259,8 @@ class Aggregates:
     failures: tuple[Count, ...]
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
+    fix_first: tuple[Count, ...] = ()
+    """Causes by how many answers become right by mending this cause alone: a repair of one clause was executed."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None

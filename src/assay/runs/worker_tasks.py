@@ -33,6 +33,8 @@ class WorkerSettings:
     """The executions that runs share; None: every query is executed."""
     remember: bool = True
     """Keep connections, results and verdicts from task to task. False: a database may change in between."""
+    diagnose: bool = True
+    """Look for the causes of wrong answers."""
 
 
 @quickly_made

@@ -16,7 +16,7 @@ from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError, PluginError, UsageError
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
@@ -123,6 +123,14 @@ class Executor:
     def dialect(self, url: DatabaseUrl) -> str:
         """sqlglot's name of that database's SQL dialect."""
         return self._class(url).dialect
+
+    def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
+        """What that database holds, without sample values; None where its engine cannot tell, or it cannot be read."""
+        try:
+            describe = getattr(self._engine(url), "schema", None)
+            return describe(with_values=False) if callable(describe) else None
+        except DatabaseError:
+            return None
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""

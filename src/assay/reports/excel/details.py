@@ -18,6 +18,7 @@ from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
+from assay.reports.views.causes import why
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
@@ -34,7 +35,7 @@ class DetailsSeen:
         self.ids, self.difficulties, self.databases = Longest(), Longest(), Longest()
         self.plain_ids = True
         """Whether all ids are plain integers."""
-        self.causes = self.contexts = self.costs = self.ves = False
+        self.causes = self.diagnoses = self.contexts = self.costs = self.ves = False
         """Whether any case has one."""
         self.timings: dict[str, None] = {}
         """The systems' own names of times, in the order in which they come."""
@@ -47,6 +48,7 @@ class DetailsSeen:
         self.databases.add(case.database)
         self.plain_ids = self.plain_ids and _is_plain_integer(case.id)
         self.causes = self.causes or bool(item.cause)
+        self.diagnoses = self.diagnoses or bool(item.diagnosis)
         self.contexts = self.contexts or bool(case.context)
         self.costs = self.costs or prediction.cost_usd is not None
         self.ves = self.ves or bool(_ves_detail(item))
@@ -140,6 +142,8 @@ def _where_any(seen: DetailsSeen) -> list[CaseColumn]:
     columns = []
     if seen.causes:
         columns.append(text_column("Cause", 28, lambda item: item.cause))
+    if seen.diagnoses:
+        columns.append(text_column("Why", 60, lambda item: "\n".join(why(item)) or None))
     if seen.contexts:
         columns.append(text_column("Context", 32, lambda item: item.case.context))
     if seen.costs:

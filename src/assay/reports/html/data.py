@@ -287,6 +287,7 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         strength=_meant(item.verdict.strength, STRENGTHS) if item.verdict.strength != "none" else None,
         cause=case.cause,
         flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
+        why=case.why,
         near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         golds=case.golds,
         predicted=case.predicted,

@@ -114,6 +114,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     strength: Meant | None = None
     cause: str | None = None
     flags: tuple[Meant, ...] = ()
+    why: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     golds: tuple[QueryView, ...] = ()
     predicted: QueryView | None = None

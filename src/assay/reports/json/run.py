@@ -4,8 +4,8 @@ Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (
 to read before trusting the headline), ``gates`` (what was demanded of the
 run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
-``scores``, ``cause``; for queries also ``comparison``, ``gold_executions`` and ``predicted_execution``; for
-SDMX selections ``turns`` instead, with every judged term (docs/formats.md).
+``scores``, ``cause``; for queries also ``diagnosis`` (every cause, the repair), ``comparison``, ``gold_executions``
+and ``predicted_execution``; for SDMX selections ``turns`` instead, with every judged term (docs/formats.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
 is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
@@ -14,7 +14,7 @@ surrogates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from operator import attrgetter
@@ -91,6 +91,12 @@ def _write(value: dict[str, object], written: bytearray) -> None:
         written += msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
 
 
+def case_document(items: Sequence[Evidence]) -> str:
+    """The answers to one case as a JSON document of their own, with the fields of ``cases``."""
+    cases = [_selection_case(item) if item.turns or item.case.turns else _case(item) for item in items]
+    return document({"cases": cases}).decode().rstrip("\n")
+
+
 def _case(item: Evidence) -> dict[str, object]:
     """The values themselves wherever that is possible, not dicts of them: msgspec writes them ten times as fast."""
     comparison = item.comparison
@@ -104,6 +110,7 @@ def _case(item: Evidence) -> dict[str, object]:
         "gold_executions": [_execution(execution) for execution in item.gold_executions],
         "predicted_execution": predicted and _execution(predicted),
         "cause": item.cause,
+        "diagnosis": item.diagnosis and _builtins(item.diagnosis),
     }
 
 

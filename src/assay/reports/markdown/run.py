@@ -125,6 +125,8 @@ def _case(case: CaseView) -> Iterable[str]:
         yield from _query(query)
     for turn in case.turns:
         yield from selection_turn(turn)
+    if case.why:
+        yield f"Why: {'; '.join(code(line) for line in case.why)}"
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""

@@ -49,6 +49,8 @@ def _sections(view: DiffView) -> Iterable[Section]:
         )
     yield from _metrics(view)
     yield from (_groups(view, table) for table in view.groups)
+    if view.causes:
+        yield _causes(view)
     if view.matching:
         yield _matching(view)
     if view.power or view.methods:
@@ -111,6 +113,23 @@ def _groups(view: DiffView, table: DiffGroupTable) -> Section:
     )
     title = f"{view.headline_metric} by {table.title}"
     return Section(key=f"by-{table.kind}", title=title, blocks=(made,), folded=_COMMENT)
+
+
+def _causes(view: DiffView) -> Section:
+    lines = (
+        (Name(text=row.name), count(row.baseline), count(row.candidate), count(row.fixed), count(row.new))
+        for row in view.causes
+    )
+    titles = columns(
+        "cause", "baseline", "candidate", Column(title="fixed", strong=True), Column(title="new", strong=True)
+    )
+    table = Table(
+        columns=titles,
+        rows=rows(lines),
+        most={"plain": _ROWS_IN_LINES, "narrow": _ROWS_IN_LINES, "comment": _ROWS_IN_COMMENT},
+        more="more causes",
+    )
+    return Section(key="causes", title="Causes of wrong answers, fixed and new", blocks=(table,))
 
 
 def _matching(view: DiffView) -> Section:

@@ -35,6 +35,7 @@ from assay.reports.sections.values import (
 from assay.reports.text.plain import one_line, percent
 from assay.reports.views.diff import DiffMetricRow
 from assay.reports.views.run import (
+    FIX_FIRST_TITLE,
     CountRow,
     DisagreementRow,
     GroupRow,
@@ -67,8 +68,9 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield from (_groups(view, table, rank=0) for table in view.first_groups)
     if view.repeats:
         yield _repeats(view)
+    yield from (_counts(title, counted, view) for title, counted in view.count_tables if title == FIX_FIRST_TITLE)
     yield _metrics(view)
-    yield from (_counts(title, counted, view) for title, counted in view.count_tables)
+    yield from (_counts(title, counted, view) for title, counted in view.count_tables if title != FIX_FIRST_TITLE)
     if view.disagreements:
         yield _disagreements(view)
     if not view.selection:

@@ -9,6 +9,7 @@ from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Sc
 from assay.model.comparison import RowState
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.views.alignment import AlignedColumn, merged, sample
+from assay.reports.views.causes import why
 from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
 
 _QUERY_LENGTH = 6000
@@ -42,6 +43,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         scores=tuple(map(score_view, item.scores)),
         failures=_failures(item),
         difference=_difference(item, sampled=sampled),
+        why=why(item),
     )
 
 

@@ -152,6 +152,19 @@ class MatchRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CauseRow:
+    """How often one cause is a wrong answer's primary one in each run, over the cases that both have."""
+
+    name: str
+    baseline: int
+    candidate: int
+    fixed: int
+    """Cases that the baseline has wrong by this cause, and the candidate not."""
+    new: int
+    """Cases that the candidate has wrong by this cause, and the baseline not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideView:
     """One of the two runs."""
 
@@ -195,6 +208,8 @@ class DiffView:
     """The smallest difference that this number of cases can show, in a sentence; empty where it is not known."""
     methods: tuple[str, ...]
     """How interval and p-value were computed: sentences."""
+    causes: tuple[CauseRow, ...] = ()
+    """The most frequent first; empty where neither run names causes."""
 
     @property
     def sentence(self) -> str:

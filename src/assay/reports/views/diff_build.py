@@ -23,6 +23,7 @@ from assay.reports.views.diff import (
     SideText,
     SideView,
 )
+from assay.reports.views.diff_causes import cause_rows
 from assay.reports.views.diff_text import p_said, p_text, points, points_interval, some
 from assay.reports.views.run import Fact
 from assay.runs.metric_infos import info_of
@@ -98,6 +99,7 @@ def view_of_diff(diff: RunDiff, *, cases: int | None = None) -> DiffView:
         paired=diff.matching.paired,
         power=_power(lead_metric, diff),
         methods=tuple(_methods(lead_metric, diff)),
+        causes=cause_rows(diff.changes),
     )
 
 

@@ -217,6 +217,7 @@ class CaseView:
     flags: tuple[str, ...]
     near_misses: tuple[str, ...]
     cause: str | None
+    """The name of the primary cause."""
     golds: tuple[QueryView, ...]
     predicted: QueryView | None
     """None where selections were judged instead of queries."""
@@ -229,6 +230,8 @@ class CaseView:
     """Which of several answers to its question: ``answer 2 of 3``."""
     turns: tuple[TurnView, ...] = ()
     """For SDMX: the questions of the conversation."""
+    why: tuple[str, ...] = ()
+    """Every cause with its evidence, and the repair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,9 +294,12 @@ class RunView:
     failures: tuple[CountRow, ...]
     """Failures of gold, setup, engine and judge first: readers would not look for them."""
     causes: tuple[CountRow, ...]
+    """Each with what to do about it."""
     slowest: tuple[SlowRow, ...]
     facts: tuple[Fact, ...]
     cases: tuple[CaseView, ...]
+    fix_first: tuple[CountRow, ...] = ()
+    """Causes that, mended alone, make so many answers right, as repairs that were executed prove."""
     forgiven: tuple[CountRow, ...] = ()
     """Near misses that a user may forgive, each with the accuracy if it were forgiven."""
     wrong_terms: tuple[CountRow, ...] = ()
@@ -338,6 +344,7 @@ class RunView:
         """The tables of counts with their titles, in the order that a reader needs; empty tables are left out."""
         tables = (
             ("questions by how steady their answers are", self.repeats.steadiness if self.repeats else ()),
+            (FIX_FIRST_TITLE, self.fix_first),
             ("failures, by whose they are", self.failures),
             ("wrong terms, by what is known of them", self.wrong_terms),
             ("selected periods beside the target's", self.time_states),
@@ -360,6 +367,7 @@ class RunView:
         return tuple(table for table in self.groups if table not in self.first_groups)
 
 
+FIX_FIRST_TITLE = "fix this first: answers that one repaired clause makes right"
 FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
 

@@ -20,6 +20,7 @@ from assay.reports.text.plain import (
 )
 from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view
+from assay.reports.views.causes import advice_of
 from assay.reports.views.joined import joined_text, joining_notes
 from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
@@ -149,7 +150,8 @@ class _Builder:
             flags=self.count_rows(numbers.flags, meanings.FLAGS, facet="flag"),
             forgiven=self.forgiven_rows(),
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
-            causes=self.count_rows(numbers.causes, {}, facet="cause"),
+            causes=self.count_rows(numbers.causes, _advice(numbers.causes), facet="cause"),
+            fix_first=self.count_rows(numbers.fix_first, _advice(numbers.fix_first), facet="cause"),
             slowest=tuple(self.survey.slowest.rows(self.survey)),
             facts=tuple(self.facts()),
             cases=cases,
@@ -406,3 +408,8 @@ def _is(count: int) -> str:
 
 def _counts(count: int) -> str:
     return "counts" if count == 1 else "count"
+
+
+def _advice(causes: Sequence[Count]) -> dict[str, str]:
+    """What to do about each cause."""
+    return {cause.name: advice_of(cause.name) for cause in causes}

@@ -87,6 +87,7 @@ def aggregate(
         near_misses=counts_of(evidence, _near_misses),
         failures=counts_of(evidence, failures_of),
         causes=counts_of(evidence, lambda item: _one(item.cause)),
+        fix_first=counts_of(evidence, _mended_alone),
         forgiven=forgiven_of(
             evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
         ),
@@ -278,6 +279,13 @@ def counts_of(evidence: Sequence[_Answer], names_of: Callable[[_Answer], Iterabl
             ids.setdefault(name, {})[item.case.id] = None
     counts = [Count(name=name, count=len(case_ids), case_ids=tuple(case_ids)) for name, case_ids in ids.items()]
     return tuple(sorted(counts, key=lambda count: (-count.count, count.name)))
+
+
+def _mended_alone(item: Judged) -> Sequence[str]:
+    """The primary cause, where a repair of one clause made the answer right."""
+    found = item.diagnosis
+    alone = found is not None and found.repair is not None and len(found.repair.steps) == 1
+    return _one(item.cause) if alone else ()
 
 
 def _flags(item: Judged) -> Iterable[str]:

@@ -113,6 +113,7 @@ def _side(case: CaseRecord) -> CaseSide:
         unscored=case.unscored,
         query=case.query,
         reason=case.reason,
+        cause=case.cause,
     )
 
 

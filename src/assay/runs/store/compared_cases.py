@@ -58,6 +58,8 @@ class CaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The reason of the verdict on the same answer."""
     failing: tuple[tuple[str | None, Way], ...]
     """The query and the way of every wrong answer."""
+    cause: str | None = None
+    """The name of the cause, where that answer is wrong and the run found one."""
 
     @property
     def share(self) -> float | None:
@@ -183,6 +185,7 @@ class _Reader:
             query=query,
             reason=answer.verdict.reason,
             failing=((query, _way(answer)),) if wrong else (),
+            cause=answer.cause if wrong else None,
         )
 
     def values(self, answer: Answer) -> tuple[float | None, ...]:

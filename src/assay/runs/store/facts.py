@@ -67,6 +67,24 @@ class ExecutionFacts(msgspec.Struct, frozen=True, gc=False):
     earlier_time_s: float | None = None
 
 
+class StepFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.RepairStep`."""
+
+    clause: str
+
+
+class RepairFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Repair`."""
+
+    steps: tuple[StepFacts, ...] = ()
+
+
+class DiagnosisFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Diagnosis`."""
+
+    repair: RepairFacts | None = None
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """The facts in a line of evidence."""
 
@@ -76,6 +94,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     gold_executions: tuple[ExecutionFacts, ...] = ()
     predicted_execution: ExecutionFacts | None = None
     cause: str | None = None
+    diagnosis: DiagnosisFacts | None = None
 
 
 class CaseFacts(msgspec.Struct, frozen=True, gc=False):
@@ -91,6 +110,7 @@ class CaseFacts(msgspec.Struct, frozen=True, gc=False):
     cause: str | None
     reason: str
     """Of the verdict."""
+    diagnosis: DiagnosisFacts | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -135,6 +155,7 @@ class FactReader:
             cause=self._once(found.cause),
             # Right answers have few reasons, such as the number of their rows, wrong ones have many.
             reason=self._once(verdict.reason) if verdict.outcome == "correct" else verdict.reason,
+            diagnosis=self._once(found.diagnosis),
         )
 
     def _once(self, value: _Kept) -> _Kept:

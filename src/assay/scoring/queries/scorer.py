@@ -28,7 +28,8 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.ports import CachingExecutor, Executions, Metric, Pulse, QueryRequest, ScoredCase
+from assay.ports import CachingExecutor, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
+from assay.scoring.queries.diagnosing import diagnosed
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
 from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
@@ -58,12 +59,14 @@ class QueryScorer:
         pulse: Pulse = SILENT,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         head_rows: int | None = None,
+        diagnoser: Diagnoser | None = None,
     ) -> None:
         self._keeper = Timekeeper(timeout_s, pulse)
         self._executor = WatchedExecutor(executor, self._keeper)
         self._metrics = tuple(metrics)
         self._limits = limits
         self._head_rows = head_rows
+        self._diagnoser = diagnoser
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
@@ -115,7 +118,18 @@ class QueryScorer:
             predicted_execution=_same_or(kept, predicted, golds, shown) if predicted else None,
             candidates=tuple(kept(executions.requested[one][0]) for one in candidates),
         )
+        if self._diagnoser is not None and verdict.outcome == "incorrect":
+            is_right = partial(self._would_be_right, case, url, golds)
+            evidence = diagnosed(self._diagnoser, self._keeper, evidence, url, is_right)
         return ScoredCase(evidence=evidence, executions=executions)
+
+    def _would_be_right(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
+        """Whether a query would be a right answer to the case."""
+        found = self._executor.execute(url, query)
+        if found.result is None or found.status == "truncated":
+            return False
+        fitting = [gold for gold in golds if gold.succeeded and gold.result is not None]
+        return any(self._compare_one(case, url, gold, found.result, briefly=True)[0].equal for gold in fitting)
 
     def _score_case(
         self,
@@ -252,12 +266,14 @@ class QueryScorer:
         return best or (None, None, None)
 
     def _compare_one(
-        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result
+        self, case: Case, url: DatabaseUrl, execution: Execution, predicted: Result, *, briefly: bool = False
     ) -> tuple[Comparison, GoldAnswer]:
         gold = execution.result
         if gold is None:
             raise ValueError("only an execution with a result can be compared with")
         options = self._options_for(case, url)
+        if briefly:
+            options = replace(options, near_misses=False, sample_rows=0)
         if case.options.ordered is not None:
             known = GoldAnswer(answer=Answer.strict(gold) if case.options.ordered else Answer.bag(gold))
         elif not may_be_cut(execution.query) and same_lists(gold.rows, predicted.rows):

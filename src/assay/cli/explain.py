@@ -1,0 +1,43 @@
+"""`assay explain`: why one case of a run is wrong."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import AsJson
+from assay.errors import InputError
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="The id of one of its cases.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a case is wrong: its causes with their evidence, and the smallest repair that makes it right.
+
+    Nothing is executed: the run found it out. 'right with … in place of …' is a change that was executed and judged.
+
+    Example:  assay explain runs/first 54
+    """
+    from assay.api.run import load_run
+    from assay.reports.json.run import case_document
+    from assay.reports.text.explanation import explanation_of
+    from assay.reports.text.plain import one_line, visible
+
+    record = load_run(run).record
+    found = [item for item in record.evidence if item.case.id == case]
+    if not found:
+        near = get_close_matches(case, [item.case.id for item in record.evidence], n=1)
+        raise InputError(f"{run} has no case {one_line(case)!r}{f': do you mean {near[0]!r}?' if near else ''}")
+    if as_json:
+        typer.echo(case_document(found))
+        return
+    text = "\n\n".join(map(explanation_of, found))
+    # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
+    typer.echo(visible(text) if sys.stdout.isatty() else text)

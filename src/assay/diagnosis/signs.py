@@ -1,0 +1,134 @@
+"""What the differences of two queries are signs of: each difference, told apart by what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.sql.clauses import Difference, QueryParts, Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """A difference under the name that says what it is a sign of (`assay.diagnosis.weights`)."""
+
+    name: str
+    difference: Difference
+
+
+def signs(found: Sequence[Difference], gold: QueryParts, predicted: QueryParts) -> list[Sign]:
+    """The signs in the differences of two queries, in the order of the differences."""
+    kinds: set[str] = {difference.kind for difference in found}
+    around = _Around(found, gold, predicted)
+    return [Sign(name=around.name(difference, kinds), difference=difference) for difference in found]
+
+
+class _Around:
+    """What stands around a difference."""
+
+    def __init__(self, found: Sequence[Difference], gold: QueryParts, predicted: QueryParts) -> None:
+        self._found = found
+        self._gold = gold
+        self._predicted = predicted
+        self._tables_differ = any(one.kind.startswith("table_") for one in found)
+
+    def name(self, one: Difference, kinds: set[str]) -> str:
+        """The sign's name: the difference's kind, with what stands around it where that changes its meaning."""
+        match one.kind:
+            case "aggregate_argument":
+                return "count_argument" if _counts(one) else "ratio_argument" if _divides(one) else one.kind
+            case "distinct_missing" | "distinct_extra" if one.clause == "SELECT":
+                return "count_distinct"
+            case "aggregate":
+                if _divides(one):
+                    return "aggregate_in_ratio"
+                return one.kind if _same_columns(one) else "aggregate_of_other_column"
+            case "conditional":
+                return "conditional_in_ratio" if _divides(one) else one.kind
+            case "join_condition":
+                if any(kind.startswith("subquery_") for kind in kinds):
+                    return "join_or_subquery"
+                return "join_with_other_tables" if self._tables_differ else one.kind
+            case "table_missing":
+                return one.kind if one.gold in self._used(self._gold) else "bridge_missing"
+            case "table_extra":
+                return "table_extra_used" if one.predicted in self._used(self._predicted) else one.kind
+            case "order_missing" | "limit_missing":
+                return "order_became_subquery" if kinds & {"subquery_extra", "subquery_changed"} else one.kind
+            case "order_extra" | "limit_extra":
+                return "subquery_became_order" if kinds & {"subquery_missing", "subquery_changed"} else one.kind
+            case "condition_replaced" if any(map(_divides, self._found)):
+                return "condition_replaced_in_ratio"
+            case "condition_missing" if one.clause == "HAVING" and not self._has_having():
+                return "having_missing"
+            case "condition_missing" if one.gold_term is not None and one.gold_term.inner:
+                return "subquery_condition_missing" if "subquery_missing" in kinds else one.kind
+            case "condition_changed" if (
+                "subquery_missing" in kinds and one.gold_term is not None and one.gold_term.inner
+            ):
+                return "subquery_condition_missing"
+            case "condition_missing":
+                if "condition_extra" in kinds and any(map(_divides, self._found)):
+                    return "condition_replaced_in_ratio"
+                if "condition_extra" in kinds:
+                    return "condition_replaced"
+                return "condition_into_case" if kinds & {"conditional"} else one.kind
+            case "condition_extra":
+                return "condition_replacing" if "condition_missing" in kinds else one.kind
+            case "order_changed":
+                return "order_aggregate" if self._orders_by_aggregate() else one.kind
+            case "output_missing" | "output_extra":
+                both = {"output_missing", "output_extra"} <= kinds
+                return "output_changed" if both else one.kind
+            case "function":
+                return _family(one)
+        return one.kind
+
+    def _used(self, query: QueryParts) -> set[str]:
+        """The tables whose columns a query selects, filters, groups or orders by."""
+        return {column.partition(".")[0].partition("#")[0].lstrip("^") for column in _columns(query)}
+
+    def _has_having(self) -> bool:
+        return any(select.having for select in self._predicted.all_selects())
+
+    def _orders_by_aggregate(self) -> bool:
+        keys = [
+            tuple(name for select in query.selects for key in select.order for name in key.term.aggregates)
+            for query in (self._gold, self._predicted)
+        ]
+        return keys[0] != keys[1]
+
+
+def _columns(query: QueryParts) -> Iterator[str]:
+    for select in query.all_selects():
+        keys = [key.term for key in select.order]
+        for term in (*select.outputs, *select.where, *select.group, *select.having, *keys):
+            yield from term.columns
+
+
+def _counts(one: Difference) -> bool:
+    """Whether both sides only count something."""
+    return all(_is_count(term) for term in (one.gold_term, one.predicted_term))
+
+
+def _same_columns(one: Difference) -> bool:
+    sides = [set(term.columns) for term in (one.gold_term, one.predicted_term) if term is not None]
+    return len(sides) == 2 and sides[0] == sides[1]
+
+
+def _is_count(term: Term | None) -> bool:
+    return term is not None and term.aggregates == ("COUNT",) and not term.arithmetic
+
+
+def _divides(one: Difference) -> bool:
+    return any("Div" in term.arithmetic for term in (one.gold_term, one.predicted_term) if term is not None)
+
+
+_DATES = ("DATE", "TIME", "STRF", "JULIAN", "EXTRACT", "YEAR", "MONTH", "DAY")
+
+
+def _family(one: Difference) -> str:
+    names = {name for term in (one.gold_term, one.predicted_term) if term is not None for name in term.functions}
+    if any(part in name for name in names for part in _DATES):
+        return "date_function"
+    return "function_in_condition" if one.clause != "SELECT" else "function"

@@ -1,0 +1,62 @@
+"""Why one answer is wrong, as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import indent
+
+from assay.diagnosis import CAUSES
+from assay.model import Diagnosis, Evidence, Repair
+from assay.reports.text.plain import one_line
+
+_LENGTH = 500
+_MARGIN = "    "
+
+
+def explanation_of(item: Evidence) -> str:
+    """The verdict, the causes with their evidence and advice, both queries, and the repair as a patch."""
+    return "\n".join(_lines(item))
+
+
+def _lines(item: Evidence) -> Iterator[str]:
+    answer = f", answer {item.prediction.repeat + 1}" if item.prediction.repeat else ""
+    yield f"case {one_line(item.case.id)}{answer}: {item.outcome}"
+    yield one_line(item.verdict.reason, limit=_LENGTH)
+    if item.case.question.strip():
+        yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
+    for gold in item.case.golds:
+        yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
+    if item.prediction.query is not None:
+        yield f"\nprediction:\n{indent(item.prediction.query.strip(), _MARGIN)}"
+    if item.diagnosis is None:
+        why = (
+            "the run was made without causes"
+            if item.outcome == "incorrect"
+            else f"a case that is {item.outcome} has none"
+        )
+        yield f"\nno cause: {why}"
+        return
+    yield from _diagnosis(item.diagnosis)
+
+
+def _diagnosis(found: Diagnosis) -> Iterator[str]:
+    for place, cause in enumerate(found.causes):
+        info = CAUSES[cause.kind]
+        proved = ", proved by the repair" if cause.proved else ""
+        yield f"\n{'cause' if place == 0 else 'also'}: {info.title} ({info.category}{proved})"
+        yield f"{_MARGIN}{one_line(cause.message, limit=_LENGTH)}"
+        yield f"{_MARGIN}{info.advice}"
+    if found.repair is not None:
+        yield from _repair(found.repair)
+    elif found.tried:
+        yield f"\nno repair: none of {found.tried} tried makes the answer right"
+    yield from (f"\nnote: {one_line(note, limit=_LENGTH)}" for note in found.notes)
+
+
+def _repair(repair: Repair) -> Iterator[str]:
+    yield "\nrepair, executed and judged right:"
+    for step in repair.steps:
+        for sign, text in (("-", step.before), ("+", step.after)):
+            if text:
+                yield f"{_MARGIN}{sign} {one_line(text, limit=_LENGTH)}"
+    yield f"gives:\n{indent(repair.query.strip(), _MARGIN)}"

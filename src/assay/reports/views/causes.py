@@ -1,0 +1,40 @@
+"""Why an answer is wrong, in lines of text."""
+
+from __future__ import annotations
+
+from assay.diagnosis import CAUSES
+from assay.model import Cause, Diagnosis, Evidence
+from assay.reports.text.plain import one_line
+
+_LENGTH = 400
+
+
+def why(item: Evidence) -> tuple[str, ...]:
+    """Each cause with its evidence, the primary one first, then the repair; nothing for an answer without causes."""
+    found = item.diagnosis
+    if found is None:
+        return ()
+    return (*map(_told, found.causes), *repair_lines(found), *(one_line(note, limit=_LENGTH) for note in found.notes))
+
+
+def _told(cause: Cause) -> str:
+    return f"{CAUSES[cause.kind].title}: {one_line(cause.message, limit=_LENGTH)}"
+
+
+def repair_lines(found: Diagnosis) -> tuple[str, ...]:
+    """The repair, a line for each clause: what to write there."""
+    if found.repair is None:
+        return ()
+    lines = []
+    for step in found.repair.steps:
+        before, after = (one_line(text, limit=_LENGTH) for text in (step.before, step.after))
+        if before and after:
+            lines.append(f"right with {after} in place of {before}")
+        else:
+            lines.append(f"right with {after}" if after else f"right without {before}")
+    return tuple(lines) if len(lines) == 1 else tuple(f"{place}. {line}" for place, line in enumerate(lines, 1))
+
+
+def advice_of(title: str) -> str:
+    """What to do about a cause, by its title."""
+    return next((info.advice for info in CAUSES.values() if info.title == title), "")

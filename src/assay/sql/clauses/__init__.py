@@ -1,0 +1,28 @@
+"""Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
+
+from assay.sql.clauses.difference import Clause, Difference, differences
+from assay.sql.clauses.parts import QueryParts, SelectParts, Term
+from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
+from assay.sql.clauses.reading import read_pair, read_parts
+from assay.sql.clauses.repairs import ClauseRepair, RepairedQuery, repaired_queries
+from assay.sql.clauses.scopes import SchemaNames
+from assay.sql.clauses.unknown import UnknownNames, unknown_names
+
+__all__ = [
+    "Clause",
+    "ClauseRepair",
+    "Difference",
+    "QueryParts",
+    "RepairedQuery",
+    "SchemaNames",
+    "SelectParts",
+    "Term",
+    "UnknownNames",
+    "count_of_joined_rows",
+    "differences",
+    "quoted_for",
+    "read_pair",
+    "read_parts",
+    "repaired_queries",
+    "unknown_names",
+]

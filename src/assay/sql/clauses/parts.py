@@ -1,0 +1,126 @@
+"""What a query says, clause by clause: names resolved, spellings made alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One expression or condition with every column under its table's own name.
+
+    Two terms with equal ``text`` say the same; so do two with equal ``merged``, where each column stands for all
+    columns that the query's inner joins equate with it.
+    """
+
+    text: str
+    merged: str
+    shown: str
+    """As its author wrote it."""
+    columns: tuple[str, ...] = ()
+    """Such as ``singer.name``, in the order in which they are read."""
+    literals: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    """Names in capitals, aggregates not among them."""
+    aggregates: tuple[str, ...] = ()
+    arithmetic: tuple[str, ...] = ()
+    operator: str = ""
+    """For a condition: ``=``, ``<>``, ``<``, ``IN``, ``LIKE``, ``IS NULL``, ``EXISTS``, ``OR`` and the like."""
+    parts: tuple[Term, ...] = ()
+    """The conditions that an ``OR`` combines."""
+    inner: tuple[QueryParts, ...] = ()
+    """The subqueries in it."""
+    distinct: bool = False
+    """An aggregate in it counts distinct values."""
+    windowed: bool = False
+
+    def leaves(self) -> Iterator[Term]:
+        """The conditions without the OR around them."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderTerm:
+    """One key of ORDER BY."""
+
+    term: Term
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTable:
+    """One table that a SELECT reads, under the name that tells apart several uses of it: ``city``, ``city#2``."""
+
+    name: str
+    table: str
+    """The table's own name; empty for a subquery."""
+    join: str = "INNER"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectParts:
+    """One SELECT. What has no order in SQL is a bag or a set here."""
+
+    outputs: tuple[Term, ...] = ()
+    distinct: bool = False
+    sources: tuple[SourceTable, ...] = ()
+    joins: frozenset[frozenset[str]] = frozenset()
+    """Sets of columns that inner joins make equal."""
+    outer_equal: frozenset[frozenset[str]] = frozenset()
+    """Sets of columns that outer joins compare."""
+    outer_joins: tuple[Term, ...] = ()
+    """The other conditions of outer joins."""
+    where: tuple[Term, ...] = ()
+    """Conditions that all must hold."""
+    group: tuple[Term, ...] = ()
+    having: tuple[Term, ...] = ()
+    order: tuple[OrderTerm, ...] = ()
+    limit: str | None = None
+    offset: str | None = None
+    inner: tuple[QueryParts, ...] = ()
+    """The subqueries and CTEs that it reads rows from."""
+
+    @property
+    def aggregated(self) -> bool:
+        """Whether its outputs aggregate rows."""
+        return any(output.aggregates for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryParts:
+    """One query: a SELECT, or several under set operations."""
+
+    selects: tuple[SelectParts, ...]
+    operators: tuple[str, ...] = ()
+    """Between the SELECTs, such as ``UNION`` and ``EXCEPT ALL``."""
+    order: tuple[OrderTerm, ...] = ()
+    """Of a set operation; a SELECT's own stands in it."""
+    limit: str | None = None
+    offset: str | None = None
+
+    def all_selects(self) -> Iterator[SelectParts]:
+        """Every SELECT, the outermost first, with those in subqueries and CTEs."""
+        for select in self.selects:
+            yield select
+            for query in inner_queries(select):
+                yield from query.all_selects()
+
+
+def inner_queries(select: SelectParts) -> Iterator[QueryParts]:
+    """The queries directly inside a SELECT, clause after clause."""
+    yield from select.inner
+    keys = (key.term for key in select.order)
+    for terms in (select.outputs, select.outer_joins, select.where, select.group, select.having, keys):
+        for term in terms:
+            yield from inner_of(term)
+
+
+def inner_of(term: Term) -> Iterator[QueryParts]:
+    """The queries directly inside a term."""
+    yield from term.inner
+    for part in term.parts:
+        yield from inner_of(part)

@@ -1,0 +1,233 @@
+"""Why an answer is wrong, over real databases and through the whole evaluation."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.diagnosis import CAUSES
+from assay.engines.sqlite.engine import SqliteEngine
+from assay.model import Case, CaseOptions, DatabaseUrl, Diagnosis, Evidence, Limits, Prediction
+from assay.reports.text.explanation import explanation_of
+from assay.runs.store.codec import decode_evidence, encode_evidence
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+from planted_errors import mutations, planted
+
+TABLES = """
+CREATE TABLE singer(id INTEGER PRIMARY KEY, name TEXT, age INTEGER, Country TEXT, fee REAL);
+CREATE TABLE song(id INTEGER PRIMARY KEY, singer_id INTEGER REFERENCES singer(id), title TEXT, year INTEGER, sales INTEGER);
+CREATE TABLE award(id INTEGER PRIMARY KEY, song_id INTEGER REFERENCES song(id), label TEXT, given TEXT);
+INSERT INTO singer VALUES (1,'Ada',31,'France',1.5),(2,'Bo',45,'United States',2.5),(3,'Cy',27,'France',NULL),
+  (4,'Di',52,'United States',4.0),(5,'Ed',31,'Japan',0.5),(6,'Flo',38,'Japan',3.0),(7,'Gus',60,'Peru',NULL);
+INSERT INTO song VALUES (1,1,'Sun',2014,7),(2,1,'Moon',2015,3),(3,2,'Rain',2014,9),(4,3,'Wind',2016,1),(5,4,'Snow',2012,4),
+  (6,4,'Fog',2014,6),(7,5,'Ice',2015,8),(8,6,'Hail',2013,2);
+INSERT INTO award VALUES (1,1,'gold','2015-02-03'),(2,1,'silver','2016-05-01'),(3,3,'gold','2015-07-09'),(4,6,'bronze','2014-12-30'),
+  (5,6,'gold','2016-03-04');
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("causes") / "music.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(TABLES)
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+def judged(database: str, *pairs: tuple[str, str | None]) -> list[Evidence]:
+    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
+    answers = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
+    return list(assay.evaluate(cases, answers, databases=database, metrics=["match"]).evidence)
+
+
+def diagnosed(database: str, gold: str, predicted: str) -> Diagnosis:
+    (item,) = judged(database, (gold, predicted))
+    assert item.diagnosis is not None, item.verdict
+    return item.diagnosis
+
+
+GOLDS = [
+    "SELECT name, age FROM singer WHERE Country = 'France' AND age > 20 ORDER BY age DESC LIMIT 1",
+    "SELECT T1.name, COUNT(*) FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id GROUP BY T1.id HAVING COUNT(*) >= 2",  # noqa: E501
+    "SELECT AVG(T2.sales), MAX(T2.year) FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T1.age > 30",
+    "SELECT DISTINCT T1.Country FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year = 2014",
+    "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM song WHERE year = 2014)",
+    "SELECT Country FROM singer WHERE age > 40 INTERSECT SELECT Country FROM singer WHERE age < 50",
+    "SELECT COUNT(DISTINCT song_id) FROM award WHERE label = 'gold' OR label = 'silver'",
+    "SELECT title FROM song WHERE sales > (SELECT AVG(sales) FROM song)",
+    "SELECT label FROM award WHERE given = '2015-02-03'",
+    "SELECT title, year, sales FROM song WHERE year BETWEEN 2013 AND 2015 ORDER BY sales",
+]
+
+_NOT_HERE = {"reads another table", "aggregates another column"}
+"""These tables are too small for them."""
+
+
+def test_planted_errors_are_named_first_and_repaired(database: str) -> None:
+    engine = SqliteEngine.open(DatabaseUrl.parse(database), Limits())
+    schema = engine.schema()
+    engine.close()
+    errors = [(gold, error) for gold in GOLDS for error in planted(gold, schema, seed=3)]
+    assert {error.mutation for _, error in errors} >= {name for _, name in mutations()} - _NOT_HERE
+    found = judged(database, *((gold, error.query) for gold, error in errors))
+    wrong = [
+        (error, item)
+        for (_, error), item in zip(errors, found, strict=True)
+        if item.outcome == "incorrect" and item.verdict.failure is None
+    ]
+    assert len(wrong) > 100
+    diagnoses = [(error, item, item.diagnosis) for error, item in wrong if item.diagnosis is not None]
+    assert len(diagnoses) == len(wrong)
+    unnamed = [(error, item.cause) for error, item, found in diagnoses if found.causes[0].kind != error.cause]
+    unrepaired = [error for error, _, found in diagnoses if found.repair is None]
+    assert len(unnamed) <= 0.05 * len(wrong), unnamed
+    assert len(unrepaired) <= 0.05 * len(wrong), unrepaired
+
+
+def test_the_repair_shown_is_judged_right(database: str) -> None:
+    wrong = [
+        ("SELECT name FROM singer WHERE age > 30", "SELECT name FROM singer WHERE age > 40"),
+        (
+            GOLDS[1],
+            "SELECT T2.title, COUNT(*) FROM song AS T2 JOIN singer AS T1 ON T1.id = T2.singer_id GROUP BY T1.id",
+        ),
+        (GOLDS[3], "SELECT a.Country FROM singer a JOIN song b ON a.id = b.singer_id WHERE b.year = 2015"),
+    ]
+    repairs = []
+    for gold, predicted in wrong:
+        found = diagnosed(database, gold, predicted)
+        assert found.repair is not None
+        assert found.causes[0].proved
+        repairs.append((gold, found.repair.query))
+    assert [item.outcome for item in judged(database, *repairs)] == ["correct"] * len(wrong)
+
+
+def test_two_clauses_that_need_repair_are_two_causes(database: str) -> None:
+    found = diagnosed(
+        database,
+        "SELECT name FROM singer WHERE age > 30 ORDER BY age DESC",
+        "SELECT Country FROM singer WHERE age > 40 ORDER BY age DESC",
+    )
+    assert found.repair is not None
+    assert {step.clause for step in found.repair.steps} == {"SELECT", "WHERE"}
+    assert {cause.kind for cause in found.causes if cause.proved} == {"attribute_mismatch", "value_mismatch"}
+
+
+def test_a_value_that_never_occurs_is_shown_with_those_that_do(database: str) -> None:
+    cause = diagnosed(
+        database,
+        "SELECT name FROM singer WHERE Country = 'United States'",
+        "SELECT name FROM singer WHERE Country = 'USA'",
+    ).causes[0]
+    assert (cause.kind, cause.symptom, cause.table, cause.column) == (
+        "value_mismatch",
+        "value_never_occurs",
+        "singer",
+        "country",
+    )
+    assert cause.message == "'USA' never occurs in singer.Country; 'United States' does, 2 times"
+
+
+def test_a_join_that_multiplies_rows_is_shown_with_the_counts(database: str) -> None:
+    found = diagnosed(
+        database,
+        "SELECT COUNT(*) FROM singer",
+        "SELECT COUNT(*) FROM singer JOIN song ON singer.id = song.singer_id",
+    )
+    assert found.causes[0].kind == "table_redundancy"
+    assert found.causes[0].symptom == "fan_out"
+    assert "8 rows in place of 7" in found.causes[0].message
+
+
+def test_dividing_whole_numbers_is_named(database: str) -> None:
+    found = diagnosed(
+        database,
+        "SELECT CAST(COUNT(fee) AS REAL) / COUNT(*) FROM singer",
+        "SELECT COUNT(fee) / COUNT(*) FROM singer",
+    )
+    assert (found.causes[0].kind, found.causes[0].symptom) == ("conversion_functions", "integer_division")
+
+
+def test_counting_a_column_with_null_is_named(database: str) -> None:
+    found = diagnosed(database, "SELECT COUNT(*) FROM singer", "SELECT COUNT(fee) FROM singer")
+    assert found.causes[0].symptom == "null_handling"
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "said"),
+    [
+        (None, "unanswered", ""),
+        ("I do not know.", "unanswered", ""),
+        ("SELECT nme FROM singer", "unknown_column", "the closest is name"),
+        ("SELECT title FROM singer", "unknown_column", "song.title exists"),
+        ("SELECT name FROM singers", "unknown_table", "the closest is singer"),
+        ("SELECT name FROM FROM singer", "syntax", ""),
+        ("DROP TABLE singer", "refused", ""),
+        ("SELECT 1; SELECT 2", "refused", ""),
+        ("SELECT nosuchfunction(name) FROM singer", "failed", "nosuchfunction"),
+        ("SELECT " + ", ".join(f"c{n}" for n in range(20_000)) + " FROM singer", "syntax", ""),
+    ],
+)
+def test_what_execution_alone_tells(database: str, query: str | None, kind: str, said: str) -> None:
+    (item,) = judged(database, ("SELECT name FROM singer", query))
+    assert item.diagnosis is not None
+    assert item.diagnosis.causes[0].kind == kind or len(query or "") > 10_000
+    assert item.cause == CAUSES[item.diagnosis.causes[0].kind].title
+    assert said in item.diagnosis.causes[0].message
+    assert item.diagnosis.repair is None
+
+
+def test_a_query_too_long_to_compare_says_so(database: str) -> None:
+    query = "SELECT name FROM singer WHERE " + " OR ".join(f"age = {n}" for n in range(100, 1_000))
+    found = diagnosed(database, "SELECT name FROM singer", query)
+    assert [cause.kind for cause in found.causes] == ["other"]
+    assert "cannot be compared clause by clause" in found.notes[0]
+
+
+def test_right_answers_have_no_cause(database: str) -> None:
+    (item,) = judged(database, ("SELECT name FROM singer", "SELECT name FROM singer"))
+    assert (item.diagnosis, item.cause) == (None, None)
+
+
+def test_an_ambiguous_gold_is_said(database: str) -> None:
+    found = diagnosed(
+        database, "SELECT name FROM singer ORDER BY age LIMIT 2", "SELECT name FROM singer ORDER BY age DESC LIMIT 2"
+    )
+    assert found.causes[0].kind == "asc_desc"
+    assert found.causes[-1].kind == "ambiguous_gold"
+
+
+def test_evidence_keeps_its_causes_and_old_lines_have_none(database: str) -> None:
+    (item,) = judged(database, ("SELECT name FROM singer", "SELECT age FROM singer"))
+    line = encode_evidence(item)
+    assert decode_evidence(line) == item
+    before = encode_evidence(replace(item, diagnosis=None)).replace(b',"diagnosis":null', b"")
+    assert b"diagnosis" not in before
+    assert decode_evidence(before) == replace(item, diagnosis=None)
+
+
+def test_an_explanation_says_cause_evidence_and_patch(database: str) -> None:
+    (item,) = judged(database, ("SELECT name FROM singer WHERE age > 30", "SELECT name FROM singer WHERE age > 40"))
+    text = explanation_of(item)
+    assert "cause: Value mismatch" in text
+    assert "- WHERE age > 40" in text
+    assert "+ WHERE age > 30" in text
+
+
+def test_cases_judged_in_strict_order_are_repaired_in_that_order(database: str) -> None:
+    case = Case(
+        id="0", question="", golds=("SELECT name FROM singer ORDER BY age, id",), options=CaseOptions(ordered=True)
+    )
+    answer = Prediction(case_id="0", query="SELECT name FROM singer ORDER BY name DESC")
+    (item,) = assay.evaluate([case], [answer], databases=database, metrics=["match"]).evidence
+    assert item.diagnosis is not None
+    assert item.diagnosis.repair is not None
+    assert [step.clause for step in item.diagnosis.repair.steps] == ["ORDER BY"]

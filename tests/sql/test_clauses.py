@@ -1,0 +1,161 @@
+"""Queries clause by clause: what says the same is no difference, and one change is one difference."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model import ColumnSchema, DatabaseSchema, TableSchema
+from assay.sql.clauses import SchemaNames, differences, read_pair, repaired_queries, unknown_names
+
+
+def table(name: str, *columns: str, key: str = "id") -> TableSchema:
+    return TableSchema(
+        name=name,
+        ddl="",
+        columns=tuple(ColumnSchema(name=column, type="") for column in columns),
+        primary_key=(key,) if key in columns else (),
+    )
+
+
+SCHEMA = DatabaseSchema(
+    dialect="sqlite",
+    tables=(
+        table("singer", "id", "name", "age", "Country"),
+        table("song", "id", "singer_id", "title", "year"),
+        table("award", "id", "song_id", "label"),
+    ),
+)
+NAMES = SchemaNames.of(SCHEMA)
+
+
+def kinds(gold: str, predicted: str, dialect: str = "sqlite") -> list[str]:
+    read = read_pair(gold, predicted, dialect, NAMES)
+    assert read is not None
+    return [one.kind for one in differences(*read)]
+
+
+SAME = [
+    (
+        "SELECT T1.name FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year > 3",
+        "SELECT T2.name FROM song AS T1 JOIN singer AS T2 ON T1.singer_id = T2.id WHERE T1.year > 3",
+    ),
+    ("SELECT name FROM singer, song WHERE singer.id = singer_id", "SELECT name FROM singer JOIN song ON singer_id = singer.id"),  # noqa: E501
+    ("SELECT name FROM singer WHERE age BETWEEN 1 AND 2", "SELECT name FROM singer WHERE age <= 2 AND 1 <= age"),
+    ("SELECT name FROM singer WHERE age = 1 OR age = 2", "SELECT name FROM singer WHERE age IN (2, 1)"),
+    ("SELECT name FROM singer WHERE NOT (age > 1 OR id = 2)", "SELECT name FROM singer WHERE age <= 1 AND id != 2"),
+    ("SELECT COUNT(*) FROM singer", "SELECT count(id) FROM singer"),
+    ("SELECT NAME FROM Singer ORDER BY AGE", "SELECT name AS n FROM singer s ORDER BY s.age ASC"),
+    ("SELECT Country, COUNT(*) FROM singer GROUP BY Country", "SELECT COUNT(*) AS c, country FROM singer GROUP BY 2"),
+    ("SELECT COUNT(*) AS c FROM singer GROUP BY age ORDER BY c", "SELECT COUNT(*) FROM singer GROUP BY age ORDER BY COUNT(*)"),  # noqa: E501
+    ("SELECT DISTINCT age FROM singer", "SELECT age FROM singer GROUP BY age"),
+    ("SELECT name FROM singer WHERE Country = 'x'", 'SELECT name FROM singer WHERE country = "x"'),
+    ("SELECT SUM(CASE WHEN age > 3 THEN 1 ELSE 0 END) FROM singer", "SELECT COUNT(CASE WHEN age > 3 THEN 1 END) FROM singer"),  # noqa: E501
+    ("WITH c AS (SELECT age FROM singer) SELECT age FROM c", "SELECT d.age FROM (SELECT age FROM singer) AS d"),
+    ("SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song AS s WHERE s.year = 1)",
+     "SELECT name FROM singer WHERE id IN (SELECT x.singer_id FROM song x WHERE x.year = 1)"),
+    ("SELECT * FROM singer", "SELECT Country, age, name, id FROM singer"),
+    ("SELECT singer.id FROM singer JOIN song ON singer.id = singer_id", "SELECT singer_id FROM singer JOIN song ON singer.id = singer_id"),  # noqa: E501
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "predicted"), SAME)
+def test_what_says_the_same_is_no_difference(gold: str, predicted: str) -> None:
+    assert kinds(gold, predicted) == []
+    assert kinds(predicted, gold) == []
+
+
+BASE = (
+    "SELECT T1.name, T1.age FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year > 3 AND T1.age = 5"
+)
+ONE = [
+    (BASE, BASE.replace("T1.name", "T1.Country"), "output_changed"),
+    (BASE, BASE.replace("T1.name, ", ""), "output_missing"),
+    (BASE, BASE.replace("SELECT", "SELECT T2.title,"), "output_extra"),
+    (BASE, BASE.replace("SELECT", "SELECT DISTINCT"), "distinct_extra"),
+    (BASE, BASE.replace("> 3", "> 4"), "literal"),
+    (BASE, BASE.replace("> 3", ">= 3"), "operator"),
+    (BASE, BASE.replace(" AND ", " OR "), "connective"),
+    (BASE, BASE.replace(" AND T1.age = 5", ""), "condition_missing"),
+    (BASE, BASE + " AND T1.Country = 'x'", "condition_extra"),
+    (BASE, BASE.replace("T2.year > 3", "T2.id > 3"), "condition_column"),
+    (BASE, BASE + " ORDER BY T1.age", "order_extra"),
+    (BASE + " ORDER BY T1.age", BASE + " ORDER BY T1.age DESC", "direction"),
+    (BASE + " LIMIT 3", BASE, "limit_missing"),
+    (BASE + " LIMIT 3", BASE + " LIMIT 4", "limit_changed"),
+    (BASE, BASE.replace("T1.id = ", "T1.age = "), "join_condition"),
+    (BASE, BASE.replace(" JOIN", " LEFT JOIN"), "join_type"),
+    ("SELECT MAX(age) FROM singer", "SELECT MIN(age) FROM singer", "aggregate"),
+    ("SELECT COUNT(age) FROM singer", "SELECT COUNT(DISTINCT age) FROM singer", "distinct_extra"),
+    ("SELECT id FROM song", "SELECT id FROM award", "table_changed"),
+    ("SELECT id FROM song GROUP BY year HAVING COUNT(*) > 2", "SELECT id FROM song GROUP BY year HAVING COUNT(*) > 3", "literal"),  # noqa: E501
+    ("SELECT id FROM song UNION SELECT id FROM award", "SELECT id FROM song INTERSECT SELECT id FROM award", "set_operation_changed"),  # noqa: E501
+    ("SELECT id FROM song WHERE year = 1 OR year = 2", "SELECT id FROM song WHERE year = 1 AND year = 2", "connective"),
+    ("SELECT id FROM song WHERE year = 1 OR year = 2", "SELECT id FROM song WHERE year = 1 OR year = 3", "literal"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "predicted", "kind"), ONE)
+def test_one_change_is_one_difference(gold: str, predicted: str, kind: str) -> None:
+    assert kinds(gold, predicted) == [kind]
+
+
+@pytest.mark.parametrize(("gold", "predicted", "kind"), ONE)
+def test_gold_s_clause_in_the_place_of_the_changed_one_gives_gold_again(gold: str, predicted: str, kind: str) -> None:
+    first = next(iter(repaired_queries(gold, predicted, "sqlite", NAMES)), None)
+    assert first is not None, kind
+    assert kinds(gold, first.query) == []
+    assert len(first.steps) == 1
+
+
+def test_a_repair_speaks_of_the_prediction_s_own_aliases() -> None:
+    gold = "SELECT a.name FROM singer AS a JOIN song AS b ON a.id = b.singer_id WHERE b.year > 3"
+    predicted = "SELECT b.name FROM song AS a JOIN singer AS b ON b.id = a.singer_id WHERE a.year > 4"
+    (step,) = next(repaired_queries(gold, predicted, "sqlite", NAMES)).steps
+    assert (step.clause, step.before, step.after) == ("WHERE", "WHERE a.year > 4", "WHERE a.year > 3")
+
+
+UNREADABLE = [
+    "",
+    ";;;",
+    "I cannot answer this question.",
+    "SELEC name FRM singer",
+    "SELECT name FROM singer WHERE ((((",
+    "SELECT '\x00",
+    "SELECT " + ", ".join(f"c{n}" for n in range(20_000)) + " FROM singer",
+    "SELECT name FROM singer WHERE " + "(" * 5_000 + "1" + ")" * 5_000,
+    "SELECT name FROM singer WHERE " + "NOT " * 2_000 + "age",
+    "SELECT " + " + ".join("age" for _ in range(4_000)) + " FROM singer",
+    "WITH " + ", ".join(f"c{n} AS (SELECT * FROM {f'c{n - 1}' if n else 'singer'})" for n in range(1_000)) + " SELECT * FROM c999",  # noqa: E501
+    "WITH "
+    + ", ".join(f"c{n} AS (SELECT 1 FROM {f'c{n - 1} a, c{n - 1} b' if n else 'singer'})" for n in range(40))
+    + " SELECT * FROM c39",
+    "SELECT id FROM song WHERE id IN " * 1_000 + "(1)",
+    " UNION ".join("SELECT id FROM song" for _ in range(400)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", UNREADABLE, ids=lambda query: query[:20])
+@pytest.mark.parametrize("dialect", ["sqlite", "no such dialect"])
+def test_a_query_that_cannot_be_compared_is_none_and_raises_nothing(query: str, dialect: str) -> None:
+    assert read_pair(BASE, query, dialect, NAMES) is None
+    assert read_pair(query, BASE, dialect, NAMES) is None
+    unknown_names(query, dialect, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("query", "tables", "columns"),
+    [
+        ("SELECT nme FROM singer", (), ("nme",)),
+        ("SELECT s.nme, s.age FROM singer AS s", (), ("nme",)),
+        ("SELECT name FROM singers", ("singers",), ()),
+        ("SELECT x.name FROM singer AS s", (), ("name",)),
+        ("WITH c AS (SELECT age AS a FROM singer) SELECT a FROM c", (), ()),
+        ("SELECT COUNT(*) AS n FROM singer ORDER BY n", (), ()),
+        ("SELECT d.n FROM (SELECT name AS n FROM singer) AS d", (), ()),
+        ('SELECT name FROM singer WHERE Country = "France"', (), ()),
+    ],
+)
+def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    found = unknown_names(query, "sqlite", SCHEMA)
+    assert found is not None
+    assert (found.tables, tuple(name for name, _ in found.columns)) == (tables, columns)
