@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
     from assay.api.labels import read_labels
+    from assay.api.linting import lint
     from assay.api.llm_judge_model import judge_equivalence, open_judge, open_model
     from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.run import Run, load_run
@@ -136,6 +137,7 @@ __all__ = [
     "judge_run",
     "judge_selection",
     "leaderboard",
+    "lint",
     "list_runs",
     "load_run",
     "measure_judge",
@@ -155,6 +157,7 @@ _HOMES = {
     "assay.api.llm_judge_model": ("judge_equivalence", "open_judge", "open_model"),
     "assay.api.llm_judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
     "assay.api.labels": ("read_labels",),
+    "assay.api.linting": ("lint",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("check", "compare", "examine", "gather_evidence", "judge"),

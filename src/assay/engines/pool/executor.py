@@ -15,7 +15,7 @@ from assay.engines import outcomes
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError, PluginError, UsageError
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
 
 ANY_SCHEME = "*"
@@ -114,6 +114,21 @@ class Executor:
     def dialect(self, url: DatabaseUrl) -> str:
         """sqlglot's name of that database's SQL dialect."""
         return self._class(url).dialect
+
+    def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
+        """The tables of that database without sample values; None where its engine cannot describe them.
+
+        Raises DatabaseError where they cannot be read.
+        """
+        label = label_of(url, "\0schema", self._attempt)
+        if (loss := heartbeat.lost(label)) is not None:
+            raise DatabaseError(f"{url}: its tables cannot be listed: the process that tried {loss.message}")
+        heartbeat.begin(label, self._limits.timeout_s + _OPENING_S)
+        try:
+            describe = getattr(self._engine(url), "schema", None)
+            return None if describe is None else cast("DatabaseSchema", describe(with_values=False))
+        finally:
+            heartbeat.end()
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""

@@ -1,0 +1,178 @@
+"""One gold query as the rules see it: its facts, its question's words, its database behind probes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.model import Case, DatabaseUrl, Execution, Limits
+from assay.ports import QueryExecutor
+from assay.sql.facts import ColumnRef, Level, Place, QueryFacts, SchemaNames, Term, column_probe, read_facts
+
+MOST_VALUES = 20_000
+"""Distinct values of a column that are read; with more of them nothing is said about the column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a rule saw. ``evidence`` is a sentence; ``remedy`` only where it differs from the rule's own."""
+
+    evidence: str
+    place: Place | None = None
+    remedy: str | None = None
+    severity: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnValues:
+    """A column's distinct values with their numbers of rows, without NULL."""
+
+    counts: Mapping[object, int]
+    nulls: int
+    whole: bool
+    """False: the column has more than `MOST_VALUES` distinct values, and these are only some."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows have a value."""
+        return sum(self.counts.values())
+
+    @property
+    def unique(self) -> bool:
+        """No value occurs twice."""
+        return self.whole and all(count == 1 for count in self.counts.values())
+
+
+class GoldDatabase:
+    """A database behind the executor's guards and limits. What was asked once is kept, for all golds of it."""
+
+    def __init__(self, executor: QueryExecutor, url: DatabaseUrl, names: SchemaNames | None, limits: Limits) -> None:
+        self.executor = executor
+        self.url = url
+        self.names = names
+        self.limits = limits
+        self._values: dict[tuple[str, str], ColumnValues | None] = {}
+        self._asked: dict[str, Execution] = {}
+
+    @property
+    def dialect(self) -> str:
+        """sqlglot's name of the database's SQL dialect."""
+        return self.executor.dialect(self.url)
+
+    def run(self, query: str) -> Execution:
+        """Execute a query. Never raises for what it does."""
+        found = self._asked.get(query)
+        if found is None:
+            found = self._asked[query] = self.executor.execute(self.url, query)
+        return found
+
+    def rows(self, query: str | None) -> Sequence[tuple[object, ...]] | None:
+        """The rows of a probe; None where it fails, or gives too many."""
+        if query is None:
+            return None
+        done = self.run(query)
+        return done.result.rows if done.succeeded and done.result is not None else None
+
+    def values(self, column: ColumnRef | None) -> ColumnValues | None:
+        """The values of a stored column; None where they cannot be read."""
+        if column is None or column.table is None or self.names is None:
+            return None
+        stored = self.names.column(column.table, column.column)
+        if stored is None:
+            return None
+        key = (column.table.lower(), column.column.lower())
+        if key not in self._values:
+            self._values[key] = self._read(column.table, stored.name)
+        return self._values[key]
+
+    def _read(self, table: str, column: str) -> ColumnValues | None:
+        rows = self.rows(column_probe(table, column, self.dialect, MOST_VALUES + 1))
+        if rows is None:
+            return None
+        counts: Counter[object] = Counter()
+        nulls = 0
+        for value, count in rows:
+            number = count if isinstance(count, int) else int(str(count))
+            if value is None:
+                nulls = number
+            else:
+                counts[_hashable(value)] += number
+        return ColumnValues(counts=counts, nulls=nulls, whole=len(rows) <= MOST_VALUES)
+
+    def is_unique(self, column: ColumnRef | None) -> bool:
+        """Whether no two rows share a value of the column: it is the key, or its values say so."""
+        if column is None or column.table is None or self.names is None:
+            return False
+        if self.names.is_key(column.table, column.column):
+            return True
+        values = self.values(column)
+        return values is not None and values.unique
+
+
+def _hashable(value: object) -> object:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+class Gold:
+    """One gold of one case. Facts are read when a rule first asks for them."""
+
+    def __init__(
+        self, case: Case, index: int, dialect: str, names: SchemaNames | None, database: GoldDatabase | None
+    ) -> None:
+        self.case = case
+        self.index = index
+        self.query = case.golds[index]
+        self.dialect = dialect
+        self.names = names
+        self.database = database
+
+    @cached_property
+    def facts(self) -> QueryFacts | None:
+        """The facts of the query; None where it cannot be read."""
+        return read_facts(self.query, self.dialect, self.names)
+
+    @cached_property
+    def execution(self) -> Execution | None:
+        """What executing the query gave; None without a database."""
+        return None if self.database is None else self.database.run(self.query)
+
+    @property
+    def rows(self) -> Sequence[tuple[object, ...]] | None:
+        """The query's rows; None where it did not give all of them."""
+        done = self.execution
+        return done.result.rows if done is not None and done.succeeded and done.result is not None else None
+
+    @property
+    def top(self) -> Level | None:
+        """The outermost SELECT."""
+        return None if self.facts is None else self.facts.top
+
+    @property
+    def question(self) -> str:
+        """The question."""
+        return self.case.question
+
+    @property
+    def evidence(self) -> str:
+        """The question set's hints for the question."""
+        return self.case.context or ""
+
+    def level(self, index: int) -> Level | None:
+        """A level by its number."""
+        levels = () if self.facts is None else self.facts.levels
+        return levels[index] if 0 <= index < len(levels) else None
+
+    def shown(self, place: Place | None) -> str:
+        """The query's text at a place, on one line."""
+        return "" if place is None else " ".join(self.query[place.start : place.end].split())
+
+
+def is_text(term: Term) -> bool:
+    """Whether a term is a literal text."""
+    return term.kind == "literal" and not term.is_number

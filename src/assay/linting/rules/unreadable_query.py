@@ -1,0 +1,33 @@
+"""The gold is no query that can be read."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="unreadable-query",
+    severity="warning",
+    needs="query",
+    finds="a gold that cannot be parsed as one query",
+    why="It may still run, since databases accept more than parsers know, but no rule can look into it, "
+    "and row order, ties and LIMIT cannot be judged by its text.",
+    remedy="Check its syntax; several statements must become several golds, or one.",
+    bad="SELECT name FROM singer WHERE age > 20 AND",
+    good="SELECT name FROM singer WHERE age > 20",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    from assay.linting.apply import unreadable
+
+    if not gold.query.strip():
+        yield Found(evidence="The gold is blank.", severity="error")
+    elif gold.facts is None:
+        done = gold.execution
+        runs = done is not None and done.succeeded
+        yield Found(
+            evidence=f"The query was not read: {unreadable(gold.query, gold.dialect)}"
+            + (", although the database runs it." if runs else "."),
+            severity="note" if runs else None,
+        )
