@@ -36,6 +36,10 @@ class CaseGolds:
     """Per gold, a hash of its result whatever the order of rows; None where it gave none."""
     texts: tuple[str, ...] = ()
     """Per gold, its text without what does not matter."""
+    rows: tuple[int, ...] = ()
+    """Per gold, the number of rows; 0 where it gave no result."""
+    widths: tuple[int, ...] = ()
+    """Per gold, the number of columns."""
     agreeing: tuple[str, ...] = ()
     """The runs of the largest group that gives one result other than every gold's."""
     others: int = 0
@@ -167,7 +171,16 @@ def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) 
     digests = tuple(digest(gold.execution) for gold in golds)
     texts = tuple(" ".join(gold.query.casefold().replace(";", " ").split()) for gold in golds)
     agreeing, answered = _agreeing(golds, digests, others)
-    return CaseGolds(case=case, digests=digests, texts=texts, agreeing=agreeing, others=answered)
+    results = [None if gold.execution is None else gold.execution.result for gold in golds]
+    return CaseGolds(
+        case=case,
+        digests=digests,
+        texts=texts,
+        rows=tuple(0 if result is None else len(result.rows) for result in results),
+        widths=tuple(0 if result is None else result.column_count for result in results),
+        agreeing=agreeing,
+        others=answered,
+    )
 
 
 def digest(execution: Execution | None) -> str | None:

@@ -6,10 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from assay.model import Case, DatabaseUrl, Execution, Limits
 from assay.ports import QueryExecutor
-from assay.sql.facts import ColumnRef, Level, Place, QueryFacts, SchemaNames, Term, column_probe, read_facts
+from assay.sql.facts import (
+    ColumnRef,
+    Level,
+    Place,
+    QueryFacts,
+    SchemaNames,
+    Term,
+    column_probe,
+    pairs_probe,
+    read_facts,
+    value_probe,
+)
 
 MOST_VALUES = 20_000
 """Distinct values of a column that are read; with more of them nothing is said about the column."""
@@ -100,6 +112,22 @@ class GoldDatabase:
             else:
                 counts[_hashable(value)] += number
         return ColumnValues(counts=counts, nulls=nulls, whole=len(rows) <= MOST_VALUES)
+
+    def run_anew(self, query: str) -> Execution | None:
+        """Execute a query again, not from what is kept; None where the executor cannot."""
+        anew = getattr(self.executor, "execute_anew", None)
+        return None if anew is None else cast("Execution", anew(self.url, query))
+
+    def shares(self, left: ColumnRef, right: ColumnRef) -> bool | None:
+        """Whether two columns have a value in common, as the database compares them; None where it cannot say."""
+        rows = self.rows(pairs_probe(left, right, self.dialect))
+        return None if rows is None else bool(rows)
+
+    def holds(self, column: ColumnRef, term: Term) -> bool | None:
+        """Whether a column holds a literal's value, as the database itself compares them; None where it cannot say."""
+        number = term.is_number
+        rows = self.rows(value_probe(column, term.value or "", is_number=number, dialect=self.dialect))
+        return None if rows is None else bool(rows)
 
     def is_unique(self, column: ColumnRef | None) -> bool:
         """Whether no two rows share a value of the column: it is the key, or its values say so."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 from assay.sql.facts.model import (
     Aggregate,
     Clause,
+    ColumnRef,
     Condition,
     Division,
     JoinPair,
@@ -40,11 +42,12 @@ class Read:
 def read_levels(scopes: Scopes, terms: Terms) -> Read:
     """Every SELECT of the query."""
     read = Read()
+    numbers = count(1)
     top = outermost(scopes.tree)
     for scope in scopes.all:
         first = len(read.conditions)
         for clause, node in _clauses(scope.select):
-            _read_clause(scope, clause, node, terms, read)
+            _read_clause(scope, clause, node, terms, read, numbers)
         read.levels.append(_level(scope, terms, read.conditions[first:], is_top=scope.select is top))
     return read
 
@@ -63,55 +66,71 @@ def _clauses(select: exp.Select) -> Iterator[tuple[Clause, exp.Expr]]:
         yield "group", group
 
 
-def _read_clause(scope: Scope, clause: Clause, node: exp.Expr, terms: Terms, read: Read) -> None:
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What stands above a node within its clause."""
+
+    certain: bool
+    conjunction: int
+    disjunction: int = 0
+    branch: int = 0
+    enclosed: bool = False
+    """Parentheses stand around the node."""
+
+    def below(self, node: exp.Expr, child: exp.Expr, numbers: Iterator[int]) -> _Above:
+        """The same for a child of the node."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Paren | exp.Alias):
+            return _Above(self.certain, self.conjunction, self.disjunction, enclosed=True)
+        if isinstance(node, exp.And):
+            return _Above(self.certain, self.conjunction, 0, self.branch or (0 if self.enclosed else self.disjunction))
+        if isinstance(node, exp.Or):
+            own = self.disjunction or next(numbers)
+            return _Above(False, self.conjunction if isinstance(child, exp.Or) else next(numbers), own)
+        return _Above(False, next(numbers))
+
+
+def _read_clause(
+    scope: Scope, clause: Clause, node: exp.Expr, terms: Terms, read: Read, numbers: Iterator[int]
+) -> None:
     from sqlglot import exp
 
-    # (node, certain, conjunction, disjunction): numbers are those of the nodes that join
     start = node.this if isinstance(node, exp.Where | exp.Having) else node
-    pending: list[tuple[exp.Expr, bool, int, int]] = [(start, clause in ("where", "having", "on"), id(node), 0)]
+    pending = [(start, _Above(clause in ("where", "having", "on"), next(numbers)))]
     while pending:
-        one, certain, conjunction, disjunction = pending.pop()
+        one, above = pending.pop()
         if isinstance(one, exp.Query) and one is not start:
             continue
         if isinstance(one, exp.AggFunc):
             read.aggregates.append(_aggregate(one, scope, clause, terms))
         if isinstance(one, exp.Div):
+            left, right = terms.term(one.this), terms.term(one.expression)
+            kind = terms.type_of(one)
             read.divisions.append(
-                Division(
-                    left=terms.term(one.this),
-                    right=terms.term(one.expression),
-                    level=scope.index,
-                    type=terms.type_of(one),
-                    place=place_of(one),
-                )
+                Division(left=left, right=right, level=scope.index, type=kind, place=place_of(one))
             )
-        negated = isinstance(one.parent, exp.Not)
-        found = _condition(one, scope, clause, terms, certain=certain, negated=negated)
-        if found is not None:
-            operator, left, right = found
+        if (found := _condition(one, terms)) is not None:
+            operator, left, others = found
+            negated = isinstance(one.parent, exp.Not)
             read.conditions.append(
                 Condition(
                     operator=operator,
                     left=left,
-                    right=right,
+                    right=others,
                     clause=clause,
                     level=scope.index,
                     negated=negated,
-                    certain=certain or (negated and _is_certain_not(one, start)),
-                    conjunction=conjunction,
-                    disjunction=disjunction,
+                    certain=above.certain or (negated and _is_certain_not(one, start)),
+                    conjunction=above.conjunction,
+                    disjunction=above.disjunction,
+                    branch=above.branch,
                     place=place_of(one),
                 )
             )
-        for child in one.iter_expressions():
-            if isinstance(one, exp.And | exp.Paren | exp.Alias):
-                keeps = disjunction if isinstance(one, exp.Paren) else 0
-                pending.append((child, certain, conjunction, keeps))
-            elif isinstance(one, exp.Or):
-                branch = conjunction if isinstance(child, exp.Or) else id(child)
-                pending.append((child, False, branch, disjunction or id(one)))
-            else:
-                pending.append((child, False, id(child), 0))
+        if isinstance(one, exp.Or) and not above.disjunction:
+            above = _Above(above.certain, above.conjunction, next(numbers))
+        pending += [(child, above.below(one, child, numbers)) for child in one.iter_expressions()]
 
 
 def _is_certain_not(node: exp.Expr, start: exp.Expr) -> bool:
@@ -146,9 +165,7 @@ def _operators() -> dict[type[exp.Expr], Operator]:
 _FLIPPED: dict[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _condition(
-    node: exp.Expr, scope: Scope, clause: Clause, terms: Terms, *, certain: bool, negated: bool
-) -> tuple[Operator, Term, tuple[Term, ...]] | None:
+def _condition(node: exp.Expr, terms: Terms) -> tuple[Operator, Term, tuple[Term, ...]] | None:
     from sqlglot import exp
 
     if isinstance(node, exp.Between):
@@ -192,7 +209,7 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
     group = select.args.get("group")
     order = select.args.get("order")
     limit = select.args.get("limit")
-    count = limit.expression if isinstance(limit, exp.Limit) else None
+    most = limit.expression if isinstance(limit, exp.Limit) else None
     joins = select.args.get("joins") or ()
     distinct = select.args.get("distinct")
     having = any(aggregate for aggregate in select.args["having"].find_all(exp.AggFunc)) if select.args.get("having") else False
@@ -213,7 +230,7 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
         group=tuple(_key(one, outputs, terms) for one in group.expressions) if group else (),
         order=keys,
         limited=limit is not None,
-        limit=int(count.name) if count is not None and count.is_int else None,
+        limit=int(most.name) if most is not None and most.is_int else None,
         distinct=distinct is not None,
         aggregated=having or any(o.term.aggregated for o in outputs) or any(key.term.aggregated for key in keys),
         place=place_of(select),
@@ -272,9 +289,7 @@ def _has(source: Source, column: str, terms: Terms) -> bool:
     return source.table is not None and (names is None or names.column(source.table, column) is not None)
 
 
-def _named(source: Source, column: str, scope: Scope, terms: Terms) -> "object":
-    from assay.sql.facts.model import ColumnRef
-
+def _named(source: Source, column: str, scope: Scope, terms: Terms) -> ColumnRef:
     names = terms.scopes.names
     kind = None if names is None or source.table is None else names.type_of(source.table, column)
     return ColumnRef(column=column, table=source.table, source=source.alias, level=scope.index, type=kind)

@@ -81,6 +81,8 @@ class Condition:
     """Conditions of one number hold together: nothing but AND joins them."""
     disjunction: int = 0
     """Conditions of one number other than 0 are alternatives: nothing but OR joins them."""
+    branch: int = 0
+    """The number of the OR whose side this condition's conjunction is, without parentheses around it; 0: of none."""
     place: Place | None = None
 
 

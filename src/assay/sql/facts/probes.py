@@ -57,3 +57,17 @@ def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, most: i
         return made.sql(dialect=dialect, comments=False)
     except (SqlglotError, RecursionError, ValueError):
         return None
+
+
+def value_probe(column: ColumnRef, value: str, *, is_number: bool, dialect: str) -> str:
+    """A query that gives one row where a column holds a value, by the database's own rules of equality."""
+    from sqlglot import exp
+
+    literal = value if is_number else exp.Literal.string(value).sql(dialect=dialect)
+    return f"SELECT 1 FROM {_name(column.table or '', dialect)} WHERE {_name(column.column, dialect)} = {literal} LIMIT 1"
+
+
+def column_name(column: ColumnRef, dialect: str) -> str:
+    """The column as a query on the same sources must write it."""
+    name = _name(column.column, dialect)
+    return f"{_name(column.source, dialect)}.{name}" if column.source else name
