@@ -23,7 +23,8 @@ _SHOWN = 50
 
 def lint(  # one parameter an option
     cases: Annotated[
-        Path | None, typer.Argument(metavar="CASES", help="The question set, or a YAML file with the settings of a run.")
+        Path | None,
+        typer.Argument(metavar="CASES", help="The question set, or a YAML file with the settings of a run."),
     ] = None,
     *,
     db: Annotated[
@@ -32,7 +33,9 @@ def lint(  # one parameter an option
     ] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar="RUN", help="A stored run over the same cases: what systems answered; repeatable."),
+        typer.Option(
+            "--with", metavar="RUN", help="A stored run over the same cases: what systems answered; repeatable."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="RULES", help="Apply these alone, separated by commas; repeatable.")
@@ -162,6 +165,8 @@ def _print_rules() -> None:
     from assay.linting import catalogue
     from assay.reports.text.plain import aligned
 
-    rows = [(rule.about.name, f"{rule.about.severity:<8} {rule.about.needs:<9} {rule.about.finds}") for rule in catalogue()]
+    rows = [
+        (rule.about.name, f"{rule.about.severity:<8} {rule.about.needs:<9} {rule.about.finds}") for rule in catalogue()
+    ]
     for line in aligned(rows):
         typer.echo(line)

@@ -215,7 +215,8 @@ def _agreeing(
             groups.setdefault(result, []).append(other.run)
     answered = sum(map(len, groups.values()))
     against = [runs for result, runs in groups.items() if result not in digests]
-    return tuple(max(against, key=len)) if against else (), answered
+    largest: list[str] = max(against, key=len, default=[])
+    return tuple(largest), answered
 
 
 def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool) -> Iterator[LintFinding]:
@@ -247,4 +248,14 @@ def applied(options: LintOptions, *, database: bool, runs: bool) -> tuple[str, .
     )
 
 
-__all__ = ["CaseGolds", "GoldLint", "Iterable", "OtherAnswer", "Place", "applied", "lint_across", "lint_gold", "read_facts"]
+__all__ = [
+    "CaseGolds",
+    "GoldLint",
+    "Iterable",
+    "OtherAnswer",
+    "Place",
+    "applied",
+    "lint_across",
+    "lint_gold",
+    "read_facts",
+]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from assay.model.lint import LintRule
 
 if TYPE_CHECKING:
-    from assay.linting.gold import Found, Gold
     from assay.linting.apply import CaseGolds
+    from assay.linting.gold import Found, Gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,7 @@ def catalogue() -> tuple[Rule, ...]:
             continue
         loaded: Any = import_module(f"{package.__name__}.{module.name}")
         about: LintRule = loaded.RULE
-        found.append(
-            Rule(about=about, check=getattr(loaded, "check", None), across=getattr(loaded, "across", None))
-        )
+        found.append(Rule(about=about, check=getattr(loaded, "check", None), across=getattr(loaded, "across", None)))
     order = ("query", "question", "database", "cases", "runs")
     return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 _NUMBER = re.compile(r"(?<![\w.,#/-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/]|-\d|:\d)(%?)")
@@ -16,6 +18,7 @@ NUMERALS = {
     "once": 1, "twice": 2, "thrice": 3, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
 }  # fmt: skip
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "m": 1e6}
+_LIKE = 0.6
 _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 
 
@@ -94,5 +97,43 @@ def says(text: str, value: str) -> bool:
     spoken = list(stems(wanted))
     if any(stem in heard or any(stem[:3] == one[:3] for one in heard if len(stem) >= 3) for stem in spoken if stem):
         return True
+    if any(_is_like(own, word) for own in words(wanted) for word in words(lowered)):
+        return True
     initials = "".join(word[0] for word in words(text))
     return len(plain) <= 4 and plain in initials
+
+
+def _is_like(first: str, second: str) -> bool:
+    """Whether one word may stand for another, as ``French`` for ``France``."""
+    return first[:2] == second[:2] and len(first) > 3 and SequenceMatcher(None, first, second).ratio() >= _LIKE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A condition that a text states: ``Magnet = 1``."""
+
+    text: str
+    column: str
+    """Lower case, without quotes and without its table."""
+    operator: str
+    value: str
+
+
+_STATED = re.compile(
+    r"(?P<column>`[^`]{1,60}`|\"[^\"]{1,60}\"|[A-Za-z_][\w.]{1,60})\s*(?P<operator><=|>=|!=|<>|=|<|>)\s*"
+    r"(?P<value>'[^']{1,80}'|\"[^\"]{1,80}\"|-?\d+(?:\.\d+)?(?![\w%*/.-]))"
+)
+
+
+@lru_cache(maxsize=4096)
+def stated_conditions(text: str) -> tuple[Stated, ...]:
+    """The conditions that evidence states in the form of SQL."""
+    return tuple(
+        Stated(
+            text=match[0],
+            column=match["column"].strip('`"').rsplit(".", 1)[-1].lower(),
+            operator=match["operator"],
+            value=match["value"].strip("'\""),
+        )
+        for match in _STATED.finditer(text)
+    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
-from assay.linting.gold import GoldDatabase
 from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
+from assay.linting.gold import GoldDatabase
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintOptions
 from assay.sql.facts import SchemaNames

@@ -31,4 +31,8 @@ def check(gold: Gold) -> Iterator[Found]:
         output = top.outputs[place] if top is not None and len(top.outputs) == width else None
         name = output.term.text if output is not None else names[place] if place < len(names) else f"column {place + 1}"
         count = f"all {len(rows):,} rows" if len(rows) > 1 else "the only row"
-        yield Found(evidence=f"{name} is NULL in {count}.", place=None if output is None else output.term.place)
+        yield Found(
+            evidence=f"{name} is NULL in {count}.",
+            place=None if output is None else output.term.place,
+            severity="note" if len(rows) == 1 and len(empty) < width else None,
+        )

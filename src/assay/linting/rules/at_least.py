@@ -19,12 +19,14 @@ RULE = LintRule(
     good="Q: singers who are at least 40\nSELECT name FROM singer WHERE age >= 40",
 )
 _N = r"\$?\s*(?P<n>\d[\d,]*(?:\.\d+)?|" + "|".join(NUMERALS) + r")\b"
+_UP = "more|greater|higher|larger|older"
+_DOWN = "less|fewer|lower|smaller|younger"
 _SAID = (
     (re.compile(rf"\b(?:at least|no less than|not less than|no fewer than|minimum of)\s+{_N}", re.I), ">="),
     (re.compile(rf"\b{_N}(?:\s+\w+)?\s+(?:or|and) (?:more|above|higher|older|greater|over)\b", re.I), ">="),
-    (re.compile(rf"(?<!no )(?<!not )\b(?:more than|greater than|higher than|larger than|older than|exceed(?:s|ing)?)\s+{_N}(?! or)", re.I), ">"),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:(?:{_UP}) than|exceed(?:s|ing)?)\s+{_N}(?! or)", re.I), ">"),
     (re.compile(rf"\b(?:at most|no more than|not more than|maximum of)\s+{_N}", re.I), "<="),
-    (re.compile(rf"(?<!no )(?<!not )\b(?:less than|fewer than|lower than|smaller than|younger than)\s+{_N}(?! or)", re.I), "<"),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:{_DOWN}) than\s+{_N}(?! or)", re.I), "<"),
 )  # fmt: skip
 _WRONG = {">=": ">", ">": ">=", "<=": "<", "<": "<="}
 

@@ -11,7 +11,7 @@ RULE = LintRule(
     severity="warning",
     needs="query",
     finds="a selected column that is neither grouped by nor aggregated",
-    why="Where a group holds several values of it, the database shows any one of them; most databases refuse the query.",
+    why="Where a group holds several values of it, the database shows any one; most databases refuse the query.",
     remedy="Group by the column too, or say which of its values is meant (MIN, MAX).",
     bad="SELECT country, name, COUNT(*) FROM singer GROUP BY country",
     good="SELECT country, COUNT(*) FROM singer GROUP BY country",
@@ -31,7 +31,8 @@ def check(gold: Gold) -> Iterator[Found]:
         decided = _decided(gold, level)
         for output in level.outputs:
             bare = [
-                one for one in output.term.bare
+                one
+                for one in output.term.bare
                 if one.level == level.index and one.key not in decided and not _is_selected_key(level, one)
             ]
             for column in bare[:1]:
@@ -39,7 +40,11 @@ def check(gold: Gold) -> Iterator[Found]:
 
 
 def _picks_a_row(gold: Gold, level: Level) -> bool:
-    own = [one for one in gold.facts.aggregates if one.level == level.index and one.clause == "output"] if gold.facts else []
+    own = (
+        [one for one in gold.facts.aggregates if one.level == level.index and one.clause == "output"]
+        if gold.facts
+        else []
+    )
     return len(own) == 1 and own[0].function in ("min", "max")
 
 
@@ -48,12 +53,15 @@ def _is_selected_key(level: Level, column: ColumnRef) -> bool:
 
 
 def _decided(gold: Gold, level: Level) -> set[tuple[str | None, str]]:
-    """The columns that the group's keys decide: the keys, what equals them, and all of a table whose key is among them."""
+    """The columns that the group's keys decide: the keys, what equals them, and all of a table with its key among them."""
     known = {key.column.key for key in level.group if key.column is not None}
     for condition in gold.facts.conditions if gold.facts is not None else ():
-        if condition.level == level.index and condition.operator == "=" and condition.certain and condition.left.column:
-            if len(condition.right) == 1 and condition.right[0].kind in ("literal", "subquery"):
-                known.add(condition.left.column.key)
+        column = condition.left.column
+        is_fixed = (
+            condition.operator == "=" and condition.certain and condition.right[0].kind in ("literal", "subquery")
+        )
+        if column is not None and is_fixed and condition.level == level.index:
+            known.add(column.key)
     while True:
         before = len(known)
         for pair in level.joins:

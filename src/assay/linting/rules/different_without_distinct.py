@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.linting.words import has
 from assay.model.lint import LintRule
+from assay.sql.facts import ColumnRef
 
 RULE = LintRule(
     name="different-without-distinct",
@@ -42,14 +43,13 @@ def check(gold: Gold) -> Iterator[Found]:
             return
         yield Found(evidence=f"COUNT({count.argument.text}) counts a value as often as it occurs.", place=count.place)
     elif len(top.sources) > 1:
-        yield Found(evidence="COUNT(*) over a join counts rows, and the question asks for different ones.", place=count.place)
+        yield Found(
+            evidence="COUNT(*) over a join counts rows, and the question asks for different ones.", place=count.place
+        )
 
 
-def _is_key(gold: Gold, column: object) -> bool:
-    from assay.sql.facts import ColumnRef
-
-    assert isinstance(column, ColumnRef) and gold.names is not None
-    return column.table is not None and gold.names.is_key(column.table, column.column)
+def _is_key(gold: Gold, column: ColumnRef) -> bool:
+    return column.table is not None and gold.names is not None and gold.names.is_key(column.table, column.column)
 
 
 def _listed(gold: Gold) -> Iterator[Found]:
@@ -60,4 +60,6 @@ def _listed(gold: Gold) -> Iterator[Found]:
         return
     repeated = len(rows) - len({repr(row) for row in rows})
     if repeated:
-        yield Found(evidence=f"The question asks for different ones, and {repeated:,} of the {len(rows):,} rows repeat others.")
+        yield Found(
+            evidence=f"The question asks for different ones, and {repeated:,} of the {len(rows):,} rows repeat others."
+        )

@@ -31,7 +31,9 @@ def check(gold: Gold) -> Iterator[Found]:
         elif level.group and all(key.column is not None and key.column.key in chosen for key in level.group):
             why = "its groups differ already"
         elif (
-            len(level.sources) == 1 and table is not None and table.primary_key
+            len(level.sources) == 1
+            and table is not None
+            and table.primary_key
             and all((source.alias, one.lower()) in chosen for one in table.primary_key)
         ):
             why = f"the key of {table.name} is among the columns"

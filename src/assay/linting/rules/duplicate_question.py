@@ -12,7 +12,7 @@ RULE = LintRule(
     name="duplicate-question",
     severity="error",
     needs="cases",
-    finds="one question about one database in several cases, with golds that differ in result (or, unexecuted, in text)",
+    finds="one question about one database in several cases, with golds that differ in result (unexecuted: in text)",
     why="At least one of the golds is wrong, or the question has two meanings.",
     remedy="Correct the wrong gold, say in the questions what differs, or make one case with both golds.",
     bad="Q: How many singers are there?  COUNT(*) in one case, COUNT(DISTINCT name) in another",
@@ -30,12 +30,17 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
         first = group[0]
         for other in group[1:]:
             executed = any(first.digests) and any(other.digests)
-            one, two = (
-                ({digest for digest in side.digests if digest} if executed else set(side.texts)) for side in (first, other)
-            )
-            if not one & two:
+            if not _answers(first, executed=executed) & _answers(other, executed=executed):
                 differ = "results" if executed else "texts"
-                yield other.case.id, 0, Found(
-                    evidence=f"Case {first.case.id} has the same question, and the golds differ in their {differ}.",
-                    severity=None if executed else "warning",
+                yield (
+                    other.case.id,
+                    0,
+                    Found(
+                        evidence=f"Case {first.case.id} has the same question, and the golds differ in their {differ}.",
+                        severity=None if executed else "warning",
+                    ),
                 )
+
+
+def _answers(one: CaseGolds, *, executed: bool) -> set[str]:
+    return {digest for digest in one.digests if digest} if executed else set(one.texts)

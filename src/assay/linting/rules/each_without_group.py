@@ -28,7 +28,7 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     if not all(output.term.aggregated and not output.term.bare for output in top.outputs):
         return
-    if len([one for one in top.outputs]) > 3:
+    if len(top.outputs) > 3:
         return  # one column for each
     yield Found(
         evidence=f"The question says {found[0].lower()!r}, and the query gives one row over everything.",

@@ -37,7 +37,7 @@ def _empty_tables(gold: Gold) -> list[str]:
     """The query's tables without rows, at most three."""
     if gold.facts is None or gold.database is None or gold.names is None:
         return []
-    found = []
+    found: list[str] = []
     for level in gold.facts.levels:
         for source in level.sources:
             table = None if source.table is None else gold.names.table(source.table)

@@ -28,8 +28,12 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                 f"gold {place + 1}: {one.rows[place]:,} × {one.widths[place]}" for place in (given[0][0], index)
             )
             same_shape = one.rows[given[0][0]] == one.rows[index] and one.widths[given[0][0]] != one.widths[index]
-            yield one.case.id, index, Found(
-                evidence=f"Golds {given[0][0] + 1} and {index + 1} have different results (rows × columns: {rows}).",
-                # Alternatives that differ in their columns alone are how some benchmarks accept more columns.
-                severity="note" if same_shape else None,
+            yield (
+                one.case.id,
+                index,
+                Found(
+                    evidence=f"Golds {given[0][0] + 1} and {index + 1} differ (rows × columns, {rows}).",
+                    # Alternatives that differ in their columns alone are how some benchmarks accept more columns.
+                    severity="note" if same_shape else None,
+                ),
             )

@@ -9,7 +9,7 @@ from assay.model.lint import LintRule
 
 RULE = LintRule(
     name="how-many",
-    severity="warning",
+    severity="note",
     needs="question",
     finds="'how many' in the question, and neither a count nor a number in what the gold selects",
     why="The gold lists what it should count.",

@@ -9,7 +9,7 @@ _CUTS = frozenset({"sqlite", "postgres", "tsql", "redshift", "denodo", "presto",
 
 RULE = LintRule(
     name="integer-division",
-    severity="error",
+    severity="warning",
     needs="query",
     finds="a division of whole numbers in a dialect that cuts off the fraction",
     why="1 / 2 is 0 there: ratios and percentages come out as 0 or too small.",

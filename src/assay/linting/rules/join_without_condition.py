@@ -25,6 +25,7 @@ def check(gold: Gold) -> Iterator[Found]:
             first = next(one for one in level.sources if one not in level.unlinked and not one.single_row)
             others = ", ".join(one.table or one.alias for one in level.unlinked)
             yield Found(
-                evidence=f"Nothing ties {others} to {first.table or first.alias}: each row of the one meets all of the other.",
+                evidence=f"Nothing ties {others} to {first.table or first.alias}: "
+                "each row of the one meets all of the other.",
                 place=level.unlinked[0].place,
             )

@@ -47,4 +47,5 @@ def check(gold: Gold) -> Iterator[Found]:
 def _sentence(tied: list[tuple[object, ...]], kept: int) -> str:
     names = ", ".join(" | ".join(map(str, row))[:60] for row in tied[:_SHOWN])
     more = f" and {len(tied) - _SHOWN} more" if len(tied) > _SHOWN else ""
-    return f"{len(tied)} rows tie for the last {'place' if kept == 1 else f'{kept} places'}, and LIMIT keeps {kept}: {names}{more}."
+    places = "place" if kept == 1 else f"{kept} places"
+    return f"{len(tied)} rows tie for the last {places}, and LIMIT keeps {kept}: {names}{more}."

@@ -30,8 +30,10 @@ def check(gold: Gold) -> Iterator[Found]:
             continue
         if level.outermost and (seen := _left_out(gold, level)) is not None:
             if seen:
-                yield Found(evidence=f"LIMIT keeps {level.limit} of {seen:,} rows, whichever come first.",
-                            place=level.limit_place)
+                yield Found(
+                    evidence=f"LIMIT keeps {level.limit} of {seen:,} rows, whichever come first.",
+                    place=level.limit_place,
+                )
             continue
         where = "" if level.outermost else " in a subquery"
         yield Found(evidence=f"The LIMIT{where} has no ORDER BY.", place=level.limit_place)

@@ -36,7 +36,8 @@ def check(gold: Gold) -> Iterator[Found]:
             same = [one for one in rest if one.left.column is not None and one.left.column.key == lone.left.column.key]
             if rest and not same and other.operator == lone.operator:
                 yield Found(
-                    evidence=f"{gold.shown(lone.place)} stands alone beside OR: {gold.shown(rest[0].place)} does not hold for it.",
+                    evidence=f"{gold.shown(lone.place)} stands alone beside OR: "
+                    f"{gold.shown(rest[0].place)} does not hold for it.",
                     place=lone.place,
                 )
                 break

@@ -24,8 +24,16 @@ def check(gold: Gold) -> Iterator[Found]:
         if one.operator != "in" or not one.negated or one.right[-1].kind != "subquery" or one.right[-1].place is None:
             continue
         inner = next(
-            (level for level in gold.facts.levels if level.in_condition and level.place is not None
-             and one.right[-1].place.start <= level.place.start and level.place.end <= one.right[-1].place.end), None)
+            (
+                level
+                for level in gold.facts.levels
+                if level.in_condition
+                and level.place is not None
+                and one.right[-1].place.start <= level.place.start
+                and level.place.end <= one.right[-1].place.end
+            ),
+            None,
+        )
         if inner is None or len(inner.outputs) != 1 or inner.group or inner.parent is None:
             continue
         column = inner.outputs[0].term.column

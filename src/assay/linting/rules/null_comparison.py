@@ -22,4 +22,7 @@ def check(gold: Gold) -> Iterator[Found]:
         if one.operator in ("is", "like") or one.clause == "output":
             continue
         if any(term.kind == "null" for term in (one.left, *one.right)):
-            yield Found(evidence=f"{gold.shown(one.place) or one.left.text} compares with NULL, which is never true.", place=one.place)
+            yield Found(
+                evidence=f"{gold.shown(one.place) or one.left.text} compares with NULL, which is never true.",
+                place=one.place,
+            )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.facts import column_name, probe_of_level
 
 RULE = LintRule(
     name="order-over-nulls",
@@ -26,19 +27,15 @@ def check(gold: Gold) -> Iterator[Found]:
     values = gold.database.values(key.term.column)
     if key.term.column is None or values is None or not values.nulls or not _is_taken(gold, key.descending):
         return
-    for condition in gold.facts.conditions if gold.facts is not None else ():
-        if condition.level == top.index and condition.left.column is not None and condition.certain:
-            if condition.left.column.key == key.term.column.key and (condition.operator != "is" or condition.negated):
-                return  # the condition leaves NULL out
-    if top.group or top.distinct or len(top.sources) > 1:
-        rows = gold.rows or ()
-        shown = [place for place, one in enumerate(top.outputs) if one.term.column == key.term.column]
-        if not any(row[place] is None for row in rows for place in shown):
-            return
-    yield Found(
-        evidence=f"{values.nulls:,} rows have no {key.term.column.name}, and NULL comes first in this order.",
-        place=key.term.place,
-    )
+    name = column_name(key.term.column, gold.dialect)
+    counted = f"SUM(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"
+    rows = gold.database.rows(probe_of_level(gold.query, gold.dialect, [counted], grouped=False))
+    nulls = 0 if not rows or not rows[0][0] else int(str(rows[0][0]))
+    if nulls:
+        yield Found(
+            evidence=f"{nulls:,} of the rows to be ordered have no {key.term.column.name}, and NULL comes first.",
+            place=key.term.place,
+        )
 
 
 def _is_taken(gold: Gold, descending: bool) -> bool:  # noqa: FBT001

@@ -38,6 +38,7 @@ def check(gold: Gold) -> Iterator[Found]:
         most = max(rows, key=lambda row: counted[repr(row)])
         shown = " | ".join(map(str, most))[:80]
         yield Found(
-            evidence=f"{repeated:,} of {len(rows):,} rows repeat others, such as {shown!r}, {counted[repr(most)]:,} times.",
+            evidence=f"{repeated:,} of {len(rows):,} rows repeat others, "
+            f"such as {shown!r}, {counted[repr(most)]:,} times.",
             place=columns[0].place if columns[0] is not None else None,
         )

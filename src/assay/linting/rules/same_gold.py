@@ -32,13 +32,24 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
             if other.case.id == first.case.id:
                 continue
             mine, yours = _said(first), _said(other)
-            if mine and yours and mine.isdisjoint(yours):
+            if mine and yours and mine.isdisjoint(yours) and not _same_bound(first, other):
                 a, b = (", ".join(sorted(side)) for side in (mine, yours))
-                yield other.case.id, index, Found(
-                    evidence=f"Case {first.case.id} has the same gold, and its question says {a} where this says {b}."
+                yield (
+                    other.case.id,
+                    index,
+                    Found(
+                        evidence=f"Case {first.case.id} has the same gold, "
+                        f"and its question says {a} where this says {b}."
+                    ),
                 )
 
 
 def _said(one: CaseGolds) -> set[str]:
     question = one.case.question
     return {f"{value:g}" for _, value in numbers(question)} | {value.lower() for value in quoted_values(question)}
+
+
+def _same_bound(first: CaseGolds, other: CaseGolds) -> bool:
+    """Whether numbers differ by one, as those of 'at least 3' and 'more than 2' do."""
+    mine, yours = (sorted(value for _, value in numbers(one.case.question)) for one in (first, other))
+    return bool(mine) and len(mine) == len(yours) and all(abs(a - b) <= 1 for a, b in zip(mine, yours, strict=True))

@@ -25,6 +25,8 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
         agree = len(one.agreeing)
         if agree >= _LEAST and agree * 2 > one.others and any(one.digests):
             names = ", ".join(one.agreeing[:5])
-            yield one.case.id, 0, Found(
-                evidence=f"{agree} of {one.others} runs with a result share one that is not gold's: {names}."
+            yield (
+                one.case.id,
+                0,
+                Found(evidence=f"{agree} of {one.others} runs with a result share one that is not gold's: {names}."),
             )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from assay.linting.gold import ColumnValues, Found, Gold
 from assay.linting.words import as_number
@@ -45,7 +46,8 @@ def check(gold: Gold) -> Iterator[Found]:
         if found is not None:
             kind, first, second = found
             yield Found(
-                evidence=f"{what} {term.text}: {column.name} holds {kind} as texts, and {first!r} comes before {second!r}.",
+                evidence=f"{what} {term.text}: {column.name} holds {kind} as texts, "
+                f"and {first!r} comes before {second!r}.",
                 place=term.place,
             )
 
@@ -61,7 +63,7 @@ def _misordered(values: ColumnValues) -> tuple[str, str, str] | None:
         return "dates that do not begin with the year", ordered[0], ordered[-1]
     numbers = sorted((text, number) for text in texts if (number := as_number(text.replace(",", ""))) is not None)
     if len(numbers) >= _SHARE * len(texts):
-        for (first, a), (second, b) in zip(numbers, numbers[1:], strict=False):
+        for (first, a), (second, b) in pairwise(numbers):
             if a > b:
                 return "numbers", first, second
     return None

@@ -59,7 +59,14 @@ def _found(term: Term, values: ColumnValues, column: str) -> Found:
         )
     pool = list(texts)[:_MOST_COMPARED]
     near = get_close_matches(text, pool, n=3, cutoff=0.6) if len(text) < 100 else []
-    near = near or [one for one in pool if len(text) > 2 and (plain in one.casefold() or (len(one) > 2 and one.casefold() in plain))][:3]
+    near = (
+        near
+        or [
+            one
+            for one in pool
+            if len(text) > 2 and (plain in one.casefold() or (len(one) > 2 and one.casefold() in plain))
+        ][:3]
+    )
     if near:
         nearest = ", ".join(f"{one[:60]!r} ({_times(texts[one])})" for one in near)
         hint = f"the nearest that do are {nearest}" if len(near) > 1 else f"the nearest that does is {nearest}"

@@ -28,7 +28,8 @@ def check(gold: Gold) -> Iterator[Found]:
         for term in one.right:
             if term.kind == "literal" and not _is_said(said, one, term):
                 yield Found(
-                    evidence=f"The query asks for {one.left.text} {one.operator} {term.text}, which the question does not say.",
+                    evidence=f"The query asks for {one.left.text} {one.operator} {term.text}, "
+                    "which the question does not say.",
                     place=one.place,
                 )
 

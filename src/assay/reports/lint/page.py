@@ -19,7 +19,7 @@ def lint_html(report: LintReport) -> bytes:
         own = [finding for finding in report.findings if finding.rule == name]
         worst = next(one for one in SEVERITIES if any(finding.severity == one for finding in own))
         groups.append({"about": rule_named(name), "count": count, "worst": worst, "findings": own})
-    groups.sort(key=lambda group: SEVERITIES.index(str(group["worst"])))  # type: ignore[arg-type]
+    groups.sort(key=lambda group: SEVERITIES.index(str(group["worst"])))
     text = template("lint.html").render(
         report=report,
         groups=groups,

@@ -31,7 +31,11 @@ def _lines(report: LintReport, most: int | None) -> Iterator[str]:
     yield conclusion(report)
     for gap in report.gaps:
         cases = plural(len(gap.cases), "case") if gap.cases else "all cases"
-        named = f" ({one_line(', '.join(gap.cases[:5]), limit=80)}{' …' if len(gap.cases) > 5 else ''})" if gap.cases else ""
+        named = (
+            f" ({one_line(', '.join(gap.cases[:5]), limit=80)}{' …' if len(gap.cases) > 5 else ''})"
+            if gap.cases
+            else ""
+        )
         rules = f", so that {plural(len(gap.rules), 'rule')} could not be applied" if gap.rules else ""
         yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
     for note in report.notes:

@@ -47,7 +47,7 @@ def read_levels(scopes: Scopes, terms: Terms) -> Read:
     for scope in scopes.all:
         first = len(read.conditions)
         for clause, node in _clauses(scope.select):
-            _read_clause(scope, clause, node, terms, read, numbers)
+            _read_clause(scope, clause, node, terms=terms, read=read, numbers=numbers)
         read.levels.append(_level(scope, terms, read.conditions[first:], is_top=scope.select is top))
     return read
 
@@ -87,12 +87,16 @@ class _Above:
             return _Above(self.certain, self.conjunction, 0, self.branch or (0 if self.enclosed else self.disjunction))
         if isinstance(node, exp.Or):
             own = self.disjunction or next(numbers)
-            return _Above(False, self.conjunction if isinstance(child, exp.Or) else next(numbers), own)
-        return _Above(False, next(numbers))
+            return _Above(
+                certain=False,
+                conjunction=self.conjunction if isinstance(child, exp.Or) else next(numbers),
+                disjunction=own,
+            )
+        return _Above(certain=False, conjunction=next(numbers))
 
 
 def _read_clause(
-    scope: Scope, clause: Clause, node: exp.Expr, terms: Terms, read: Read, numbers: Iterator[int]
+    scope: Scope, clause: Clause, node: exp.Expr, *, terms: Terms, read: Read, numbers: Iterator[int]
 ) -> None:
     from sqlglot import exp
 
@@ -107,9 +111,7 @@ def _read_clause(
         if isinstance(one, exp.Div):
             left, right = terms.term(one.this), terms.term(one.expression)
             kind = terms.type_of(one)
-            read.divisions.append(
-                Division(left=left, right=right, level=scope.index, type=kind, place=place_of(one))
-            )
+            read.divisions.append(Division(left=left, right=right, level=scope.index, type=kind, place=place_of(one)))
         if (found := _condition(one, terms)) is not None:
             operator, left, others = found
             negated = isinstance(one.parent, exp.Not)
@@ -212,7 +214,11 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
     most = limit.expression if isinstance(limit, exp.Limit) else None
     joins = select.args.get("joins") or ()
     distinct = select.args.get("distinct")
-    having = any(aggregate for aggregate in select.args["having"].find_all(exp.AggFunc)) if select.args.get("having") else False
+    having = (
+        any(aggregate for aggregate in select.args["having"].find_all(exp.AggFunc))
+        if select.args.get("having")
+        else False
+    )
     keys = tuple(_order_key(one, outputs, terms) for one in order.expressions) if order else ()
     above = select.parent
     while isinstance(above, exp.Subquery | exp.Paren | exp.SetOperation):
@@ -278,7 +284,8 @@ def _pairs(scope: Scope, terms: Terms, conditions: list[Condition]) -> Iterator[
             before = next((one for one in earlier if _has(one, name.name, terms)), None)
             if before is not None and before.table and source.table:
                 yield JoinPair(
-                    left=_named(before, name.name, scope, terms), right=_named(source, name.name, scope, terms),
+                    left=_named(before, name.name, scope, terms),
+                    right=_named(source, name.name, scope, terms),
                     place=place_of(name),
                 )
         earlier.append(source)

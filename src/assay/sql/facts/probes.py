@@ -31,9 +31,9 @@ def pairs_probe(left: ColumnRef, right: ColumnRef, dialect: str) -> str:
     return f"SELECT 1 FROM {a} WHERE {a}.{x} IN (SELECT {b}.{y} FROM {b}) LIMIT 1"
 
 
-def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, most: int | None = None) -> str | None:
-    """The outermost SELECT with other selected expressions: the same FROM, WHERE and GROUP BY, but neither HAVING,
-    ORDER BY nor LIMIT. None where the query's outermost level is no SELECT, or cannot be written again.
+def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, grouped: bool = True) -> str | None:
+    """The outermost SELECT with other selected expressions: the same FROM and WHERE, and GROUP BY if ``grouped``, but
+    neither HAVING, ORDER BY nor LIMIT. None where the query's outermost level is no SELECT, or cannot be written again.
     """
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -47,13 +47,11 @@ def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, most: i
             return None
         copied = tree.copy()
         group = copied.args.get("group")
-        if group is not None and any(isinstance(one, exp.Literal) for one in group.expressions):
+        if grouped and group is not None and any(isinstance(one, exp.Literal) for one in group.expressions):
             return None  # positions would name other expressions
-        for name in ("having", "order", "limit", "offset", "distinct", "qualify"):
+        for name in ("having", "order", "limit", "offset", "distinct", "qualify", *(() if grouped else ("group",))):
             copied.set(name, None)
         made: exp.Select = copied.select(*selected, append=False, dialect=dialect, copy=False)
-        if most is not None:
-            made = made.limit(most, copy=False)
         return made.sql(dialect=dialect, comments=False)
     except (SqlglotError, RecursionError, ValueError):
         return None
@@ -64,7 +62,9 @@ def value_probe(column: ColumnRef, value: str, *, is_number: bool, dialect: str)
     from sqlglot import exp
 
     literal = value if is_number else exp.Literal.string(value).sql(dialect=dialect)
-    return f"SELECT 1 FROM {_name(column.table or '', dialect)} WHERE {_name(column.column, dialect)} = {literal} LIMIT 1"
+    return (
+        f"SELECT 1 FROM {_name(column.table or '', dialect)} WHERE {_name(column.column, dialect)} = {literal} LIMIT 1"
+    )
 
 
 def column_name(column: ColumnRef, dialect: str) -> str:

@@ -59,8 +59,9 @@ def _facts(tree: exp.Query, query: str, dialect: str, names: SchemaNames | None)
         union_all=any(union.args.get("distinct") is False for union in unions),
         windowed=tree.find(exp.Window) is not None,
         compares_with_subquery=any(
-            isinstance(side, (exp.Subquery, exp.All, exp.Any)) for node in tree.find_all(exp.Predicate) for side in
-            (node.args.get("this"), node.args.get("expression"))
+            isinstance(side, (exp.Subquery, exp.All, exp.Any))
+            for node in tree.find_all(exp.Predicate)
+            for side in (node.args.get("this"), node.args.get("expression"))
         ),
         unresolved=tuple(scopes.unresolved),
     )

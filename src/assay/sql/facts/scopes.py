@@ -94,7 +94,9 @@ class Scopes:
         else:
             inner = entry.this if isinstance(entry, exp.Subquery) else None
         if inner is None:
-            return Source(alias=alias, table=None, known=False, single_row=not isinstance(entry, exp.Table), place=place)
+            return Source(
+                alias=alias, table=None, known=False, single_row=not isinstance(entry, exp.Table), place=place
+            )
         scope.inner[alias] = inner
         stars = any(output.is_star for output in inner.selects)
         return Source(alias=alias, table=None, known=not stars, single_row=_is_single(inner), place=place)
