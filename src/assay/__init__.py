@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         TurnAnswer,
         Verdict,
     )
+    from assay.model.lint import LintFinding, LintReport
     from assay.reports.mlflow import MlflowExport
 
 __all__ = [
@@ -96,6 +97,8 @@ __all__ = [
     "Leaderboard",
     "Leniency",
     "Limits",
+    "LintFinding",
+    "LintReport",
     "MeasuredJudge",
     "MetricDiff",
     "MissingDependency",
@@ -162,6 +165,7 @@ _HOMES = {
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("check", "compare", "examine", "gather_evidence", "judge"),
     "assay.api.systems": ("open_system",),
+    "assay.model.lint": ("LintFinding", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))

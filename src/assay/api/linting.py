@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TypeAlias
 
@@ -234,6 +233,3 @@ def _notes(cases: Sequence[Case], done: Sequence[GoldLint | str]) -> tuple[str, 
         hint = f" (did you mean {close!r}?)" if close else ""
         notes.append(f"case {case_id} ignores {name!r}, and no rule is called that{hint}")
     return tuple(notes)
-
-
-__all__ = ["lint", "replace"]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from assay.linting.catalogue import Rule, catalogue
-from assay.linting.gold import Found, Gold, GoldDatabase
+from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
 from assay.model import Case, Execution
 from assay.model.lint import LintFinding, LintOptions, Severity
-from assay.sql.facts import Place, SchemaNames, comments_of, read_facts
-from assay.sql.facts.read import MOST_CHARACTERS
+from assay.sql.facts import SchemaNames, comments_of
 
 _IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
 _EXCERPT = 160
@@ -25,25 +24,6 @@ class OtherAnswer:
 
     run: str
     query: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseGolds:
-    """What is known of one case when all cases are looked at together."""
-
-    case: Case
-    digests: tuple[str | None, ...] = ()
-    """Per gold, a hash of its result whatever the order of rows; None where it gave none."""
-    texts: tuple[str, ...] = ()
-    """Per gold, its text without what does not matter."""
-    rows: tuple[int, ...] = ()
-    """Per gold, the number of rows; 0 where it gave no result."""
-    widths: tuple[int, ...] = ()
-    """Per gold, the number of columns."""
-    agreeing: tuple[str, ...] = ()
-    """The runs of the largest group that gives one result other than every gold's."""
-    others: int = 0
-    """How many stored runs gave a result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +81,6 @@ def lint_gold(
         gaps=tuple(gaps.items()),
         unknown_rules=tuple(unknown),
     )
-
-
-def unreadable(query: str, dialect: str) -> str:
-    """Why a query could not be read, as a clause."""
-    if len(query) > MOST_CHARACTERS:
-        return f"it has {len(query):,} characters, and only queries of up to {MOST_CHARACTERS:,} are read"
-    return f"it cannot be parsed as one query of the dialect {dialect}"
 
 
 def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list[str]]:
@@ -246,16 +219,3 @@ def applied(options: LintOptions, *, database: bool, runs: bool) -> tuple[str, .
         and (database or rule.about.needs != "database")
         and (runs or rule.about.needs != "runs")
     )
-
-
-__all__ = [
-    "CaseGolds",
-    "GoldLint",
-    "Iterable",
-    "OtherAnswer",
-    "Place",
-    "applied",
-    "lint_across",
-    "lint_gold",
-    "read_facts",
-]

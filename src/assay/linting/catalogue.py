@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assay.model.lint import LintRule
 
 if TYPE_CHECKING:
-    from assay.linting.apply import CaseGolds
-    from assay.linting.gold import Found, Gold
+    from assay.linting.gold import CaseGolds, Found, Gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class Rule:
 
     about: LintRule
     check: Callable[[Gold], Iterator[Found]] | None
-    across: Callable[[Iterable[CaseGolds]], Iterator[tuple[str, int, Found]]] | None
+    across: Callable[[Sequence[CaseGolds]], Iterator[tuple[str, int, Found]]] | None
 
 
 @lru_cache(maxsize=1)
@@ -42,16 +41,8 @@ def catalogue() -> tuple[Rule, ...]:
 
 
 def rule_named(name: str) -> LintRule:
-    """The rule of that name. Raises KeyError."""
-    return next(rule.about for rule in catalogue() if rule.about.name == name) if _known(name) else _raise(name)
-
-
-def _known(name: str) -> bool:
-    return any(rule.about.name == name for rule in catalogue())
-
-
-def _raise(name: str) -> LintRule:
-    raise KeyError(name)
+    """The rule of that name. Raises KeyError where there is none."""
+    return {rule.about.name: rule.about for rule in catalogue()}[name]
 
 
 def closest_rule(name: str) -> str | None:

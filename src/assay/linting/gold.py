@@ -22,6 +22,7 @@ from assay.sql.facts import (
     read_facts,
     value_probe,
 )
+from assay.sql.facts.read import MOST_CHARACTERS
 
 MOST_VALUES = 20_000
 """Distinct values of a column that are read; with more of them nothing is said about the column."""
@@ -204,3 +205,29 @@ class Gold:
 def is_text(term: Term) -> bool:
     """Whether a term is a literal text."""
     return term.kind == "literal" and not term.is_number
+
+
+def unreadable(query: str, dialect: str) -> str:
+    """Why a query could not be read, as a clause."""
+    if len(query) > MOST_CHARACTERS:
+        return f"it has {len(query):,} characters, and only queries of up to {MOST_CHARACTERS:,} are read"
+    return f"it cannot be parsed as one query of the dialect {dialect}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseGolds:
+    """What is known of one case when all cases are looked at together."""
+
+    case: Case
+    digests: tuple[str | None, ...] = ()
+    """Per gold, a hash of its result whatever the order of rows; None where it gave none."""
+    texts: tuple[str, ...] = ()
+    """Per gold, its text without what does not matter."""
+    rows: tuple[int, ...] = ()
+    """Per gold, the number of rows; 0 where it gave no result."""
+    widths: tuple[int, ...] = ()
+    """Per gold, the number of columns."""
+    agreeing: tuple[str, ...] = ()
+    """The runs of the largest group that gives one result other than every gold's."""
+    others: int = 0
+    """How many stored runs gave a result."""

@@ -53,7 +53,7 @@ def _is_selected_key(level: Level, column: ColumnRef) -> bool:
 
 
 def _decided(gold: Gold, level: Level) -> set[tuple[str | None, str]]:
-    """The columns that the group's keys decide: the keys, what equals them, and all of a table with its key among them."""
+    """The columns that the keys decide: the keys, what equals them, and all of a table with its key among them."""
     known = {key.column.key for key in level.group if key.column is not None}
     for condition in gold.facts.conditions if gold.facts is not None else ():
         column = condition.left.column

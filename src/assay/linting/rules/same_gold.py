@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from assay.linting.apply import CaseGolds
-from assay.linting.gold import Found
+from assay.linting.gold import CaseGolds, Found
 from assay.linting.words import numbers, quoted_values
 from assay.model.lint import LintRule
 

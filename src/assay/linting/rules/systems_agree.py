@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.linting.apply import CaseGolds
-from assay.linting.gold import Found
+from assay.linting.gold import CaseGolds, Found
 from assay.model.lint import LintRule
 
 _LEAST = 2

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from assay.linting.gold import Found, Gold
+from assay.linting.gold import Found, Gold, unreadable
 from assay.model.lint import LintRule
+from assay.sql import statement_kind
 
 RULE = LintRule(
     name="unreadable-query",
@@ -19,11 +20,9 @@ RULE = LintRule(
 
 
 def check(gold: Gold) -> Iterator[Found]:
-    from assay.linting.apply import unreadable
-
     if not gold.query.strip():
         yield Found(evidence="The gold is blank.", severity="error")
-    elif gold.facts is None:
+    elif gold.facts is None and not _is_values(gold):
         done = gold.execution
         runs = done is not None and done.succeeded
         yield Found(
@@ -31,3 +30,8 @@ def check(gold: Gold) -> Iterator[Found]:
             + (", although the database runs it." if runs else "."),
             severity="note" if runs else None,
         )
+
+
+def _is_values(gold: Gold) -> bool:
+    """Whether it is a list of values, in which no rule has anything to look at."""
+    return gold.query.lstrip().lower().startswith("values") and statement_kind(gold.query, gold.dialect) == "query"
