@@ -242,7 +242,8 @@ def test_the_exit_status_says_whether_the_severity_is_reached(
 
 
 def test_the_settings_file_turns_rules_off(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    text = "cases: cases.jsonl\ndb: sqlite:///songs.sqlite\nlint:\n  ignore: [empty-result, value-not-asked]\n  fail_on: error\n"
+    own = "lint:\n  ignore: [empty-result, value-not-asked]\n  fail_on: error\n"
+    text = f"cases: cases.jsonl\ndb: sqlite:///songs.sqlite\n{own}"
     (folder / "eval.yaml").write_text(text, encoding="utf-8")
     assert run_command_line(["lint", str(folder / "eval.yaml"), "-q", "--json", "--workers", "1"]) == 1
     told = json.loads(capsysbinary.readouterr().out)

@@ -99,7 +99,7 @@ FLAGGED: dict[str, list[Given]] = {
     "different-without-distinct": [
         ("How many different countries are there?", "SELECT COUNT(country) FROM singer"),
         ("What are the different countries?", "SELECT country FROM singer"),
-        ("How many distinct singers gave concerts?", "SELECT COUNT(*) FROM singer s JOIN concert c ON c.singer_id = s.id"),
+        ("How many distinct singers?", "SELECT COUNT(*) FROM singer s JOIN concert c ON c.singer_id = s.id"),
     ],
     "at-least": [
         ("Singers who are at least 40", "SELECT name FROM singer WHERE age > 40"),
@@ -218,7 +218,7 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer, (SELECT MAX(age) AS a FROM singer) AS m WHERE age > 3"),
         ("", "WITH m AS (SELECT AVG(age) AS a FROM singer) SELECT name FROM singer CROSS JOIN m"),
         ("", "SELECT name FROM singer, concert WHERE age < year"),
-        ("", "SELECT 1 FROM singer s, concert c WHERE EXISTS (SELECT 1 FROM guest g WHERE g.concert_id = c.id AND g.singer_id = s.id)"),
+        ("", "SELECT 1 FROM singer s, concert c WHERE EXISTS (SELECT 1 FROM guest WHERE fee = c.id + s.age)"),
         ("", "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert)"),
     ],
     "integer-division": [
@@ -269,6 +269,7 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("Concerts in 2014", "SELECT title FROM concert WHERE title LIKE '2014-%'"),
         ("Sold 1,000 tickets", "SELECT title FROM concert WHERE sold = 1000"),
         ("Sales of 2 million", "SELECT title FROM concert WHERE sold > 2000000"),
+        ("20% above average", "SELECT title FROM concert WHERE sold > (SELECT AVG(sold) * 1.2 FROM concert)"),
         ("More than 50% sold", "SELECT title FROM concert WHERE sold > 0.5 * seats"),
         ("The track '99 Balloons'", "SELECT name FROM singer WHERE name LIKE '%Balloons%'"),
         ("Give me 1 singer", "SELECT name FROM singer ORDER BY age LIMIT 1"),
@@ -290,6 +291,7 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("Who is the oldest singer?", "SELECT name FROM singer ORDER BY age DESC LIMIT 1"),
         ("Who is the oldest?", "SELECT name FROM singer WHERE age = (SELECT MAX(age) FROM singer)"),
         ("Singers who are at least 40", "SELECT name FROM singer WHERE age >= 40"),
+        ("The most serious", "SELECT name FROM singer WHERE age = 1", "most serious refers to age = 1"),
         ("Singers of 'The Longest Day'", "SELECT name FROM singer WHERE name = 'x'"),
         ("The oldest", "SELECT name FROM singer s WHERE NOT EXISTS (SELECT 1 FROM singer t WHERE t.age > s.age)"),
     ],
@@ -312,7 +314,7 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("Singers older than 40", "SELECT name FROM singer WHERE age > 40"),
         ("Singers no older than 40", "SELECT name FROM singer WHERE age <= 40"),
         ("Not more than 40", "SELECT name FROM singer WHERE age <= 40"),
-        ("Years after 2014 with at least 2 concerts", "SELECT year FROM concert WHERE year > 2014 GROUP BY 1 HAVING COUNT(*) >= 2"),
+        ("After 2014, at least 2", "SELECT year FROM concert WHERE year > 2014 GROUP BY 1 HAVING COUNT(*) >= 2"),
     ],
     "each-without-group": [
         ("The number of singers in each country", "SELECT country, COUNT(*) FROM singer GROUP BY country"),
@@ -320,13 +322,14 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("How many singers are there?", "SELECT COUNT(*) FROM singer"),
     ],
     "both-against-or": [
-        ("Both Spring and Autumn", "SELECT year FROM concert WHERE title = 'Spring' INTERSECT SELECT year FROM concert WHERE title = 'Autumn'"),
+        ("Both a and b", "SELECT id FROM singer WHERE name = 'a' INTERSECT SELECT id FROM singer WHERE name = 'b'"),
         ("Spring or Autumn", "SELECT year FROM concert WHERE title = 'Spring' OR title = 'Autumn'"),
         ("Both name and age", "SELECT name, age FROM singer WHERE age = 3 OR name = 'x'"),
     ],
     "evidence-contradicts": [
         ("Women", "SELECT name FROM singer WHERE country = 'France'", "women refers to country = 'France'"),
         ("Women", "SELECT name FROM singer WHERE age = 3", "women refers to country = 'France'"),
+        ("On 2020/1/5", "SELECT name FROM singer WHERE born = '2020-01-05'", "on 2020/1/5 refers to born = '2020/1/5'"),
         ("Both", "SELECT name FROM singer WHERE country = 'a'", "country = 'a' is A; country = 'b' is B"),
     ],
     "evidence-ignored": [

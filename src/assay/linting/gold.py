@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from assay.model import Case, DatabaseUrl, Execution, Limits
+from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
 from assay.ports import QueryExecutor
 from assay.sql.facts import (
     ColumnRef,
@@ -97,10 +97,10 @@ class GoldDatabase:
             return None
         key = (column.table.lower(), column.column.lower())
         if key not in self._values:
-            self._values[key] = self._read(column.table, stored.name)
+            self._values[key] = self._read(self.names.tables[key[0]].schema, stored.name)
         return self._values[key]
 
-    def _read(self, table: str, column: str) -> ColumnValues | None:
+    def _read(self, table: TableSchema, column: str) -> ColumnValues | None:
         rows = self.rows(column_probe(table, column, self.dialect, MOST_VALUES + 1))
         if rows is None:
             return None
@@ -121,14 +121,18 @@ class GoldDatabase:
 
     def shares(self, left: ColumnRef, right: ColumnRef) -> bool | None:
         """Whether two columns have a value in common, as the database compares them; None where it cannot say."""
-        rows = self.rows(pairs_probe(left, right, self.dialect))
-        return None if rows is None else bool(rows)
+        if self.names is None:
+            return None
+        return _some(self.rows(pairs_probe(left, right, self.names, self.dialect)))
 
     def holds(self, column: ColumnRef, term: Term) -> bool | None:
         """Whether a column holds a literal's value, as the database itself compares them; None where it cannot say."""
+        if self.names is None:
+            return None
         number = term.is_number
-        rows = self.rows(value_probe(column, term.value or "", is_number=number, dialect=self.dialect))
-        return None if rows is None else bool(rows)
+        return _some(
+            self.rows(value_probe(column, term.value or "", self.names, is_number=number, dialect=self.dialect))
+        )
 
     def is_unique(self, column: ColumnRef | None) -> bool:
         """Whether no two rows share a value of the column: it is the key, or its values say so."""
@@ -138,6 +142,11 @@ class GoldDatabase:
             return True
         values = self.values(column)
         return values is not None and values.unique
+
+
+def _some(rows: Sequence[tuple[object, ...]] | None) -> bool | None:
+    """Whether a probe's only number is more than 0; None where the probe failed."""
+    return None if not rows else rows[0][0] != 0
 
 
 def _hashable(value: object) -> object:

@@ -9,6 +9,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
+from assay.linting.information_schema import read_information_schema
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintOptions
 from assay.sql.facts import SchemaNames
@@ -81,7 +82,7 @@ class LintWorker:
         found = self._databases.get(url.text)
         if found is None:
             try:
-                schema = self._executor.schema(url)
+                schema = self._executor.schema(url) or read_information_schema(self._executor, url)
                 names = None if schema is None else SchemaNames(schema)
                 found = GoldDatabase(self._executor, url, names, self._settings.limits)
             except DatabaseError as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import ColumnRef, Level, probe_of_level
+from assay.sql.facts import ColumnRef, Level, column_name, probe_of_level
 
 RULE = LintRule(
     name="bare-column",
@@ -28,6 +28,8 @@ def check(gold: Gold) -> Iterator[Found]:
             continue
         if gold.dialect == "sqlite" and _picks_a_row(gold, level):
             continue  # SQLite takes such columns from the row that holds the extreme
+        if gold.names is None and (level.group or level.sources[1:] or _has_condition(gold, level)):
+            continue  # a key that decides all columns cannot be told from others
         decided = _decided(gold, level)
         for output in level.outputs:
             bare = [
@@ -37,6 +39,10 @@ def check(gold: Gold) -> Iterator[Found]:
             ]
             for column in bare[:1]:
                 yield from _doubted(gold, level, column)
+
+
+def _has_condition(gold: Gold, level: Level) -> bool:
+    return gold.facts is not None and any(one.level == level.index for one in gold.facts.conditions)
 
 
 def _picks_a_row(gold: Gold, level: Level) -> bool:
@@ -82,9 +88,7 @@ def _doubted(gold: Gold, level: Level, column: ColumnRef) -> Iterator[Found]:
     grouped = f"GROUP BY {keys}" if keys else "the whole is one group"
     told = f"{column.name} is selected bare beside {'GROUP BY ' + keys if keys else 'an aggregate'}"
     if gold.database is not None and level.outermost and gold.execution is not None and gold.execution.succeeded:
-        source = f'"{column.source}".' if column.source else ""
-        mark = "`" if gold.dialect == "mysql" else '"'
-        name = f"{source}{mark}{column.column}{mark}".replace('"', mark)
+        name = column_name(column, gold.dialect)
         groups = gold.database.rows(probe_of_level(gold.query, gold.dialect, [f"COUNT(DISTINCT {name})"]))
         if groups is not None:
             several = sum(1 for row in groups if isinstance(row[0], int) and row[0] > 1)

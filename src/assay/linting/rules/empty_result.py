@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
 from assay.sql import nothing_probe
+from assay.sql.facts import table_name
 
 RULE = LintRule(
     name="empty-result",
@@ -43,11 +44,7 @@ def _empty_tables(gold: Gold) -> list[str]:
             table = None if source.table is None else gold.names.table(source.table)
             if table is None or table.name in found or len(found) == 3:
                 continue
-            if gold.database.rows(f"SELECT 1 FROM {_quoted(table.name, gold.dialect)} LIMIT 1") == ():
+            counted = gold.database.rows(f"SELECT COUNT(*) FROM {table_name(table, gold.dialect)}")
+            if counted and counted[0][0] == 0:
                 found.append(table.name)
     return found
-
-
-def _quoted(name: str, dialect: str) -> str:
-    mark = "`" if dialect in ("mysql", "doris", "starrocks") else '"'
-    return mark + name.replace(mark, mark * 2) + mark

@@ -1,5 +1,6 @@
 """Evidence that says another value than the gold."""
 
+import re
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
@@ -41,8 +42,18 @@ def check(gold: Gold) -> Iterator[Found]:
             )
 
 
+def _parts(text: str) -> list[int] | None:
+    """The numbers of a date, however it is written; None for what is no date."""
+    found = [int(part) for part in re.findall(r"\d+", text)]
+    return found if len(found) >= 3 else None
+
+
 def _is_same(condition: Condition, values: set[str]) -> bool:
     text = (condition.right[0].value or "").lower()
-    return any(
-        text == one.lower() or (as_number(one) is not None and as_number(one) == as_number(text)) for one in values
-    )
+    number, parts = as_number(text), _parts(text)
+    for one in values:
+        if text == one.lower() or (number is not None and number == as_number(one)):
+            return True
+        if parts is not None and parts == _parts(one):
+            return True
+    return False

@@ -28,6 +28,7 @@ def check(gold: Gold) -> Iterator[Found]:
     digits = "".join(sign if sign.isdigit() else " " for sign in f"{gold.query} {gold.evidence}").split()
     for text, value in asked:
         near = {value, value + 1, value - 1, value / 100, value * 100, value / 1000, value * 1000, value * 1e6}
+        near |= {1 + value / 100, 1 - value / 100}
         if near & used or value in (0.0, 1.0):
             continue
         whole = str(int(value)) if value == int(value) else text

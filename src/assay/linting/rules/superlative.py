@@ -40,6 +40,8 @@ def check(gold: Gold) -> Iterator[Found]:
     if re.search(r"\b(?:ALL|EXISTS|EXCEPT)\b", gold.query, re.IGNORECASE):
         return  # not smaller than all others
     word = found[0].lower()
+    if re.search(rf"\b{word}\b[^;]*?=\s*(?!max|min)", gold.evidence, re.IGNORECASE):
+        return  # the evidence says by which condition it is told
     if _is_name(gold, word):
         return
     yield Found(evidence=f"The question says {word!r}, and the query takes no extreme.")

@@ -15,7 +15,7 @@ from assay.sql.facts.model import (
     Term,
 )
 from assay.sql.facts.names import SchemaNames, type_family
-from assay.sql.facts.probes import column_name, column_probe, pairs_probe, probe_of_level, value_probe
+from assay.sql.facts.probes import column_name, column_probe, pairs_probe, probe_of_level, table_name, value_probe
 from assay.sql.facts.read import comments_of, read_facts
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "pairs_probe",
     "probe_of_level",
     "read_facts",
+    "table_name",
     "type_family",
     "value_probe",
 ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assay.model import TableSchema
 from assay.sql.facts.model import ColumnRef
+from assay.sql.facts.names import SchemaNames
 from assay.sql.shape import outermost, parse_query
 
 if TYPE_CHECKING:
@@ -18,17 +20,33 @@ def _name(text: str, dialect: str) -> str:
     return exp.to_identifier(text, quoted=True).sql(dialect=dialect)
 
 
-def column_probe(table: str, column: str, dialect: str, most: int) -> str:
+def table_name(table: TableSchema, dialect: str) -> str:
+    """The table as a query must write it, with its schema where that is not the default one."""
+    return ".".join(_name(part, dialect) for part in (table.namespace, table.name) if part is not None)
+
+
+def column_probe(table: TableSchema, column: str, dialect: str, most: int) -> str:
     """A query for a column's distinct values, each with its number of rows, NULL among them."""
-    name = _name(column, dialect)
-    return f"SELECT {name}, COUNT(*) FROM {_name(table, dialect)} GROUP BY {name} LIMIT {most}"
+    from sqlglot import exp, select
+
+    name = exp.to_identifier(column, quoted=True)
+    made = select(exp.column(name), exp.Count(this=exp.Star())).from_(
+        exp.table_(exp.to_identifier(table.name, quoted=True), db=_quoted(table.namespace))
+    )
+    return made.group_by(exp.column(name.copy())).limit(most).sql(dialect=dialect)
 
 
-def pairs_probe(left: ColumnRef, right: ColumnRef, dialect: str) -> str:
-    """A query that gives one row where two columns share a value, and none where they share none."""
-    a, b = _name(left.table or "", dialect), _name(right.table or "", dialect)
+def _quoted(name: str | None) -> exp.Identifier | None:
+    from sqlglot import exp
+
+    return None if name is None else exp.to_identifier(name, quoted=True)
+
+
+def pairs_probe(left: ColumnRef, right: ColumnRef, names: SchemaNames, dialect: str) -> str:
+    """A query for the number of rows of the left table whose value the right column has."""
+    a, b = (table_name(names.tables[(one.table or "").lower()].schema, dialect) for one in (left, right))
     x, y = _name(left.column, dialect), _name(right.column, dialect)
-    return f"SELECT 1 FROM {a} WHERE {a}.{x} IN (SELECT {b}.{y} FROM {b}) LIMIT 1"
+    return f"SELECT COUNT(*) FROM {a} a WHERE a.{x} IN (SELECT b.{y} FROM {b} b)"
 
 
 def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, grouped: bool = True) -> str | None:
@@ -57,14 +75,13 @@ def probe_of_level(query: str, dialect: str, selected: Sequence[str], *, grouped
         return None
 
 
-def value_probe(column: ColumnRef, value: str, *, is_number: bool, dialect: str) -> str:
-    """A query that gives one row where a column holds a value, by the database's own rules of equality."""
+def value_probe(column: ColumnRef, value: str, names: SchemaNames, *, is_number: bool, dialect: str) -> str:
+    """A query for the number of rows that have a value, by the database's own rules of equality."""
     from sqlglot import exp
 
     literal = value if is_number else exp.Literal.string(value).sql(dialect=dialect)
-    return (
-        f"SELECT 1 FROM {_name(column.table or '', dialect)} WHERE {_name(column.column, dialect)} = {literal} LIMIT 1"
-    )
+    table = table_name(names.tables[(column.table or "").lower()].schema, dialect)
+    return f"SELECT COUNT(*) FROM {table} WHERE {_name(column.column, dialect)} = {literal}"
 
 
 def column_name(column: ColumnRef, dialect: str) -> str:

@@ -1,0 +1,46 @@
+"""On servers the tables come from the standard's own views."""
+
+from __future__ import annotations
+
+import servers
+
+import assay
+
+SCRIPT = """
+CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, "Home Town" TEXT);
+CREATE TABLE concert (id INTEGER PRIMARY KEY, singer_id INTEGER, sold INTEGER);
+INSERT INTO singer VALUES (1, 'Ann', 40, 'Oslo'), (2, 'Bob', 40, 'Rome'), (3, 'Cat', NULL, 'Rome');
+INSERT INTO concert VALUES (1, 1, 5), (2, 1, 6), (3, 2, 7), (4, NULL, 1);
+"""
+GOLDS = {
+    "tie": "SELECT name FROM singer WHERE age > 1 ORDER BY age DESC LIMIT 1",
+    "nulls": "SELECT name FROM singer ORDER BY age DESC LIMIT 1",
+    "typo": 'SELECT name FROM singer WHERE "Home Town" = \'rome\'',
+    "division": "SELECT SUM(sold) / COUNT(*) FROM concert",
+    "join": "SELECT AVG(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id",
+    "missing": "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)",
+    "broken": "SELECT nam FROM singer",
+    "fine": "SELECT name, COUNT(*) FROM singer s JOIN concert c ON c.singer_id = s.id GROUP BY s.id",
+}
+FOUND = {
+    ("tie", "limit-over-tie"),
+    ("nulls", "order-over-nulls"),
+    ("typo", "unknown-literal"),
+    ("typo", "empty-result"),
+    ("division", "integer-division"),
+    ("join", "join-multiplies"),
+    ("missing", "not-in-null"),
+    ("missing", "empty-result"),
+    ("broken", "gold-fails"),
+}
+
+
+def test_postgres_is_linted_by_the_same_rules(postgres: servers.PostgresServer) -> None:
+    url = postgres.create("assay_lint", SCRIPT)
+    try:
+        cases = [assay.Case(id=name, question="", golds=(gold,)) for name, gold in GOLDS.items()]
+        report = assay.lint(cases, databases=url, workers=1)
+    finally:
+        postgres.drop("assay_lint")
+    assert not report.gaps
+    assert {(one.case_id, one.rule) for one in report.findings if one.severity != "note"} == FOUND
