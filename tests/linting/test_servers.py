@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import closing
+from typing import Any
+
 import servers
 
 import assay
@@ -44,3 +48,28 @@ def test_postgres_is_linted_by_the_same_rules(postgres: servers.PostgresServer) 
         postgres.drop("assay_lint")
     assert not report.gaps
     assert {(one.case_id, one.rule) for one in report.findings if one.severity != "note"} == FOUND
+
+
+def test_mariadb_is_linted_by_the_same_rules(mariadb: Any) -> None:
+    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE assay_lint CHARACTER SET utf8mb4")
+        cursor.execute("USE assay_lint")
+        for statement in SCRIPT.replace('"', "`").split(";"):
+            if statement.strip():
+                cursor.execute(statement)
+        connection.commit()
+    golds = {name: gold.replace('"', "`") for name, gold in GOLDS.items()}
+    golds["typo"] = "SELECT name FROM singer WHERE `Home Town` = 'romee'"  # its collation takes 'rome' for 'Rome'
+    golds["nulls"] = "SELECT name FROM singer ORDER BY age LIMIT 1"
+    try:
+        cases = [assay.Case(id=name, question="", golds=(gold,)) for name, gold in golds.items()]
+        url = f"mysql://root@{mariadb.host}:{mariadb.port}/assay_lint"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report = assay.lint(cases, databases=url, workers=1)
+    finally:
+        with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("DROP DATABASE assay_lint")
+    assert not report.gaps
+    found = {(one.case_id, one.rule) for one in report.findings if one.severity != "note"}
+    assert found == FOUND - {("division", "integer-division")}  # MySQL keeps the fraction
