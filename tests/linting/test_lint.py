@@ -288,6 +288,25 @@ def test_stored_runs_show_where_systems_agree(folder: Path) -> None:
     assert [one.evidence for one in report.findings] == [
         "2 of 2 runs with a result share one that is not gold's: one, two."
     ]
+    (one, _) = report.accuracies
+    assert (one.run, one.correct, one.scored, one.sound_correct, one.sound_scored) == ("one", 0, 1, 0, 1)
     other = [assay.Case(id="b", question="?", golds=("SELECT 1",))]
     with pytest.raises(assay.InputError, match="has none of the 1 cases"):
         assay.lint(other, databases=url, runs=runs, workers=1)
+
+
+def test_accuracy_is_given_with_and_without_doubtful_cases(folder: Path) -> None:
+    cases = [
+        assay.Case(id="sound", question="How many?", golds=("SELECT COUNT(*) FROM singer",)),
+        assay.Case(id="tied", question="Who?", golds=("SELECT name FROM singer ORDER BY age DESC LIMIT 1",)),
+        assay.Case(id="broken", question="What?", golds=("SELECT nam FROM singer",)),
+    ]
+    url = f"sqlite:///{folder}/songs.sqlite"
+    answers = ["SELECT COUNT(*) FROM singer", "SELECT 'Eve'", "SELECT 1"]
+    run = assay.evaluate(cases, answers, databases=url, metrics=["match"], workers=1, name="first")
+    report = assay.lint(cases, databases=url, runs=[run], workers=1)
+    (one,) = report.accuracies
+    assert (one.correct, one.scored, one.sound_correct, one.sound_scored) == (1, 2, 1, 1)
+    assert "first: 50.0% (1 of 2) correct; without 1 doubtful answer 100.0% (1 of 1)" in lint_text(report)
+    assert b"without 1 doubtful answer" in lint_html(report)
+    assert json.loads(lint_json(report))["accuracies"][0]["sound_scored"] == 1

@@ -6,9 +6,8 @@ import warnings
 from contextlib import closing
 from typing import Any
 
-import servers
-
 import assay
+import servers
 
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, "Home Town" TEXT);
@@ -19,7 +18,7 @@ INSERT INTO concert VALUES (1, 1, 5), (2, 1, 6), (3, 2, 7), (4, NULL, 1);
 GOLDS = {
     "tie": "SELECT name FROM singer WHERE age > 1 ORDER BY age DESC LIMIT 1",
     "nulls": "SELECT name FROM singer ORDER BY age DESC LIMIT 1",
-    "typo": 'SELECT name FROM singer WHERE "Home Town" = \'rome\'',
+    "typo": "SELECT name FROM singer WHERE \"Home Town\" = 'rome'",
     "division": "SELECT SUM(sold) / COUNT(*) FROM concert",
     "join": "SELECT AVG(s.age) FROM singer s JOIN concert c ON c.singer_id = s.id",
     "missing": "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TypeAlias
 
 from assay import registry
 from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
 from assay.api.run import Run, load_run
-from assay.engines.pool.pool import Task, TaskDone, WorkerPool, default_workers
+from assay.engines.pool.pool import Task, TaskDone, WorkerPool
+from assay.engines.pool.spawn import default_workers
 from assay.errors import AssayError, InputError, UsageError
 from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across
 from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
-from assay.model.lint import LintFinding, LintGap, LintOptions, LintReport
+from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
 from assay.runs.progress import Progress
 
@@ -45,12 +47,15 @@ def lint(
     at what systems answered.
 
     Nothing is excluded or rewritten. Troubles of golds are findings, a database that cannot be read is a gap of the
-    report. Raises InputError for a question set that cannot be used, UsageError for an unknown rule.
+    report. With ``runs`` the report also has their accuracy with and without the doubtful cases.
+
+    Raises InputError for a question set that cannot be used, UsageError for an unknown rule.
     """
     options = LintOptions(only=_rules(only), ignore=_rules(ignore))
     loaded, name = read_cases_only(cases, files or FileOptions())
     kept = [case for case in loaded if case.golds]
-    others = _others(runs, kept)
+    loaded_runs = _loaded(runs)
+    others = _others(loaded_runs, kept)
     urls = _located(kept, databases)
     settings = LintWorkerSettings(
         engines=registry.engine_references(),
@@ -64,7 +69,7 @@ def lint(
     ]
     done = _run(tasks, settings, workers, on_progress)
     found = _findings(kept, done, options, runs=bool(runs))
-    return LintReport(
+    whole = LintReport(
         name=name,
         findings=found,
         cases=len(loaded),
@@ -75,6 +80,7 @@ def lint(
         database=None if databases is None else locator(databases)[1],
         ignored=sum(one.ignored for one in done if isinstance(one, GoldLint)),
     )
+    return replace(whole, accuracies=_accuracies(loaded_runs, kept, found))
 
 
 def _rules(names: Iterable[str]) -> frozenset[str]:
@@ -119,13 +125,20 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
     return [found[case.database] for case in cases]
 
 
-def _others(runs: RunsInput, cases: Sequence[Case]) -> dict[str, tuple[OtherAnswer, ...]]:
+def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:
+    """The stored runs, each with a name for messages."""
+    loaded = []
+    for number, given in enumerate(runs, start=1):
+        run = given if isinstance(given, Run) else load_run(given)
+        loaded.append((run.settings.name or (f"run {number}" if isinstance(given, Run) else str(given)), run))
+    return loaded
+
+
+def _others(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str, tuple[OtherAnswer, ...]]:
     """Per case the queries of stored runs. Raises InputError for a run that has none of the cases."""
     wanted = {case.id: case for case in cases}
     found: dict[str, list[OtherAnswer]] = defaultdict(list)
-    for number, given in enumerate(runs, start=1):
-        run = given if isinstance(given, Run) else load_run(given)
-        name = run.settings.name or (f"run {number}" if isinstance(given, Run) else str(given))
+    for name, run in runs:
         fits = 0
         for item in run.evidence:
             own = wanted.get(item.case.id)
@@ -137,6 +150,32 @@ def _others(runs: RunsInput, cases: Sequence[Case]) -> dict[str, tuple[OtherAnsw
         if not fits:
             raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")
     return {case_id: tuple(given) for case_id, given in found.items()}
+
+
+def _accuracies(
+    runs: Sequence[tuple[str, Run]], cases: Sequence[Case], findings: Sequence[LintFinding]
+) -> tuple[LintAccuracy, ...]:
+    needs = {rule.about.name: rule.about.needs for rule in catalogue()}
+    doubtful = {one.case_id for one in findings if one.severity != "note" and needs[one.rule] != "runs"}
+    wanted = {case.id: case.question for case in cases}
+    made = []
+    for name, run in runs:
+        outcomes = [
+            (item.case.id in doubtful, item.outcome == "correct")
+            for item in run.evidence
+            if item.outcome != "unscored" and wanted.get(item.case.id) == item.case.question
+        ]
+        sound = [right for is_doubtful, right in outcomes if not is_doubtful]
+        made.append(
+            LintAccuracy(
+                run=name,
+                correct=sum(right for _, right in outcomes),
+                scored=len(outcomes),
+                sound_correct=sum(sound),
+                sound_scored=len(sound),
+            )
+        )
+    return tuple(made)
 
 
 def _run(
@@ -214,7 +253,9 @@ def _gaps(
     return tuple(
         LintGap(
             why=why,
-            rules=tuple(sorted(name for name, need in needs.items() if missing == "database" == need)),
+            rules=tuple(
+                sorted(name for name, need in needs.items() if missing == "database" and need in ("database", "runs"))
+            ),
             cases=tuple(ids),
         )
         for (missing, why), ids in by_reason.items()

@@ -217,5 +217,5 @@ def applied(options: LintOptions, *, database: bool, runs: bool) -> tuple[str, .
         for rule in catalogue()
         if options.applies(rule.about.name)
         and (database or rule.about.needs != "database")
-        and (runs or rule.about.needs != "runs")
+        and ((runs and database) or rule.about.needs != "runs")
     )

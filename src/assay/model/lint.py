@@ -70,6 +70,22 @@ class LintGap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LintAccuracy:
+    """How right a stored run is, over all its cases and over those whose gold is not doubtful.
+
+    A case is doubtful that has a warning or an error of a rule that looks at no run: what systems answered must not
+    choose the cases by which they are judged.
+    """
+
+    run: str
+    correct: int
+    scored: int
+    """Answers that are correct or incorrect; unscored ones are left out."""
+    sound_correct: int
+    sound_scored: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
     """The findings of one lint, in the order of the cases, with what was looked at."""
 
@@ -85,6 +101,8 @@ class LintReport:
     database: str | None = None
     ignored: int = 0
     """Findings that a comment in a query turned off."""
+    accuracies: tuple[LintAccuracy, ...] = ()
+    """Of the runs that were given, in their order."""
 
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""

@@ -2,7 +2,8 @@
 
 Top level: ``format`` (``assay-lint``), ``version``, ``name``, ``database``, ``cases``, ``golds``, ``rules`` (those that
 were applied), ``counts`` (findings per rule), ``severities`` (findings per severity), ``doubtful_cases`` (ids with a
-warning or an error), ``findings`` (the fields of `assay.model.lint.LintFinding`), ``gaps``, ``notes``, ``ignored``.
+warning or an error), ``findings`` (the fields of `assay.model.lint.LintFinding`), ``gaps``, ``notes``, ``ignored``,
+``accuracies`` (per stored run).
 """
 
 from __future__ import annotations
@@ -36,5 +37,8 @@ def lint_json(report: LintReport) -> bytes:
             "gaps": [{field.name: getattr(gap, field.name) for field in fields(gap)} for gap in report.gaps],
             "notes": list(report.notes),
             "ignored": report.ignored,
+            "accuracies": [
+                {field.name: getattr(one, field.name) for field in fields(one)} for one in report.accuracies
+            ],
         }
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.linting import rule_named
 from assay.model.lint import SEVERITIES, LintReport
 from assay.reports.html.page import asset, content_security_policy, template
-from assay.reports.lint.table import conclusion
+from assay.reports.lint.table import accuracy_lines, conclusion
 from assay.reports.text.plain import visible
 
 
@@ -24,6 +24,7 @@ def lint_html(report: LintReport) -> bytes:
         report=report,
         groups=groups,
         conclusion=conclusion(report),
+        accuracies=list(accuracy_lines(report)),
         doubtful=len(report.doubtful()),
         visible=visible,
         css=Markup(css),

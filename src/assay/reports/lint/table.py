@@ -29,6 +29,7 @@ def _lines(report: LintReport, most: int | None) -> Iterator[str]:
         yield from aligned([(rule, f"{count:,}") for rule, count in report.counts().items()])
         yield ""
     yield conclusion(report)
+    yield from accuracy_lines(report)
     for gap in report.gaps:
         cases = plural(len(gap.cases), "case") if gap.cases else "all cases"
         named = (
@@ -40,6 +41,18 @@ def _lines(report: LintReport, most: int | None) -> Iterator[str]:
         yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
     for note in report.notes:
         yield f"note: {one_line(note, limit=300)}"
+
+
+def accuracy_lines(report: LintReport) -> Iterator[str]:
+    """A sentence per stored run: its accuracy with and without the doubtful cases."""
+    for one in report.accuracies:
+        with_all, without = _share(one.correct, one.scored), _share(one.sound_correct, one.sound_scored)
+        left_out = plural(one.scored - one.sound_scored, "doubtful answer")
+        yield f"{one_line(one.run, limit=80)}: {with_all} correct; without {left_out} {without}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%} ({part:,} of {whole:,})" if whole else "none scored"
 
 
 def conclusion(report: LintReport) -> str:
