@@ -134,6 +134,10 @@ HARD = {
     "long": "SELECT name FROM singer WHERE " + " OR ".join(f"name = 'n{number}'" for number in range(8_000)),
     "deep": "SELECT " + "(" * 2_000 + "age" + ")" * 2_000 + " FROM singer",
     "tables": "WITH " + ", ".join(f"t{n} AS (SELECT {n} AS a)" for n in range(1_000)) + " SELECT * FROM t999",
+    "chain": "WITH t0 AS (SELECT age AS a FROM singer), "
+    + ", ".join(f"t{n} AS (SELECT a FROM t{n - 1})" for n in range(1, 400))
+    + " SELECT a FROM t399 WHERE a = 3",
+    "circle": "WITH RECURSIVE t AS (SELECT a FROM u), u AS (SELECT a FROM t) SELECT a FROM t WHERE a = 'x'",
     "nested": "SELECT * FROM " + "(SELECT * FROM " * 300 + "singer" + ")" * 300,
     "unions": " UNION ".join(["SELECT 1"] * 1_500),
     "sum": "SELECT " + " + ".join(["age"] * 4_000) + " FROM singer",

@@ -52,6 +52,7 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT sold / seats FROM concert"),
         ("", "SELECT COUNT(*) * 100 / (SELECT COUNT(*) FROM singer) FROM concert"),
         ("", "SELECT CAST(sold / seats AS REAL) FROM concert"),
+        ("", "SELECT a / b FROM (SELECT sold AS a, seats AS b FROM concert)"),
         ("", "SELECT title FROM concert WHERE sold / seats > 0.5"),
     ],
     "bare-column": [
@@ -140,6 +141,8 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer WHERE country = 'USA'"),
         ("", "SELECT name FROM singer WHERE country = 'France'"),
         ("", 'SELECT name FROM singer WHERE country != "japan"'),
+        ("", "WITH s AS (SELECT * FROM singer) SELECT name FROM s WHERE country = 'USA'"),
+        ("", "SELECT n FROM (SELECT name AS n, country AS c FROM singer) WHERE c = 'USA'"),
         ("", "SELECT name FROM singer WHERE country IN ('Japan', 'Germany')"),
         ("", "SELECT title FROM concert WHERE year = 1914"),
     ],
@@ -154,6 +157,8 @@ FLAGGED: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY weight DESC LIMIT 1"),
         ("", "SELECT MAX(weight) FROM singer"),
         ("", "SELECT name FROM singer ORDER BY debut"),
+        ("", "SELECT name FROM singer WHERE debut > '31/01/2001'"),
+        ("", "SELECT w FROM (SELECT name, weight AS w FROM singer) ORDER BY w"),
     ],
     "text-compared-as-number": [
         ("", "SELECT name FROM singer WHERE weight > 10"),
@@ -249,6 +254,7 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer ORDER BY age LIMIT 3"),
         ("", "SELECT COUNT(*) FROM singer LIMIT 1"),
         ("", "SELECT name FROM singer LIMIT 100"),
+        ("", "SELECT planet FROM singer LIMIT 1"),
         ("", "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert ORDER BY year LIMIT 1)"),
     ],
     "distinct-does-nothing": [
@@ -359,6 +365,9 @@ LEFT_ALONE: dict[str, list[Given]] = {
         ("", "SELECT name FROM singer WHERE age > 1000"),
         ("", "SELECT name FROM venue WHERE name = 'nothing is there'"),
         ("", "SELECT name FROM singer WHERE UPPER(country) = 'JAPAN'"),
+        ("", "WITH s AS (SELECT UPPER(country) AS country FROM singer) SELECT 1 FROM s WHERE country = 'JAPAN'"),
+        ("", "WITH RECURSIVE t (n) AS (SELECT 1 UNION SELECT n + 1 FROM t WHERE n < 5) SELECT n FROM t WHERE n = 3"),
+        ("", "SELECT c FROM (SELECT country AS c FROM singer UNION SELECT 'USA') WHERE c = 'USA'"),
     ],
     "limit-over-tie": [
         ("", "SELECT name FROM singer ORDER BY salary DESC LIMIT 1"),

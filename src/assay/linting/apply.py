@@ -67,6 +67,8 @@ def lint_gold(
                 continue
             if rule.about.needs == "database" and database is None:
                 continue
+            if rule.about.needs == "question" and not case.question.strip():
+                continue
             for found in rule.check(gold):
                 if off is not None and (not off or rule.about.name in off):
                     ignored += 1

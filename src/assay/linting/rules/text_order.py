@@ -13,7 +13,8 @@ RULE = LintRule(
     name="text-order",
     severity="warning",
     needs="database",
-    finds="ORDER BY, MAX or MIN over texts that hold numbers, or dates that do not begin with the year",
+    finds="ORDER BY, MAX, MIN over texts that hold numbers, or dates that do not begin with the year; "
+    "such dates compared by size",
     why="Texts are ordered letter by letter: '9' comes after '10', and 31/01/2020 after 01/02/2021.",
     remedy="Convert first: ORDER BY CAST(x AS REAL), or store dates as 2020-01-31.",
     bad="SELECT name FROM player ORDER BY weight DESC LIMIT 1  -- weight is TEXT",
@@ -22,6 +23,7 @@ RULE = LintRule(
 _DATE = re.compile(r"\s*\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d{2})\b|\s*\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}")
 _MONTH = re.compile(r"\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2},? \d{4}", re.IGNORECASE)
 _SHARE = 0.8
+_BY_SIZE = ("<", "<=", ">", ">=", "between")
 
 
 def check(gold: Gold) -> Iterator[Found]:
@@ -34,6 +36,12 @@ def check(gold: Gold) -> Iterator[Found]:
         (one.function.upper(), one.argument)
         for one in gold.facts.aggregates
         if one.function in ("max", "min") and one.argument is not None
+    ]
+    terms += [
+        (one.operator, one.left)
+        for one in gold.facts.conditions
+        if one.operator in ("<", "<=", ">", ">=", "between")
+        and any(_DATE.match(term.value or "") for term in one.right)
     ]
     seen = set()
     for what, term in terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from assay.sql.facts.model import ColumnRef, Place, Source
@@ -45,6 +45,7 @@ class Scopes:
         self.unresolved: list[ColumnRef] = []
         self._of: dict[int, Scope] = {}
         self._memo: dict[int, ColumnRef | None] = {}
+        self._hops = 0
         self._ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE) if cte.alias}
         self.all: list[Scope] = []
         for index, select in enumerate(tree.find_all(exp.Select)):
@@ -156,13 +157,33 @@ class Scopes:
                         type=type_family(column.type) if column.type else None,
                         place=place,
                     )
-            elif alias in scope.inner and self._gives(scope.inner[alias], name):
-                return ColumnRef(column=name, source=alias, level=scope.index, place=place)
+            elif alias in scope.inner:
+                found = self._through(scope.inner[alias], name)
+                if found is not None:
+                    return replace(found, source=alias, level=scope.index, place=place)
         return None
 
-    @staticmethod
-    def _gives(inner: exp.Query, name: str) -> bool:
-        return any(output.alias_or_name.lower() == name.lower() for output in inner.selects)
+    def _through(self, inner: exp.Query, name: str) -> ColumnRef | None:
+        """What a subquery's or CTE's column stands for: a stored column where it passes one on."""
+        from sqlglot import exp
+
+        output = next((one for one in inner.selects if one.alias_or_name.lower() == name.lower()), None)
+        own = self._of.get(id(inner))
+        if self._hops >= _MOST_HOPS:
+            return None if output is None else ColumnRef(column=name)
+        self._hops += 1
+        try:
+            if output is not None:
+                node = output.unalias()
+                found = None
+                if isinstance(inner, exp.Select) and isinstance(node, exp.Column):
+                    found = self._resolve(node)
+                return found if found is not None and found.table is not None else ColumnRef(column=name)
+            if own is not None and any(isinstance(one, exp.Star) for one in inner.selects):
+                return self._in_scope(own, "", name, None)
+            return None
+        finally:
+            self._hops -= 1
 
     @staticmethod
     def _is_output_name(scope: Scope, node: exp.Column) -> bool:
