@@ -24,6 +24,8 @@ from assay.sql.facts import (
 )
 from assay.sql.facts.read import MOST_CHARACTERS
 
+MOST_QUESTION = 5_000
+"""Characters of a question, and of its evidence, that rules read."""
 MOST_VALUES = 20_000
 """Distinct values of a column that are read; with more of them nothing is said about the column."""
 
@@ -193,13 +195,13 @@ class Gold:
 
     @property
     def question(self) -> str:
-        """The question."""
-        return self.case.question
+        """The question, the beginning of a very long one."""
+        return self.case.question[:MOST_QUESTION]
 
     @property
     def evidence(self) -> str:
-        """The question set's hints for the question."""
-        return self.case.context or ""
+        """The question set's hints for the question, the beginning of very long ones."""
+        return (self.case.context or "")[:MOST_QUESTION]
 
     def level(self, index: int) -> Level | None:
         """A level by its number."""
