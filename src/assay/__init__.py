@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
     from assay.api.labels import read_labels
+    from assay.api.linting import lint
     from assay.api.llm_judge_model import judge_equivalence, open_judge, open_model
     from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.run import Run, load_run
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         TurnAnswer,
         Verdict,
     )
+    from assay.model.lint import LintFinding, LintReport
     from assay.reports.mlflow import MlflowExport
 
 __all__ = [
@@ -95,6 +97,8 @@ __all__ = [
     "Leaderboard",
     "Leniency",
     "Limits",
+    "LintFinding",
+    "LintReport",
     "MeasuredJudge",
     "MetricDiff",
     "MissingDependency",
@@ -136,6 +140,7 @@ __all__ = [
     "judge_run",
     "judge_selection",
     "leaderboard",
+    "lint",
     "list_runs",
     "load_run",
     "measure_judge",
@@ -155,10 +160,12 @@ _HOMES = {
     "assay.api.llm_judge_model": ("judge_equivalence", "open_judge", "open_model"),
     "assay.api.llm_judged_run": ("MeasuredJudge", "judge_run", "measure_judge"),
     "assay.api.labels": ("read_labels",),
+    "assay.api.linting": ("lint",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("check", "compare", "examine", "gather_evidence", "judge"),
     "assay.api.systems": ("open_system",),
+    "assay.model.lint": ("LintFinding", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))

@@ -61,6 +61,16 @@ class GateSettings:
         return _several(self.must_pass)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintFileSettings:
+    """How `assay lint` looks at the question set of the file (docs/lint.md)."""
+
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: str | None = None
+    dialect: str | None = None
+
+
 def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else given
 
@@ -107,6 +117,7 @@ class RunFileSettings:
     gates: GateSettings | None = None
     baseline: str | None = None
     """Folder of the finished run that gates compare with."""
+    lint: LintFileSettings | None = None
 
     def overlaid(self, other: RunFileSettings) -> RunFileSettings:
         """These settings, overridden by those that ``other`` gives, except its ``cases``."""
@@ -193,6 +204,8 @@ def read_run_file(path: Path) -> RunFileSettings:
             if not isinstance(given, dict | None):
                 hint = f"write a value for each metric, such as  {name}: {{match: {'0.8' if name == 'min' else '1%'}}}"
                 raise CaseFileError(f"gates, {name} is {given!r}: {hint}", path=str(path))
+    if isinstance(content.get("lint"), dict):
+        _check_names(content["lint"], "setting of lint", [one.name for one in fields(LintFileSettings)], path)
     if isinstance(content.get("cases"), list):
         content = {"case_format": "yaml", **content, "cases": path.name}
     try:

@@ -142,6 +142,14 @@ def read_inputs(
     )
 
 
+def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[tuple[Case, ...], str]:
+    """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
+    found, name, _ = _read_cases(cases, options, selections=False)
+    return _with_difficulties_spelled_once(found.cases)[: options.limit], name
+
+
 def _with_difficulties_spelled_once(cases: Sequence[Case]) -> tuple[Case, ...]:
     names = spelled_once(case.difficulty for case in cases)
     return tuple(

@@ -20,6 +20,7 @@ from assay.cli.denodo import denodo
 from assay.cli.diff import diff
 from assay.cli.explain import explain
 from assay.cli.judge import judge
+from assay.cli.lint import lint
 from assay.cli.llmsql import llmsql
 from assay.cli.options import ungrouped
 from assay.cli.report import report
@@ -95,6 +96,7 @@ _verb(run, "Judge a system's answers, from a file or live, against a question se
 _verb(denodo, "Run a question set through a live Denodo AI SDK; report in Excel.")
 _verb(sdmx, "Score what an SDMX assistant selected, term by term; report in Excel.")
 _verb(llmsql, "Judge a model's outputs on the LLMSQL benchmark.")
+_verb(lint, "Look for what is doubtful about a question set's own gold.")
 _verb(judge, "Ask an LLM whether queries are equivalent, and measure how far to trust it.")
 _verb(report, "Draw a stored run: on the terminal, or as files.")
 _verb(explain, "Say why one case of a run is wrong, and which repair makes it right.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.engines.pool.executor import Executor
+from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl
 
 _MOST = 200
@@ -20,5 +21,11 @@ class KnownSchemas:
         if url.text not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[url.text] = self._executor.schema(url)
+            self._known[url.text] = self._read(url)
         return self._known[url.text]
+
+    def _read(self, url: DatabaseUrl) -> DatabaseSchema | None:
+        try:
+            return self._executor.schema(url)
+        except DatabaseError:
+            return None

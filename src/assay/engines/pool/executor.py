@@ -125,12 +125,19 @@ class Executor:
         return self._class(url).dialect
 
     def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
-        """What that database holds, without sample values; None where its engine cannot tell, or it cannot be read."""
+        """The tables of that database without sample values; None where its engine cannot describe them.
+
+        Raises DatabaseError where they cannot be read.
+        """
+        label = label_of(url, "\0schema", self._attempt)
+        if (loss := heartbeat.lost(label)) is not None:
+            raise DatabaseError(f"{url}: its tables cannot be listed: the process that tried {loss.message}")
+        heartbeat.begin(label, self._limits.timeout_s + _OPENING_S)
         try:
             describe = getattr(self._engine(url), "schema", None)
-            return describe(with_values=False) if callable(describe) else None
-        except DatabaseError:
-            return None
+            return None if describe is None else cast("DatabaseSchema", describe(with_values=False))
+        finally:
+            heartbeat.end()
 
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""

@@ -1,0 +1,276 @@
+"""Lint a question set: is its gold itself sound?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TypeAlias
+
+from assay import registry
+from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
+from assay.api.run import Run, load_run
+from assay.engines.pool.pool import Task, TaskDone, WorkerPool
+from assay.engines.pool.spawn import default_workers
+from assay.errors import AssayError, InputError, UsageError
+from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across
+from assay.linting.apply import OtherAnswer, applied
+from assay.model import Case, DatabaseUrl, Limits
+from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
+from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
+from assay.runs.progress import Progress
+
+RunsInput: TypeAlias = "Sequence[Run | str | PathLike[str]]"
+_TIMEOUT_S = 10.0
+_MOST_CASES_PER_BATCH = 100
+
+
+def lint(
+    cases: CasesInput,
+    *,
+    databases: DatabasesInput | None = None,
+    only: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    runs: RunsInput = (),
+    dialect: str | None = None,
+    limits: Limits | None = None,
+    workers: int | None = None,
+    files: FileOptions | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> LintReport:
+    """Look for what is doubtful about the gold of a question set, without a system.
+
+    Without ``databases`` the rules apply that need the queries and questions alone, read as ``dialect`` (by default
+    SQLite's). With them, the golds and a few probes are executed, read-only and under ``limits`` (by default 10 s per
+    query). ``only`` and ``ignore`` name rules. ``runs`` are stored runs over the same cases, for the rules that look
+    at what systems answered.
+
+    Nothing is excluded or rewritten. Troubles of golds are findings, a database that cannot be read is a gap of the
+    report. With ``runs`` the report also has their accuracy with and without the doubtful cases.
+
+    Raises InputError for a question set that cannot be used, UsageError for an unknown rule.
+    """
+    options = LintOptions(only=_rules(only), ignore=_rules(ignore))
+    loaded, name = read_cases_only(cases, files or FileOptions())
+    kept = [case for case in loaded if case.golds]
+    loaded_runs = _loaded(runs)
+    others = _others(loaded_runs, kept)
+    urls = _located(kept, databases)
+    settings = LintWorkerSettings(
+        engines=registry.engine_references(),
+        limits=limits or Limits(timeout_s=_TIMEOUT_S),
+        options=options,
+        dialect=_dialect(dialect),
+    )
+    tasks = [
+        Task(id=index, payload=LintTask(case=case, url=urls[index], others=others.get(case.id, ())))
+        for index, case in enumerate(kept)
+    ]
+    done = _run(tasks, settings, workers, on_progress)
+    found = _findings(kept, done, options, runs=bool(runs))
+    whole = LintReport(
+        name=name,
+        findings=found,
+        cases=len(loaded),
+        golds=sum(len(case.golds) for case in kept),
+        rules=applied(options, database=databases is not None, runs=bool(runs)),
+        gaps=_gaps(kept, done, loaded, databases),
+        notes=_notes(kept, done),
+        database=None if databases is None else locator(databases)[1],
+        ignored=sum(one.ignored for one in done if isinstance(one, GoldLint)),
+    )
+    return replace(whole, accuracies=_accuracies(loaded_runs, kept, found))
+
+
+def _rules(names: Iterable[str]) -> frozenset[str]:
+    """The names of rules. Raises UsageError for one that is none, with the closest."""
+    if isinstance(names, str):
+        raise UsageError(f"the rules are the text {names!r}: give a list of names, such as [{names!r}]")
+    chosen = frozenset(names)
+    known = [rule.about.name for rule in catalogue()]
+    for name in sorted(chosen - set(known)):
+        close = closest_rule(name)
+        hint = f" (did you mean {close!r}?)" if close else ""
+        raise UsageError(f"no rule is called {name!r}{hint}: there is {', '.join(sorted(known))}")
+    return chosen
+
+
+def _dialect(name: str | None) -> str:
+    """A dialect's name as the parser knows it. Raises UsageError for an unknown one."""
+    from assay.sql.dialects import closest_dialect, is_dialect
+
+    if name is None:
+        return "sqlite"
+    if not is_dialect(name):
+        close = closest_dialect(name)
+        raise UsageError(f"no SQL dialect is called {name!r}" + (f" (did you mean {close!r}?)" if close else ""))
+    return name.lower()
+
+
+def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[DatabaseUrl | None]:
+    """Each case's database. Raises InputError, naming a case without one."""
+    if databases is None:
+        return [None] * len(cases)
+    locate, _ = locator(databases)
+    found: dict[str | None, DatabaseUrl] = {}
+    for case in cases:
+        if case.database not in found:
+            try:
+                found[case.database] = locate(case.database)
+            except InputError as error:
+                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
+    for url in found.values():
+        registry.engine_class(url)  # an unknown scheme is a mistake of the caller, not of one database
+    return [found[case.database] for case in cases]
+
+
+def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:
+    """The stored runs, each with a name for messages."""
+    loaded = []
+    for number, given in enumerate(runs, start=1):
+        run = given if isinstance(given, Run) else load_run(given)
+        loaded.append((run.settings.name or (f"run {number}" if isinstance(given, Run) else str(given)), run))
+    return loaded
+
+
+def _others(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str, tuple[OtherAnswer, ...]]:
+    """Per case the queries of stored runs. Raises InputError for a run that has none of the cases."""
+    wanted = {case.id: case for case in cases}
+    found: dict[str, list[OtherAnswer]] = defaultdict(list)
+    for name, run in runs:
+        fits = 0
+        for item in run.evidence:
+            own = wanted.get(item.case.id)
+            if own is None or item.prediction.repeat or own.question != item.case.question:
+                continue
+            fits += 1
+            if item.prediction.query:
+                found[own.id].append(OtherAnswer(run=name, query=item.prediction.query))
+        if not fits:
+            raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")
+    return {case_id: tuple(given) for case_id, given in found.items()}
+
+
+def _accuracies(
+    runs: Sequence[tuple[str, Run]], cases: Sequence[Case], findings: Sequence[LintFinding]
+) -> tuple[LintAccuracy, ...]:
+    needs = {rule.about.name: rule.about.needs for rule in catalogue()}
+    doubtful = {one.case_id for one in findings if one.severity != "note" and needs[one.rule] != "runs"}
+    wanted = {case.id: case.question for case in cases}
+    made = []
+    for name, run in runs:
+        outcomes = [
+            (item.case.id in doubtful, item.outcome == "correct")
+            for item in run.evidence
+            if item.outcome != "unscored" and wanted.get(item.case.id) == item.case.question
+        ]
+        sound = [right for is_doubtful, right in outcomes if not is_doubtful]
+        made.append(
+            LintAccuracy(
+                run=name,
+                correct=sum(right for _, right in outcomes),
+                scored=len(outcomes),
+                sound_correct=sum(sound),
+                sound_scored=len(sound),
+            )
+        )
+    return tuple(made)
+
+
+def _run(
+    tasks: Sequence[Task],
+    settings: LintWorkerSettings,
+    workers: int | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> list[GoldLint | str]:
+    """Every task's outcome, or why there is none."""
+    if not tasks:
+        return []
+    batches = _batches(tasks)
+    count = max(1, min(workers if workers is not None else default_workers(), len(batches)))
+    memory = settings.limits.max_memory_bytes + 2 * settings.limits.max_result_bytes + settings.cache_bytes
+    done: list[GoldLint | str] = [""] * len(tasks)
+    pool = WorkerPool(workers=count, setup=LINT_SETUP, argument=settings, memory_limit_bytes=memory)
+    try:
+        for finished, outcome in enumerate(pool.run(batches), start=1):
+            if isinstance(outcome, TaskDone):
+                if not isinstance(outcome.outcome, GoldLint):
+                    raise AssayError(f"a worker answered with {type(outcome.outcome).__name__} in place of findings")
+                done[outcome.task_id] = outcome.outcome
+            else:
+                done[outcome.task_id] = f"it could not be looked at: {outcome.message}"
+            if on_progress is not None:
+                on_progress(Progress(total=len(tasks), finished=finished))
+    finally:
+        pool.close()
+    return done
+
+
+def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
+    """Cases of one database together, since a worker reads each column once; the largest batches first."""
+    by_database: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        assert isinstance(task.payload, LintTask)
+        by_database[task.payload.url.text if task.payload.url else ""].append(task)
+    cut = [
+        group[start : start + _MOST_CASES_PER_BATCH]
+        for group in by_database.values()
+        for start in range(0, len(group), _MOST_CASES_PER_BATCH)
+    ]
+    return sorted(cut, key=len, reverse=True)
+
+
+def _findings(
+    cases: Sequence[Case], done: Sequence[GoldLint | str], options: LintOptions, *, runs: bool
+) -> tuple[LintFinding, ...]:
+    """All findings in the order of the cases, of their golds, and of the places in the query."""
+    found = [finding for one in done if isinstance(one, GoldLint) for finding in one.findings]
+    golds = [
+        one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(cases, done, strict=True)
+    ]
+    found += lint_across(golds, options, runs=runs)
+    order = {case.id: place for place, case in enumerate(cases)}
+    return tuple(
+        sorted(found, key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule))
+    )
+
+
+def _gaps(
+    cases: Sequence[Case], done: Sequence[GoldLint | str], loaded: Sequence[Case], databases: DatabasesInput | None
+) -> tuple[LintGap, ...]:
+    """What could not be applied, and why, the same reason once."""
+    needs = {rule.about.name: rule.about.needs for rule in catalogue()}
+    by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
+    without = [case.id for case in loaded if not case.golds]
+    if without:
+        by_reason["gold", "the case has no gold query"] = without
+    if databases is None:
+        by_reason["database", "no database was given (--db URL)"] = []
+    for case, one in zip(cases, done, strict=True):
+        for missing, why in (("gold", one),) if isinstance(one, str) else one.gaps:
+            by_reason[missing, why].append(case.id)
+    return tuple(
+        LintGap(
+            why=why,
+            rules=tuple(
+                sorted(name for name, need in needs.items() if missing == "database" and need in ("database", "runs"))
+            ),
+            cases=tuple(ids),
+        )
+        for (missing, why), ids in by_reason.items()
+    )
+
+
+def _notes(cases: Sequence[Case], done: Sequence[GoldLint | str]) -> tuple[str, ...]:
+    """Names of rules in comments that are none."""
+    strange: dict[str, str] = {}
+    for case, one in zip(cases, done, strict=True):
+        for name in one.unknown_rules if isinstance(one, GoldLint) else ():
+            strange.setdefault(name, case.id)
+    notes = []
+    for name, case_id in strange.items():
+        close = closest_rule(name)
+        hint = f" (did you mean {close!r}?)" if close else ""
+        notes.append(f"case {case_id} ignores {name!r}, and no rule is called that{hint}")
+    return tuple(notes)

@@ -1,0 +1,19 @@
+"""Is the gold itself sound? One file per rule in `assay.linting.rules`; `lint_gold` applies those of one gold,
+`lint_across` those that look at all cases."""
+
+from assay.linting.apply import GoldLint, lint_across, lint_gold
+from assay.linting.catalogue import catalogue, closest_rule, rule_named
+from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase
+
+__all__ = [
+    "CaseGolds",
+    "Found",
+    "Gold",
+    "GoldDatabase",
+    "GoldLint",
+    "catalogue",
+    "closest_rule",
+    "lint_across",
+    "lint_gold",
+    "rule_named",
+]

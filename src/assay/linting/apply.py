@@ -1,0 +1,226 @@
+"""Apply the rules: to the golds of one case, and then across all cases."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from assay.linting.catalogue import Rule, catalogue
+from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase, unreadable
+from assay.model import Case, Execution
+from assay.model.lint import LintFinding, LintOptions, Severity
+from assay.sql.facts import SchemaNames, comments_of
+
+_IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
+_EXCERPT = 160
+MOST_FOUND = 10
+"""What one rule may find in one gold: a query of a thousand wrong values is one trouble, not a thousand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherAnswer:
+    """A stored run's query for a case."""
+
+    run: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldLint:
+    """What the rules of single golds found in one case."""
+
+    findings: tuple[LintFinding, ...]
+    golds: CaseGolds
+    ignored: int = 0
+    gaps: tuple[tuple[str, str], ...] = ()
+    """What was missing, with the reason: ``("query", "it cannot be parsed as sqlite")``."""
+    unknown_rules: tuple[str, ...] = ()
+    """Names in comments that are no rule's."""
+
+
+def lint_gold(
+    case: Case,
+    options: LintOptions,
+    *,
+    dialect: str,
+    names: SchemaNames | None = None,
+    database: GoldDatabase | None = None,
+    others: Sequence[OtherAnswer] = (),
+) -> GoldLint:
+    """Apply every rule of single golds to a case. Never raises for what a query says or does.
+
+    Rules that need what is missing (a database, a query that can be read) are left out, and ``gaps`` says why.
+    """
+    findings: list[LintFinding] = []
+    gaps: dict[str, str] = {}
+    unknown: list[str] = []
+    ignored = 0
+    golds = [Gold(case, index, dialect, names, database) for index in range(len(case.golds))]
+    for gold in golds:
+        off, strange = ignored_rules(gold.query, dialect)
+        unknown += strange
+        if gold.facts is None and gold.query.strip():
+            gaps["query"] = unreadable(gold.query, dialect)
+        for rule in catalogue():
+            if rule.check is None or not options.applies(rule.about.name):
+                continue
+            if rule.about.needs == "database" and database is None:
+                continue
+            if rule.about.needs == "question" and not case.question.strip():
+                continue
+            for found in islice(rule.check(gold), MOST_FOUND):
+                if off is not None and (not off or rule.about.name in off):
+                    ignored += 1
+                else:
+                    findings.append(finding_of(rule, found, case, gold.index))
+    if database is not None and names is None:
+        gaps["schema"] = "the engine cannot describe the database's tables"
+    return GoldLint(
+        findings=tuple(findings),
+        golds=_together(case, golds, others),
+        ignored=ignored,
+        gaps=tuple(gaps.items()),
+        unknown_rules=tuple(unknown),
+    )
+
+
+def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list[str]]:
+    """The rules that comments of a query turn off (empty: all; None: none), and names there that are no rule's."""
+    known = {rule.about.name for rule in catalogue()}
+    off: set[str] = set()
+    strange: list[str] = []
+    every = False
+    seen = False
+    for comment in comments_of(query, dialect):
+        for match in _IGNORE.finditer(comment):
+            seen = True
+            given = [word for word in re.split(r"[,\s]+", match[1].strip()) if word]
+            if not given or given == ["all"]:
+                every = True
+            # Words after the first unknown one may be prose: "ignore limit-over-tie because ..."
+            for place, word in enumerate(given):
+                if word in known:
+                    off.add(word)
+                elif word != "all":
+                    if place == 0 or "-" in word:
+                        strange.append(word)
+                    break
+    if not seen:
+        return None, []
+    return (frozenset() if every else frozenset(off)) if every or off else None, strange
+
+
+def finding_of(rule: Rule, found: Found, case: Case, gold: int) -> LintFinding:
+    """A finding with its place in lines and columns."""
+    query = case.golds[gold] if gold < len(case.golds) else ""
+    place = found.place
+    start = _position(query, place.start) if place is not None else (None, None)
+    end = _position(query, place.end) if place is not None else (None, None)
+    about = rule.about
+    return LintFinding(
+        rule=about.name,
+        severity=cast("Severity", found.severity or about.severity),
+        case_id=case.id,
+        gold=gold,
+        evidence=found.evidence,
+        remedy=found.remedy or about.remedy,
+        question=case.question,
+        query=query,
+        database=case.database,
+        origin=case.origin,
+        line=start[0],
+        column=start[1],
+        end_line=end[0],
+        end_column=end[1],
+        excerpt="" if place is None else " ".join(query[place.start : place.end].split())[:_EXCERPT],
+    )
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    before = text[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) -> CaseGolds:
+    digests = tuple(digest(gold.execution) for gold in golds)
+    texts = tuple(" ".join(gold.query.casefold().replace(";", " ").split()) for gold in golds)
+    agreeing, answered = _agreeing(golds, digests, others)
+    results = [None if gold.execution is None else gold.execution.result for gold in golds]
+    return CaseGolds(
+        case=case,
+        digests=digests,
+        texts=texts,
+        rows=tuple(0 if result is None else len(result.rows) for result in results),
+        widths=tuple(0 if result is None else result.column_count for result in results),
+        agreeing=agreeing,
+        others=answered,
+    )
+
+
+def digest(execution: Execution | None) -> str | None:
+    """A hash of a result that is blind to the order of rows and columns; None where there is no result."""
+    if execution is None or not execution.succeeded or execution.result is None:
+        return None
+    rows = execution.result.rows
+    columns = sorted("\0".join(sorted(map(_spelt, column))) for column in zip(*rows, strict=True))
+    whole = sorted("\0".join(sorted(map(_spelt, row))) for row in rows)
+    text = "\1".join([str(len(rows)), str(execution.result.column_count), *columns, *whole])
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _spelt(cell: object) -> str:
+    if isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, float):
+        return f"{cell:.10g}"
+    return str(cell)
+
+
+def _agreeing(
+    golds: Sequence[Gold], digests: Sequence[str | None], others: Sequence[OtherAnswer]
+) -> tuple[tuple[str, ...], int]:
+    database = golds[0].database if golds else None
+    if database is None or not others:
+        return (), 0
+    groups: dict[str, list[str]] = {}
+    for other in others:
+        result = digest(database.run(other.query))
+        if result is not None:
+            groups.setdefault(result, []).append(other.run)
+    answered = sum(map(len, groups.values()))
+    against = [runs for result, runs in groups.items() if result not in digests]
+    largest: list[str] = max(against, key=len, default=[])
+    return tuple(largest), answered
+
+
+def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool) -> Iterator[LintFinding]:
+    """Apply the rules that look at all cases together; those that need stored runs only with ``runs``."""
+    by_id = {one.case.id: one.case for one in cases}
+    off = {
+        (one.case.id, index): ignored_rules(query, "sqlite")[0]
+        for one in cases
+        for index, query in enumerate(one.case.golds)
+        if "assay" in query
+    }
+    for rule in catalogue():
+        if rule.across is None or not options.applies(rule.about.name) or (rule.about.needs == "runs" and not runs):
+            continue
+        for case_id, gold, found in rule.across(cases):
+            turned_off = off.get((case_id, gold))
+            if turned_off is None or (turned_off and rule.about.name not in turned_off):
+                yield finding_of(rule, found, by_id[case_id], gold)
+
+
+def applied(options: LintOptions, *, database: bool, runs: bool) -> tuple[str, ...]:
+    """The names of the rules that a lint with these options applies."""
+    return tuple(
+        rule.about.name
+        for rule in catalogue()
+        if options.applies(rule.about.name)
+        and (database or rule.about.needs != "database")
+        and ((runs and database) or rule.about.needs != "runs")
+    )

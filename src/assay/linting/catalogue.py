@@ -1,0 +1,53 @@
+"""All rules: every module of `assay.linting.rules` that begins with a letter is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from assay.model.lint import LintRule
+
+if TYPE_CHECKING:
+    from assay.linting.gold import CaseGolds, Found, Gold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule with its check: ``check`` looks at one gold, ``across`` at all cases; one of the two is None."""
+
+    about: LintRule
+    check: Callable[[Gold], Iterator[Found]] | None
+    across: Callable[[Sequence[CaseGolds]], Iterator[tuple[str, int, Found]]] | None
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> tuple[Rule, ...]:
+    """Every rule, by what it needs and then by name."""
+    package = import_module("assay.linting.rules")
+    found = []
+    for module in iter_modules(package.__path__):
+        if module.name.startswith("_"):
+            continue
+        loaded: Any = import_module(f"{package.__name__}.{module.name}")
+        about: LintRule = loaded.RULE
+        found.append(Rule(about=about, check=getattr(loaded, "check", None), across=getattr(loaded, "across", None)))
+    order = ("query", "question", "database", "cases", "runs")
+    return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
+
+
+def rule_named(name: str) -> LintRule:
+    """The rule of that name. Raises KeyError where there is none."""
+    return {rule.about.name: rule.about for rule in catalogue()}[name]
+
+
+def closest_rule(name: str) -> str | None:
+    """The closest rule to a name that is none; the name itself where it is one."""
+    names = [rule.about.name for rule in catalogue()]
+    if name in names:
+        return name
+    return next(iter(get_close_matches(name, names, n=1)), None)

@@ -1,0 +1,244 @@
+"""One gold query as the rules see it: its facts, its question's words, its database behind probes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
+from assay.ports import QueryExecutor
+from assay.sql.facts import (
+    ColumnRef,
+    Level,
+    Place,
+    QueryFacts,
+    SchemaNames,
+    Term,
+    column_probe,
+    pairs_probe,
+    read_facts,
+    value_probe,
+)
+from assay.sql.facts.read import MOST_CHARACTERS
+
+MOST_QUESTION = 5_000
+"""Characters of a question, and of its evidence, that rules read."""
+MOST_VALUES = 20_000
+"""Distinct values of a column that are read; with more of them nothing is said about the column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a rule saw. ``evidence`` is a sentence; ``remedy`` only where it differs from the rule's own."""
+
+    evidence: str
+    place: Place | None = None
+    remedy: str | None = None
+    severity: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnValues:
+    """A column's distinct values with their numbers of rows, without NULL."""
+
+    counts: Mapping[object, int]
+    nulls: int
+    whole: bool
+    """False: the column has more than `MOST_VALUES` distinct values, and these are only some."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows have a value."""
+        return sum(self.counts.values())
+
+    @property
+    def unique(self) -> bool:
+        """No value occurs twice."""
+        return self.whole and all(count == 1 for count in self.counts.values())
+
+
+class GoldDatabase:
+    """A database behind the executor's guards and limits. What was asked once is kept, for all golds of it."""
+
+    def __init__(self, executor: QueryExecutor, url: DatabaseUrl, names: SchemaNames | None, limits: Limits) -> None:
+        self.executor = executor
+        self.url = url
+        self.names = names
+        self.limits = limits
+        self._values: dict[tuple[str, str], ColumnValues | None] = {}
+        self._asked: dict[str, Execution] = {}
+
+    @property
+    def dialect(self) -> str:
+        """sqlglot's name of the database's SQL dialect."""
+        return self.executor.dialect(self.url)
+
+    def run(self, query: str) -> Execution:
+        """Execute a query. Never raises for what it does."""
+        found = self._asked.get(query)
+        if found is None:
+            found = self._asked[query] = self.executor.execute(self.url, query)
+        return found
+
+    def rows(self, query: str | None) -> Sequence[tuple[object, ...]] | None:
+        """The rows of a probe; None where it fails, or gives too many."""
+        if query is None:
+            return None
+        done = self.run(query)
+        return done.result.rows if done.succeeded and done.result is not None else None
+
+    def values(self, column: ColumnRef | None) -> ColumnValues | None:
+        """The values of a stored column; None where they cannot be read."""
+        if column is None or column.table is None or self.names is None:
+            return None
+        stored = self.names.column(column.table, column.column)
+        if stored is None:
+            return None
+        key = (column.table.lower(), column.column.lower())
+        if key not in self._values:
+            self._values[key] = self._read(self.names.tables[key[0]].schema, stored.name)
+        return self._values[key]
+
+    def _read(self, table: TableSchema, column: str) -> ColumnValues | None:
+        rows = self.rows(column_probe(table, column, self.dialect, MOST_VALUES + 1))
+        if rows is None:
+            return None
+        counts: Counter[object] = Counter()
+        nulls = 0
+        for value, count in rows:
+            number = count if isinstance(count, int) else int(str(count))
+            if value is None:
+                nulls = number
+            else:
+                counts[_hashable(value)] += number
+        return ColumnValues(counts=counts, nulls=nulls, whole=len(rows) <= MOST_VALUES)
+
+    def run_anew(self, query: str) -> Execution | None:
+        """Execute a query again, not from what is kept; None where the executor cannot."""
+        anew = getattr(self.executor, "execute_anew", None)
+        return None if anew is None else cast("Execution", anew(self.url, query))
+
+    def shares(self, left: ColumnRef, right: ColumnRef) -> bool | None:
+        """Whether two columns have a value in common, as the database compares them; None where it cannot say."""
+        if self.names is None:
+            return None
+        return _some(self.rows(pairs_probe(left, right, self.names, self.dialect)))
+
+    def holds(self, column: ColumnRef, term: Term) -> bool | None:
+        """Whether a column holds a literal's value, as the database itself compares them; None where it cannot say."""
+        if self.names is None:
+            return None
+        number = term.is_number
+        return _some(
+            self.rows(value_probe(column, term.value or "", self.names, is_number=number, dialect=self.dialect))
+        )
+
+    def is_unique(self, column: ColumnRef | None) -> bool:
+        """Whether no two rows share a value of the column: it is the key, or its values say so."""
+        if column is None or column.table is None or self.names is None:
+            return False
+        if self.names.is_key(column.table, column.column):
+            return True
+        values = self.values(column)
+        return values is not None and values.unique
+
+
+def _some(rows: Sequence[tuple[object, ...]] | None) -> bool | None:
+    """Whether a probe's only number is more than 0; None where the probe failed."""
+    return None if not rows else rows[0][0] != 0
+
+
+def _hashable(value: object) -> object:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+class Gold:
+    """One gold of one case. Facts are read when a rule first asks for them."""
+
+    def __init__(
+        self, case: Case, index: int, dialect: str, names: SchemaNames | None, database: GoldDatabase | None
+    ) -> None:
+        self.case = case
+        self.index = index
+        self.query = case.golds[index]
+        self.dialect = dialect
+        self.names = names
+        self.database = database
+
+    @cached_property
+    def facts(self) -> QueryFacts | None:
+        """The facts of the query; None where it cannot be read."""
+        return read_facts(self.query, self.dialect, self.names)
+
+    @cached_property
+    def execution(self) -> Execution | None:
+        """What executing the query gave; None without a database."""
+        return None if self.database is None else self.database.run(self.query)
+
+    @property
+    def rows(self) -> Sequence[tuple[object, ...]] | None:
+        """The query's rows; None where it did not give all of them."""
+        done = self.execution
+        return done.result.rows if done is not None and done.succeeded and done.result is not None else None
+
+    @property
+    def top(self) -> Level | None:
+        """The outermost SELECT."""
+        return None if self.facts is None else self.facts.top
+
+    @property
+    def question(self) -> str:
+        """The question, the beginning of a very long one."""
+        return self.case.question[:MOST_QUESTION]
+
+    @property
+    def evidence(self) -> str:
+        """The question set's hints for the question, the beginning of very long ones."""
+        return (self.case.context or "")[:MOST_QUESTION]
+
+    def level(self, index: int) -> Level | None:
+        """A level by its number."""
+        levels = () if self.facts is None else self.facts.levels
+        return levels[index] if 0 <= index < len(levels) else None
+
+    def shown(self, place: Place | None) -> str:
+        """The query's text at a place, on one line."""
+        return "" if place is None else " ".join(self.query[place.start : place.end].split())
+
+
+def is_text(term: Term) -> bool:
+    """Whether a term is a literal text."""
+    return term.kind == "literal" and not term.is_number
+
+
+def unreadable(query: str, dialect: str) -> str:
+    """Why a query could not be read, as a clause."""
+    if len(query) > MOST_CHARACTERS:
+        return f"it has {len(query):,} characters, and only queries of up to {MOST_CHARACTERS:,} are read"
+    return f"it cannot be parsed as one query of the dialect {dialect}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseGolds:
+    """What is known of one case when all cases are looked at together."""
+
+    case: Case
+    digests: tuple[str | None, ...] = ()
+    """Per gold, a hash of its result whatever the order of rows; None where it gave none."""
+    texts: tuple[str, ...] = ()
+    """Per gold, its text without what does not matter."""
+    rows: tuple[int, ...] = ()
+    """Per gold, the number of rows; 0 where it gave no result."""
+    widths: tuple[int, ...] = ()
+    """Per gold, the number of columns."""
+    agreeing: tuple[str, ...] = ()
+    """The runs of the largest group that gives one result other than every gold's."""
+    others: int = 0
+    """How many stored runs gave a result."""

@@ -1,0 +1,38 @@
+"""A column of the gold's result holds nothing but NULL."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="all-null",
+    severity="warning",
+    needs="database",
+    finds="a result in which a column is NULL in every row",
+    why="Any column without values matches it, so that the case tests less than it seems to.",
+    remedy="Check the join and the column; where the data has no value, ask for another column.",
+    bad="SELECT name, death_year FROM singer WHERE death_year IS NULL",
+    good="SELECT name FROM singer WHERE death_year IS NULL",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    rows = gold.rows
+    if not rows:
+        return
+    if len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
+        return  # perhaps computed over no rows, which another rule says
+    top = gold.top
+    names = gold.execution.columns if gold.execution is not None else ()
+    width = len(rows[0])
+    empty = [place for place in range(width) if all(row[place] is None for row in rows)]
+    for place in empty:
+        output = top.outputs[place] if top is not None and len(top.outputs) == width else None
+        name = output.term.text if output is not None else names[place] if place < len(names) else f"column {place + 1}"
+        count = f"all {len(rows):,} rows" if len(rows) > 1 else "the only row"
+        yield Found(
+            evidence=f"{name} is NULL in {count}.",
+            place=None if output is None else output.term.place,
+            severity="note" if len(rows) == 1 and len(empty) < width else None,
+        )

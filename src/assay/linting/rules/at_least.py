@@ -1,0 +1,58 @@
+"""Bounds that the question includes and the gold excludes, or the other way round."""
+
+import re
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.linting.words import NUMERALS, as_number
+from assay.model.lint import LintRule
+from assay.sql.facts import Condition
+
+RULE = LintRule(
+    name="at-least",
+    severity="warning",
+    needs="question",
+    finds="'at least n' against > n, 'more than n' against >= n, and their like",
+    why="The gold leaves out, or lets in, exactly the rows at the bound.",
+    remedy="Write the comparison that the question asks for.",
+    bad="Q: singers who are at least 40\nSELECT name FROM singer WHERE age > 40",
+    good="Q: singers who are at least 40\nSELECT name FROM singer WHERE age >= 40",
+)
+_N = r"\$?\s*(?P<n>\d[\d,]*(?:\.\d+)?|" + "|".join(NUMERALS) + r")\b"
+_UP = "more|greater|higher|larger|older"
+_DOWN = "less|fewer|lower|smaller|younger"
+_SAID = (
+    (re.compile(rf"\b(?:at least|no less than|not less than|no fewer than|minimum of)\s+{_N}", re.I), ">="),
+    (re.compile(rf"\b{_N}(?:\s+\w+)?\s+(?:or|and) (?:more|above|higher|older|greater|over)\b", re.I), ">="),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:(?:{_UP}) than|exceed(?:s|ing)?)\s+{_N}(?! or)", re.I), ">"),
+    (re.compile(rf"\b(?:at most|no more than|not more than|maximum of)\s+{_N}", re.I), "<="),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:{_DOWN}) than\s+{_N}(?! or)", re.I), "<"),
+)  # fmt: skip
+_WRONG = {">=": ">", ">": ">=", "<=": "<", "<": "<="}
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None:
+        return
+    for pattern, operator in _SAID:
+        for said in pattern.finditer(gold.question):
+            text = said["n"].replace(",", "").lower()
+            number = float(NUMERALS[text]) if text in NUMERALS else as_number(text)
+            compared = [one for one in gold.facts.conditions if _bounds(one, number)]
+            if number is None or any(_agrees(one, operator) for one in compared):
+                continue
+            for one in compared:
+                if (one.operator == _WRONG[operator]) and not one.negated:
+                    phrase = " ".join(said[0].split())
+                    yield Found(
+                        evidence=f"The question says {phrase!r}, and the query has {one.operator} {one.right[0].text}.",
+                        place=one.place,
+                    )
+
+
+def _bounds(one: Condition, number: float | None) -> bool:
+    return one.operator in _WRONG and as_number(one.right[0].value) == number
+
+
+def _agrees(one: Condition, operator: str) -> bool:
+    return one.operator == operator

@@ -1,0 +1,45 @@
+"""One question, two golds."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from assay.linting.gold import CaseGolds, Found
+from assay.linting.words import words
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="duplicate-question",
+    severity="error",
+    needs="cases",
+    finds="one question about one database in several cases, with golds that differ in result (unexecuted: in text)",
+    why="At least one of the golds is wrong, or the question has two meanings.",
+    remedy="Correct the wrong gold, say in the questions what differs, or make one case with both golds.",
+    bad="Q: How many singers are there?  COUNT(*) in one case, COUNT(DISTINCT name) in another",
+    good="one case with the gold that is meant",
+)
+
+
+def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
+    groups: dict[tuple[object, ...], list[CaseGolds]] = defaultdict(list)
+    for one in cases:
+        said = words(one.case.question)
+        if said:
+            groups[one.case.database, said, words(one.case.context or "")].append(one)
+    for group in groups.values():
+        first = group[0]
+        for other in group[1:]:
+            executed = any(first.digests) and any(other.digests)
+            if not _answers(first, executed=executed) & _answers(other, executed=executed):
+                differ = "results" if executed else "texts"
+                yield (
+                    other.case.id,
+                    0,
+                    Found(
+                        evidence=f"Case {first.case.id} has the same question, and the golds differ in their {differ}.",
+                        severity=None if executed else "warning",
+                    ),
+                )
+
+
+def _answers(one: CaseGolds, *, executed: bool) -> set[str]:
+    return {digest for digest in one.digests if digest} if executed else set(one.texts)

@@ -1,0 +1,50 @@
+"""The gold returns nothing."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+from assay.sql import nothing_probe
+from assay.sql.facts import table_name
+
+RULE = LintRule(
+    name="empty-result",
+    severity="warning",
+    needs="database",
+    finds="a gold without rows, or with one row of NULL and 0 that was computed over no rows",
+    why="Any wrong query that finds nothing is as right as this gold: the case tests next to nothing.",
+    remedy="Check the conditions against the data; where no data fits, ask for something that there is.",
+    bad="SELECT name FROM singer WHERE country = 'Atlantis'",
+    good="SELECT name FROM singer WHERE country = 'France'",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    rows = gold.rows
+    if rows is None or gold.database is None:
+        return
+    empty = _empty_tables(gold)
+    because = f": {' and '.join(empty)} {'hold' if len(empty) > 1 else 'holds'} no row" if empty else ""
+    if not rows:
+        yield Found(evidence=f"The query returns no row{because}.")
+    elif len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
+        probe = gold.database.rows(nothing_probe(gold.query, gold.dialect))
+        if probe is not None and len(probe) == 1 and probe[0][:-1] == rows[0] and probe[0][-1] == 1:
+            shown = ", ".join("NULL" if cell is None else str(cell) for cell in rows[0])
+            yield Found(evidence=f"Its only row ({shown}) was computed over no rows{because}.")
+
+
+def _empty_tables(gold: Gold) -> list[str]:
+    """The query's tables without rows, at most three."""
+    if gold.facts is None or gold.database is None or gold.names is None:
+        return []
+    found: list[str] = []
+    for level in gold.facts.levels:
+        for source in level.sources:
+            table = None if source.table is None else gold.names.table(source.table)
+            if table is None or table.name in found or len(found) == 3:
+                continue
+            counted = gold.database.rows(f"SELECT COUNT(*) FROM {table_name(table, gold.dialect)}")
+            if counted and counted[0][0] == 0:
+                found.append(table.name)
+    return found

@@ -1,0 +1,30 @@
+"""Evidence that names a condition which the gold does not have."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.linting.words import stated_conditions
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="evidence-ignored",
+    severity="warning",
+    needs="question",
+    finds="a condition that the evidence states (column = value) on a column that the gold does not use at all",
+    why="Either the gold lacks a condition, or the evidence misleads every system that reads it.",
+    remedy="Add the condition, or drop the evidence.",
+    bad="evidence: magnet schools refers to Magnet = 1\nSELECT name FROM schools",
+    good="evidence: magnet schools refers to Magnet = 1\nSELECT name FROM schools WHERE Magnet = 1",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None or not gold.evidence or gold.names is None:
+        return
+    known = {name for table in gold.names.tables.values() for name in table.columns}
+    query = gold.query.lower()
+    literals = {(term.value or "").lower() for term in gold.facts.literals}
+    for stated in stated_conditions(gold.evidence):
+        if stated.column not in known or stated.column in query or stated.value.lower() in literals:
+            continue
+        yield Found(evidence=f"The evidence says {stated.text}, and the query does not use {stated.column}.")

@@ -1,0 +1,42 @@
+"""Equality of numbers that are computed."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+from assay.sql.facts import Term
+
+RULE = LintRule(
+    name="float-equality",
+    severity="warning",
+    needs="query",
+    finds="an equality with an average or a quotient of real numbers",
+    why="Computed fractions are rounded: two that ought to be equal may differ in the last digit, "
+    "and which do so differs between databases.",
+    remedy="Compare with a range, round both sides, or compare whole numbers.",
+    bad="SELECT name FROM team WHERE wins / 3.0 = 0.1",
+    good="SELECT name FROM team WHERE ABS(wins / 3.0 - 0.1) < 1e-9",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    for one in gold.facts.conditions if gold.facts is not None else ():
+        if one.operator not in ("=", "<>") or one.clause == "output":
+            continue
+        sides = (one.left, one.right[0])
+        if any(_is_computed(gold, side) for side in sides) and not any(side.kind == "subquery" for side in sides):
+            yield Found(evidence=f"{gold.shown(one.place)} compares computed fractions for equality.", place=one.place)
+
+
+def _is_computed(gold: Gold, term: Term) -> bool:
+    if term.kind not in ("computed", "aggregate") or term.type != "real" or gold.facts is None or term.place is None:
+        return False
+    divided = any(
+        one.place is not None and term.place.start <= one.place.start and one.place.end <= term.place.end
+        for one in gold.facts.divisions
+    )
+    average = any(
+        one.function == "avg" and one.place is not None and term.place.start <= one.place.start < term.place.end
+        for one in gold.facts.aggregates
+    )
+    return (divided or average) and "round" not in term.text.lower()

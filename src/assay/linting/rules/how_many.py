@@ -1,0 +1,33 @@
+"""A question for a number that the gold does not count."""
+
+import re
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.linting.words import has
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="how-many",
+    severity="note",
+    needs="question",
+    finds="'how many' in the question, and neither a count nor a number in what the gold selects",
+    why="The gold lists what it should count.",
+    remedy="Select COUNT(*), or ask for the list.",
+    bad="Q: How many singers are there?\nSELECT name FROM singer",
+    good="Q: How many singers are there?\nSELECT COUNT(*) FROM singer",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    facts, top = gold.facts, gold.top
+    if facts is None or top is None or not has(gold.question, "how many"):
+        return
+    if facts.aggregates or facts.windowed or any(source.table is None for source in top.sources):
+        return
+    if any(one.term.type in ("integer", "real", "numeric", None) for one in top.outputs):
+        return  # the number is stored, or nobody knows
+    if re.search(r"\bcount\b", gold.query, re.IGNORECASE):
+        return
+    shown = ", ".join(one.term.text for one in top.outputs)
+    yield Found(evidence=f"The question asks how many, and the query selects {shown}.", place=top.outputs[0].term.place)

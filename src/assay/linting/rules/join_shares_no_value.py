@@ -1,0 +1,40 @@
+"""A join over columns that have no value in common."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="join-shares-no-value",
+    severity="error",
+    needs="database",
+    finds="an equality of columns of two tables that share no value",
+    why="The join never finds a partner: the wrong columns are joined, or their values are spelt in different ways.",
+    remedy="Join over the columns that refer to each other.",
+    bad="SELECT s.name FROM singer AS s JOIN concert AS c ON s.id = c.year",
+    good="SELECT s.name FROM singer AS s JOIN concert AS c ON s.id = c.singer_id",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None or gold.database is None:
+        return
+    seen: set[tuple[str, str]] = set()
+    for level in gold.facts.levels:
+        for pair in level.joins:
+            names = (pair.left.name, pair.right.name)
+            if pair.left.table is None or pair.right.table is None or names in seen:
+                continue
+            seen.add(names)
+            left, right = gold.database.values(pair.left), gold.database.values(pair.right)
+            if left is None or right is None or not left.counts or not right.counts:
+                continue  # an empty table is another trouble
+            if not (left.whole and right.whole) or left.counts.keys() & right.counts.keys():
+                continue
+            if gold.database.shares(pair.left, pair.right) is False:
+                a, b = (repr(next(iter(one.counts)))[:40] for one in (left, right))
+                yield Found(
+                    evidence=f"{names[0]} (such as {a}) and {names[1]} (such as {b}) have no value in common.",
+                    place=pair.place,
+                )

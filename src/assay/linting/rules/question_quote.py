@@ -1,0 +1,32 @@
+"""A quoted value of the question that the gold lacks."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.linting.words import quoted_values, words
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="question-quote",
+    severity="warning",
+    needs="question",
+    finds="a value that the question puts in quotes and that the gold does not use",
+    why="Either a condition is missing, or the gold asks for another value than the question.",
+    remedy="Add the condition, or correct the value, in the query or in the question.",
+    bad="Q: singers of the song 'Hey'\nSELECT name FROM singer WHERE song = 'Hi'",
+    good="Q: singers of the song 'Hey'\nSELECT name FROM singer WHERE song = 'Hey'",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None:
+        return
+    said = "".join(words(gold.query))
+    for value in quoted_values(gold.question):
+        own = words(value)
+        # As the question has it, or all but a word's ending: "Cats" for 'cat'.
+        if not own or "".join(own) in said or all(one[: max(3, len(one) - 2)] in said for one in own):
+            continue
+        if value.lower() in gold.evidence.lower():
+            continue  # the evidence says what the value stands for
+        yield Found(evidence=f"The question quotes {value!r}, and the query does not use it.")

@@ -1,0 +1,54 @@
+"""A superlative that the gold does not take."""
+
+import re
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+
+RULE = LintRule(
+    name="superlative",
+    severity="warning",
+    needs="question",
+    finds="a superlative in the question and no MAX, MIN, ORDER BY or comparison with all in the gold",
+    why="The gold returns more than the one that the question asks for.",
+    remedy="Take the extreme: ORDER BY … LIMIT, or WHERE x = (SELECT MAX(x) …).",
+    bad="Q: the oldest singer\nSELECT name FROM singer",
+    good="Q: the oldest singer\nSELECT name FROM singer ORDER BY age DESC LIMIT 1",
+)
+_SUPERLATIVE = re.compile(
+    r"\b(?:highest|lowest|largest|smallest|biggest|longest|shortest|oldest|youngest|newest|earliest|latest|cheapest|"
+    r"heaviest|lightest|fastest|slowest|tallest|greatest|fewest|maximum|minimum|most|least)\b(?! recent(?:ly)? )",
+    re.IGNORECASE,
+)
+_NOT_MEANT = re.compile(
+    r"\bat (?:the )?(?:least|most)\b|\b(?:for the )?most part\b|\bmost of\b|\"[^\"]*\"|“[^”]*”|``.*?''|"
+    r"(?<!\w)'[^']*'(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    facts = gold.facts
+    found = _SUPERLATIVE.search(_NOT_MEANT.sub(" ", gold.question))
+    if facts is None or found is None:
+        return
+    if facts.windowed or any(one.function in ("max", "min") for one in facts.aggregates):
+        return
+    if any(level.order or level.limited for level in facts.levels):
+        return
+    if re.search(r"\b(?:ALL|EXISTS|EXCEPT)\b", gold.query, re.IGNORECASE):
+        return  # not smaller than all others
+    word = found[0].lower()
+    if re.search(rf"\b{word}\b[^;]*?=\s*(?!max|min)", gold.evidence, re.IGNORECASE):
+        return  # the evidence says by which condition it is told
+    if _is_name(gold, word):
+        return
+    yield Found(evidence=f"The question says {word!r}, and the query takes no extreme.")
+
+
+def _is_name(gold: Gold, word: str) -> bool:
+    """Whether a column's name says it, such as ``Highest_Point`` or ``max_temperature_f``."""
+    shorter = {"maximum": "max", "minimum": "min", "highest": "high", "lowest": "low", "latest": "last"}
+    text = gold.query.lower()
+    return word in text or re.search(rf"{shorter.get(word, word)}", text) is not None

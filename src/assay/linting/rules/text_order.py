@@ -1,0 +1,77 @@
+"""Texts in the order of letters where numbers or dates are meant."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from assay.linting.gold import ColumnValues, Found, Gold
+from assay.linting.words import as_number
+from assay.model.lint import LintRule
+from assay.sql.facts import Term
+
+RULE = LintRule(
+    name="text-order",
+    severity="warning",
+    needs="database",
+    finds="ORDER BY, MAX, MIN over texts that hold numbers, or dates that do not begin with the year; "
+    "such dates compared by size",
+    why="Texts are ordered letter by letter: '9' comes after '10', and 31/01/2020 after 01/02/2021.",
+    remedy="Convert first: ORDER BY CAST(x AS REAL), or store dates as 2020-01-31.",
+    bad="SELECT name FROM player ORDER BY weight DESC LIMIT 1  -- weight is TEXT",
+    good="SELECT name FROM player ORDER BY CAST(weight AS REAL) DESC LIMIT 1",
+)
+_DATE = re.compile(r"\s*\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d{2})\b|\s*\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}")
+_MONTH = re.compile(r"\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2},? \d{4}", re.IGNORECASE)
+_SHARE = 0.8
+_BY_SIZE = ("<", "<=", ">", ">=", "between")
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None or gold.database is None:
+        return
+    terms: list[tuple[str, Term]] = []
+    for level in gold.facts.levels:
+        terms += [("ORDER BY", key.term) for key in level.order]
+    terms += [
+        (one.function.upper(), one.argument)
+        for one in gold.facts.aggregates
+        if one.function in ("max", "min") and one.argument is not None
+    ]
+    terms += [
+        (one.operator, one.left)
+        for one in gold.facts.conditions
+        if one.operator in ("<", "<=", ">", ">=", "between")
+        and any(_DATE.match(term.value or "") for term in one.right)
+    ]
+    seen = set()
+    for what, term in terms:
+        column = term.column
+        if column is None or column.key in seen or column.type in ("integer", "real", "numeric"):
+            continue
+        seen.add(column.key)
+        values = gold.database.values(column)
+        found = None if values is None else _misordered(values)
+        if found is not None:
+            kind, first, second = found
+            yield Found(
+                evidence=f"{what} {term.text}: {column.name} holds {kind} as texts, "
+                f"and {first!r} comes before {second!r}.",
+                place=term.place,
+            )
+
+
+def _misordered(values: ColumnValues) -> tuple[str, str, str] | None:
+    """What the texts are, and two of them that stand in the wrong order."""
+    texts = [value for value in values.counts if isinstance(value, str) and value.strip()]
+    if len(texts) < 2 or len(texts) < _SHARE * len(values.counts):
+        return None
+    dates = [text for text in texts if _DATE.match(text) or _MONTH.match(text)]
+    if len(dates) >= _SHARE * len(texts):
+        ordered = sorted(dates)
+        return "dates that do not begin with the year", ordered[0], ordered[-1]
+    numbers = sorted((text, number) for text in texts if (number := as_number(text.replace(",", ""))) is not None)
+    if len(numbers) >= _SHARE * len(texts):
+        for (first, a), (second, b) in pairwise(numbers):
+            if a > b:
+                return "numbers", first, second
+    return None

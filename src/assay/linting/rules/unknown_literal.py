@@ -1,0 +1,80 @@
+"""A condition asks for a value that its column never holds."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from assay.linting.gold import ColumnValues, Found, Gold
+from assay.model.lint import LintRule
+from assay.sql.facts import Term
+
+RULE = LintRule(
+    name="unknown-literal",
+    severity="warning",
+    needs="database",
+    finds="an equality with a value that never occurs in its column",
+    why="The condition is never true (or, negated, always): a typing error in the gold, or data that has changed.",
+    remedy="Write the value as the data has it.",
+    bad="SELECT name FROM singer WHERE country = 'USA'  -- the data has 'United States'",
+    good="SELECT name FROM singer WHERE country = 'United States'",
+)
+_MOST_COMPARED = 5_000
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if gold.facts is None or gold.database is None:
+        return
+    for condition in gold.facts.conditions:
+        if condition.operator not in ("=", "<>", "in") or condition.left.column is None:
+            continue
+        values = gold.database.values(condition.left.column)
+        if values is None or not values.whole or not values.counts:
+            continue
+        for term in condition.right:
+            if term.kind != "literal" or not _seems_absent(term, values):
+                continue
+            # The last word is the database's: its types and collations decide what is equal.
+            if gold.database.holds(condition.left.column, term) is False:
+                yield _found(term, values, condition.left.column.name)
+
+
+def _seems_absent(term: Term, values: ColumnValues) -> bool:
+    text = term.value or ""
+    return text not in values.counts and not any(str(value) == text for value in values.counts)
+
+
+def _found(term: Term, values: ColumnValues, column: str) -> Found:
+    text = term.value or ""
+    texts = {str(value): count for value, count in values.counts.items()}
+    plain = " ".join(text.casefold().split())
+    same = [one for one in texts if " ".join(one.casefold().split()) == plain]
+    if same:
+        how = "blanks" if same[0].casefold() != text.casefold() else "upper and lower case"
+        both = "blanks and case" if how == "blanks" and " ".join(same[0].split()) != " ".join(text.split()) else how
+        return Found(
+            evidence=f"{text!r} never occurs in {column}; {same[0]!r}, which differs only in {both}, does "
+            f"({_times(texts[same[0]])}).",
+            place=term.place,
+            severity="error",
+            remedy=f"Write {same[0]!r}.",
+        )
+    pool = list(texts)[:_MOST_COMPARED]
+    near = get_close_matches(text, pool, n=3, cutoff=0.6) if len(text) < 100 else []
+    near = (
+        near
+        or [
+            one
+            for one in pool
+            if len(text) > 2 and (plain in one.casefold() or (len(one) > 2 and one.casefold() in plain))
+        ][:3]
+    )
+    if near:
+        nearest = ", ".join(f"{one[:60]!r} ({_times(texts[one])})" for one in near)
+        hint = f"the nearest that do are {nearest}" if len(near) > 1 else f"the nearest that does is {nearest}"
+    else:
+        some = ", ".join(repr(one[:40]) for one in sorted(pool, key=lambda one: -texts[one])[:5])
+        hint = f"it holds {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"
+    return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=term.place)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

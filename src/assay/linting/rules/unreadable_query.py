@@ -1,0 +1,37 @@
+"""The gold is no query that can be read."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold, unreadable
+from assay.model.lint import LintRule
+from assay.sql import statement_kind
+
+RULE = LintRule(
+    name="unreadable-query",
+    severity="warning",
+    needs="query",
+    finds="a gold that cannot be parsed as one query",
+    why="It may still run, since databases accept more than parsers know, but no rule can look into it, "
+    "and row order, ties and LIMIT cannot be judged by its text.",
+    remedy="Check its syntax; several statements must become several golds, or one.",
+    bad="SELECT name FROM singer WHERE age > 20 AND",
+    good="SELECT name FROM singer WHERE age > 20",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    if not gold.query.strip():
+        yield Found(evidence="The gold is blank.", severity="error")
+    elif gold.facts is None and not _is_values(gold):
+        done = gold.execution
+        runs = done is not None and done.succeeded
+        yield Found(
+            evidence=f"The query was not read: {unreadable(gold.query, gold.dialect)}"
+            + (", although the database runs it." if runs else "."),
+            severity="note" if runs else None,
+        )
+
+
+def _is_values(gold: Gold) -> bool:
+    """Whether it is a list of values, in which no rule has anything to look at."""
+    return gold.query.lstrip().lower().startswith("values") and statement_kind(gold.query, gold.dialect) == "query"

@@ -1,0 +1,36 @@
+"""Two executions, two results."""
+
+from collections.abc import Iterator
+
+from assay.linting.gold import Found, Gold
+from assay.model.lint import LintRule
+from assay.sql import is_nondeterministic
+
+RULE = LintRule(
+    name="unstable-result",
+    severity="error",
+    needs="database",
+    finds="a gold whose result changes from one execution to the next, or with the day",
+    why="An answer is right or wrong by the moment at which gold is run.",
+    remedy="Replace the clock by a fixed date and chance by an order; say the date in the question.",
+    bad="SELECT name FROM singer ORDER BY RANDOM() LIMIT 1",
+    good="SELECT name FROM singer ORDER BY name LIMIT 1",
+)
+
+
+def check(gold: Gold) -> Iterator[Found]:
+    done = gold.execution
+    if done is None or gold.database is None or done.result is None:
+        return
+    lucky = is_nondeterministic(gold.query, gold.dialect)
+    remote = not gold.database.url.text.startswith(("sqlite:", "duckdb:"))
+    if not lucky and not remote:
+        return  # a file does not change, and its engine reads it the same way
+    again = gold.database.run_anew(gold.query)
+    if again is not None and again.result is not None:
+        first, second = (sorted(map(repr, one.rows)) for one in (done.result, again.result))
+        if first != second:
+            yield Found(evidence="Two executions in a row gave different rows.")
+            return
+    if lucky:
+        yield Found(evidence="The query asks for chance or the clock.", severity="warning")

@@ -1,0 +1,139 @@
+"""What a question says that a query must say too: its numbers, years, quoted values and some of its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+_NUMBER = re.compile(r"(?<![\w.,#/-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/]|-\d|:\d)(%?)")
+_QUOTED = re.compile(
+    r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|``\s*([^`'\n]{1,80}?)\s*''|(?<!\w)'([^'\n]{1,80})'(?!\w)"
+)
+NUMERALS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100,
+    "once": 1, "twice": 2, "thrice": 3, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
+}  # fmt: skip
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "m": 1e6}
+_LIKE = 0.6
+_WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+
+
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def has(text: str, pattern: str) -> bool:
+    """Whether a regular expression of whole words occurs, whatever the case of letters."""
+    return re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=4096)
+def quoted_values(text: str) -> tuple[str, ...]:
+    """The values that a text puts in quotes."""
+    found = (next(part for part in match.groups() if part is not None) for match in _QUOTED.finditer(text))
+    return tuple(value.strip(" .,;?!") for value in found if value.strip(" .,;?!"))
+
+
+@lru_cache(maxsize=4096)
+def numbers(text: str) -> tuple[tuple[str, float], ...]:
+    """The numbers in digits, as written and as values (``2 million`` is 2,000,000); those in quotes left out."""
+    plain = _QUOTED.sub(" ", text)
+    found = []
+    for match in _NUMBER.finditer(plain):
+        value = float(match[0].rstrip("%").replace(",", ""))
+        after = re.match(r"\s*([A-Za-z]+)", plain[match.end() :])
+        if after and after[1].lower() in _SCALES:
+            value *= _SCALES[after[1].lower()]
+        found.append((match[0], value))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def said_numbers(text: str) -> frozenset[float]:
+    """All numbers that a text can be taken to say, in digits anywhere or in words."""
+    found = {value for _, value in numbers(text)}
+    for digits in re.findall(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+", text):
+        found.add(float(digits.replace(",", "")))
+    spoken = words(text)
+    for place, word in enumerate(spoken):
+        if word in NUMERALS:
+            found.add(float(NUMERALS[word]))
+        if word in _SCALES and place and spoken[place - 1] in (*NUMERALS, "a", "one"):
+            found.add(_SCALES[word] * NUMERALS.get(spoken[place - 1], 1))
+    for value in list(found):
+        found |= {value / 100, value * 100, value * 1e3, value * 1e6}
+    return frozenset(found)
+
+
+def as_number(text: str | None) -> float | None:
+    """The number that a text is; None where it is none."""
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def stems(text: str) -> Iterator[str]:
+    """The first letters of each word: enough to see that ``French`` may stand for ``France``."""
+    for word in words(text):
+        yield word[:4]
+
+
+def says(text: str, value: str) -> bool:
+    """Whether a text says a value, in its words, in words of the same beginning, or by its initials."""
+    lowered, wanted = text.lower(), value.lower().strip(" %_")
+    if not wanted or wanted in lowered:
+        return True
+    plain = "".join(words(wanted))
+    if plain and plain in "".join(words(lowered)):
+        return True
+    heard = set(stems(text))
+    spoken = list(stems(wanted))
+    if any(stem in heard or any(stem[:3] == one[:3] for one in heard if len(stem) >= 3) for stem in spoken if stem):
+        return True
+    if any(_is_like(own, word) for own in words(wanted) for word in words(lowered)):
+        return True
+    initials = "".join(word[0] for word in words(text))
+    return len(plain) <= 4 and plain in initials
+
+
+def _is_like(first: str, second: str) -> bool:
+    """Whether one word may stand for another, as ``French`` for ``France``."""
+    return first[:2] == second[:2] and len(first) > 3 and SequenceMatcher(None, first, second).ratio() >= _LIKE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A condition that a text states: ``Magnet = 1``."""
+
+    text: str
+    column: str
+    """Lower case, without quotes and without its table."""
+    operator: str
+    value: str
+
+
+_STATED = re.compile(
+    r"(?P<column>`[^`]{1,60}`|\"[^\"]{1,60}\"|[A-Za-z_][\w.]{1,60})\s*(?P<operator><=|>=|!=|<>|=|<|>)\s*"
+    r"(?P<value>'[^']{1,80}'|\"[^\"]{1,80}\"|-?\d+(?:\.\d+)?(?![\w%*/.-]))"
+)
+
+
+@lru_cache(maxsize=4096)
+def stated_conditions(text: str) -> tuple[Stated, ...]:
+    """The conditions that evidence states in the form of SQL."""
+    return tuple(
+        Stated(
+            text=match[0],
+            column=match["column"].strip('`"').rsplit(".", 1)[-1].lower(),
+            operator=match["operator"],
+            value=match["value"].strip("'\""),
+        )
+        for match in _STATED.finditer(text)
+    )

@@ -1,0 +1,139 @@
+"""What a lint of gold found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Severity = Literal["error", "warning", "note"]
+"""``error``: the gold is surely unsound; ``warning``: likely; ``note``: worth a look."""
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+RuleNeeds = Literal["query", "question", "database", "cases", "runs"]
+"""The most that a rule looks at, beyond the queries: nothing, the questions, the database, all cases, stored runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRule:
+    """All that is said of one rule."""
+
+    name: str
+    severity: Severity
+    needs: RuleNeeds
+    finds: str
+    """One clause that begins in lower case: ``a LIMIT without an ORDER BY``."""
+    why: str
+    """Why it matters, in sentences."""
+    remedy: str
+    """What to do, as an imperative sentence."""
+    bad: str
+    """A query, with its question where that matters, that the rule flags."""
+    good: str
+    """The same, mended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintFinding:
+    """One thing that is doubtful about one gold query."""
+
+    rule: str
+    severity: Severity
+    case_id: str
+    gold: int
+    """Zero-based: which of the case's golds."""
+    evidence: str
+    """What was seen, as a sentence that a person can check."""
+    remedy: str
+    question: str = ""
+    query: str = ""
+    database: str | None = None
+    origin: str | None = None
+    """Where the case was read, such as ``dev.jsonl, line 17``."""
+    line: int | None = None
+    """In the query, from 1; None where the finding is about the whole of it."""
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    """One beyond the last character."""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintGap:
+    """Rules that could not be applied to some golds, and why."""
+
+    why: str
+    rules: tuple[str, ...]
+    """Empty: all that need what is missing."""
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintAccuracy:
+    """How right a stored run is, over all its cases and over those whose gold is not doubtful.
+
+    A case is doubtful that has a warning or an error of a rule that looks at no run: what systems answered must not
+    choose the cases by which they are judged.
+    """
+
+    run: str
+    correct: int
+    scored: int
+    """Answers that are correct or incorrect; unscored ones are left out."""
+    sound_correct: int
+    sound_scored: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """The findings of one lint, in the order of the cases, with what was looked at."""
+
+    name: str
+    """The question set."""
+    findings: tuple[LintFinding, ...]
+    cases: int
+    golds: int
+    rules: tuple[str, ...]
+    """The rules that were applied."""
+    gaps: tuple[LintGap, ...] = ()
+    notes: tuple[str, ...] = ()
+    database: str | None = None
+    ignored: int = 0
+    """Findings that a comment in a query turned off."""
+    accuracies: tuple[LintAccuracy, ...] = ()
+    """Of the runs that were given, in their order."""
+
+    def worst(self) -> Severity | None:
+        """The severest finding's severity; None without findings."""
+        found = {finding.severity for finding in self.findings}
+        return next((one for one in SEVERITIES if one in found), None)
+
+    def reaches(self, severity: Severity) -> bool:
+        """Whether some finding is at least as severe."""
+        limit = SEVERITIES.index(severity)
+        return any(SEVERITIES.index(finding.severity) <= limit for finding in self.findings)
+
+    def counts(self) -> Mapping[str, int]:
+        """Findings per rule, the most frequent first."""
+        found: dict[str, int] = {}
+        for finding in self.findings:
+            found[finding.rule] = found.get(finding.rule, 0) + 1
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    def doubtful(self, severity: Severity = "warning") -> frozenset[str]:
+        """The ids of the cases with a finding at least that severe."""
+        limit = SEVERITIES.index(severity)
+        return frozenset(one.case_id for one in self.findings if SEVERITIES.index(one.severity) <= limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintOptions:
+    """Which rules to apply. Empty ``only``: all."""
+
+    only: frozenset[str] = frozenset()
+    ignore: frozenset[str] = field(default_factory=frozenset)
+
+    def applies(self, rule: str) -> bool:
+        """Whether a rule is on."""
+        return rule not in self.ignore and (not self.only or rule in self.only)

@@ -1,0 +1,44 @@
+"""A lint as one JSON document.
+
+Top level: ``format`` (``assay-lint``), ``version``, ``name``, ``database``, ``cases``, ``golds``, ``rules`` (those that
+were applied), ``counts`` (findings per rule), ``severities`` (findings per severity), ``doubtful_cases`` (ids with a
+warning or an error), ``findings`` (the fields of `assay.model.lint.LintFinding`), ``gaps``, ``notes``, ``ignored``,
+``accuracies`` (per stored run).
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from assay.model.lint import SEVERITIES, LintReport
+from assay.reports.json.run import document
+
+FORMAT_VERSION = 1
+
+
+def lint_json(report: LintReport) -> bytes:
+    """The whole lint, UTF-8, ending in a line break."""
+    doubtful = report.doubtful()
+    return document(
+        {
+            "format": "assay-lint",
+            "version": FORMAT_VERSION,
+            "name": report.name,
+            "database": report.database,
+            "cases": report.cases,
+            "golds": report.golds,
+            "rules": list(report.rules),
+            "counts": dict(report.counts()),
+            "severities": {one: sum(finding.severity == one for finding in report.findings) for one in SEVERITIES},
+            "doubtful_cases": list(dict.fromkeys(one.case_id for one in report.findings if one.case_id in doubtful)),
+            "findings": [
+                {field.name: getattr(finding, field.name) for field in fields(finding)} for finding in report.findings
+            ],
+            "gaps": [{field.name: getattr(gap, field.name) for field in fields(gap)} for gap in report.gaps],
+            "notes": list(report.notes),
+            "ignored": report.ignored,
+            "accuracies": [
+                {field.name: getattr(one, field.name) for field in fields(one)} for one in report.accuracies
+            ],
+        }
+    )

@@ -1,0 +1,78 @@
+"""A lint as plain text: the counts, then every finding with its place, its evidence and its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.model.lint import SEVERITIES, LintFinding, LintReport
+from assay.reports.text.plain import aligned, one_line, plural, visible
+
+_QUESTION = 150
+_QUERY = 300
+
+
+def lint_text(report: LintReport, *, most: int | None = None) -> str:
+    """The whole lint for a person; at most ``most`` findings, the severest first where some are left out."""
+    return "\n".join(_lines(report, most)) + "\n"
+
+
+def _lines(report: LintReport, most: int | None) -> Iterator[str]:
+    shown = sorted(report.findings, key=lambda one: SEVERITIES.index(one.severity))
+    left = 0 if most is None else max(0, len(shown) - most)
+    for finding in shown[: len(shown) - left]:
+        yield from _finding(finding)
+        yield ""
+    if left:
+        yield f"{plural(left, 'more finding')}: --all shows them, --html FILE and --json hold them."
+        yield ""
+    if report.findings:
+        yield from aligned([(rule, f"{count:,}") for rule, count in report.counts().items()])
+        yield ""
+    yield conclusion(report)
+    yield from accuracy_lines(report)
+    for gap in report.gaps:
+        cases = plural(len(gap.cases), "case") if gap.cases else "all cases"
+        named = (
+            f" ({one_line(', '.join(gap.cases[:5]), limit=80)}{' …' if len(gap.cases) > 5 else ''})"
+            if gap.cases
+            else ""
+        )
+        rules = f", so that {plural(len(gap.rules), 'rule')} could not be applied" if gap.rules else ""
+        yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
+    for note in report.notes:
+        yield f"note: {one_line(note, limit=300)}"
+
+
+def accuracy_lines(report: LintReport) -> Iterator[str]:
+    """A sentence per stored run: its accuracy with and without the doubtful cases."""
+    for one in report.accuracies:
+        with_all, without = _share(one.correct, one.scored), _share(one.sound_correct, one.sound_scored)
+        left_out = plural(one.scored - one.sound_scored, "doubtful answer")
+        yield f"{one_line(one.run, limit=80)}: {with_all} correct; without {left_out} {without}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%} ({part:,} of {whole:,})" if whole else "none scored"
+
+
+def conclusion(report: LintReport) -> str:
+    """One sentence: how many findings of which severity in how many cases."""
+    kinds = [
+        plural(count, one) for one in SEVERITIES if (count := sum(item.severity == one for item in report.findings))
+    ]
+    cases = len({one.case_id for one in report.findings})
+    found = f"{', '.join(kinds)} in {plural(cases, 'case')}" if kinds else "nothing found"
+    turned_off = f" ({plural(report.ignored, 'finding')} turned off by comments)" if report.ignored else ""
+    looked = f"{plural(report.golds, 'gold')} of {plural(report.cases, 'case')}"
+    return f"{found}, of {looked} by {plural(len(report.rules), 'rule')}{turned_off}"
+
+
+def _finding(finding: LintFinding) -> Iterator[str]:
+    place = "" if finding.line is None else f":{finding.line}:{finding.column}"
+    gold = f" gold {finding.gold + 1}" if finding.gold else ""
+    yield visible(f"{finding.severity}  {finding.rule}  case {one_line(finding.case_id, limit=60)}{gold}{place}")
+    yield f"  {one_line(finding.evidence, limit=400)}"
+    if finding.question:
+        yield f"  question: {one_line(finding.question, limit=_QUESTION)}"
+    yield f"  gold:     {one_line(finding.query, limit=_QUERY)}"
+    yield f"  remedy:   {one_line(finding.remedy, limit=300)}"

@@ -1,0 +1,91 @@
+"""The worker's side of a lint: each worker process applies the rules to one case at a time, with its database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from assay.engines.pool.cache import ByteCache
+from assay.engines.pool.executor import Executor
+from assay.errors import DatabaseError
+from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
+from assay.linting.gold import GoldDatabase
+from assay.linting.information_schema import read_information_schema
+from assay.model import Case, DatabaseUrl, Limits
+from assay.model.lint import LintOptions
+from assay.sql.facts import SchemaNames
+
+LINT_SETUP = "assay.runs.lint_worker:set_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintWorkerSettings:
+    """What every worker of a lint needs to know."""
+
+    engines: dict[str, str]
+    """URL scheme to ``module:Class``."""
+    limits: Limits
+    options: LintOptions
+    dialect: str
+    """Of the queries, where there is no database to say it."""
+    cache_bytes: int = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintTask:
+    """One case to look at."""
+
+    case: Case
+    url: DatabaseUrl | None
+    others: tuple[OtherAnswer, ...] = ()
+
+
+def set_up(settings: LintWorkerSettings) -> LintWorker:
+    """Set up one worker: its databases open when first needed."""
+    from assay.linting.catalogue import catalogue
+    from assay.sql import warm_up
+
+    warm_up()
+    catalogue()
+    return LintWorker(settings)
+
+
+class LintWorker:
+    """Lints a task's case. Schemas, values of columns and results are kept from case to case."""
+
+    def __init__(self, settings: LintWorkerSettings) -> None:
+        self._settings = settings
+        self._executor = Executor(
+            engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
+        )
+        self._databases: dict[str, GoldDatabase | str] = {}
+
+    def __call__(self, task: object) -> GoldLint:
+        assert isinstance(task, LintTask)
+        found = None if task.url is None else self._database(task.url)
+        database = found if isinstance(found, GoldDatabase) else None
+        done = lint_gold(
+            task.case,
+            self._settings.options,
+            dialect=self._settings.dialect if database is None else database.dialect,
+            names=None if database is None else database.names,
+            database=database,
+            others=task.others,
+        )
+        return replace(done, gaps=(*done.gaps, ("database", found))) if isinstance(found, str) else done
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is harmless."""
+        self._executor.close()
+
+    def _database(self, url: DatabaseUrl) -> GoldDatabase | str:
+        """The database with its schema, or why it cannot be read."""
+        found = self._databases.get(url.text)
+        if found is None:
+            try:
+                schema = self._executor.schema(url) or read_information_schema(self._executor, url)
+                names = None if schema is None else SchemaNames(schema)
+                found = GoldDatabase(self._executor, url, names, self._settings.limits)
+            except DatabaseError as error:
+                found = str(error)
+            self._databases[url.text] = found
+        return found

@@ -1,0 +1,27 @@
+"""The page of rules is what the rules say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from assay.linting import catalogue
+from assay.linting.page import rules_page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lint-rules.md"
+
+
+def test_the_page_is_made_from_the_rules() -> None:
+    assert PAGE.read_text(encoding="utf-8") == rules_page(), "python -m assay.linting.page > docs/lint-rules.md"
+
+
+def test_the_command_prints_the_page() -> None:
+    done = subprocess.run([sys.executable, "-m", "assay.linting.page"], capture_output=True, check=True)
+    assert done.stdout.decode() == rules_page()
+
+
+def test_every_rule_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for rule in catalogue():
+        assert f"\n### {rule.about.name}\n" in text
