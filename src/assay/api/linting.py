@@ -11,13 +11,14 @@ from typing import TypeAlias
 from assay import registry
 from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
 from assay.api.run import Run, load_run
-from assay.engines.pool.pool import Task, TaskDone, WorkerPool
+from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
 from assay.errors import AssayError, InputError, UsageError
 from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_across
 from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
+from assay.ports import Task, TaskDone
 from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
 from assay.runs.progress import Progress
 

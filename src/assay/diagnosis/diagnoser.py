@@ -19,9 +19,8 @@ from assay.sql.clauses import Difference, SchemaNames, differences, read_pair, r
 
 MOST_REPAIRS = 40
 """At most this many repairs of an answer are executed."""
-_LEAST_S = 5.0
-_TIMES = 20
-"""All repairs of an answer may take `_LEAST_S`, or this many times as long as gold and the answer took."""
+_LEAST_S = 1.0
+"""Repairs of an answer begin for so long, or for as long as gold and the answer took; probes of its data, too."""
 
 SchemaOf = Callable[[DatabaseUrl], DatabaseSchema | None]
 _BESIDE = {"JOIN": "FROM", "HAVING": "HAVING"}
@@ -77,7 +76,7 @@ class CauseFinder:
         if not pair.signs:
             return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried)
         named = _settled(pair.signs, repair)
-        witness = DataWitness(self._asks(url), pair.schema, pair.dialect)
+        witness = DataWitness(self._asks(url, time.monotonic() + self._time_for(evidence)), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
         for one in named:
@@ -113,10 +112,7 @@ class CauseFinder:
 
     def _repair(self, evidence: Evidence, pair: _Pair, is_right: Callable[[str], bool]) -> tuple[Repair | None, int]:
         """The smallest repair that makes the answer right, and how many were executed."""
-        took = [execution.wall_time_s or 0.0 for execution in evidence.gold_executions]
-        if evidence.predicted_execution is not None:
-            took.append(evidence.predicted_execution.wall_time_s or 0.0)
-        ends = time.monotonic() + max(_LEAST_S, _TIMES * sum(took))
+        ends = time.monotonic() + self._time_for(evidence)
         tried = 0
         for repaired in repaired_queries(pair.gold, pair.predicted, pair.dialect, pair.names):
             if tried >= MOST_REPAIRS or time.monotonic() > ends:
@@ -127,8 +123,15 @@ class CauseFinder:
                 return Repair(steps=steps, query=repaired.query), tried
         return None, tried
 
-    def _asks(self, url: DatabaseUrl) -> Callable[[str], tuple[Row, ...] | None]:
+    def _time_for(self, evidence: Evidence) -> float:
+        """Seconds: causes cost at most about as much as the verdict did."""
+        executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
+        return max(_LEAST_S, sum(execution.took_s or 0.0 for execution in executions))
+
+    def _asks(self, url: DatabaseUrl, ends: float) -> Callable[[str], tuple[Row, ...] | None]:
         def ask(query: str) -> tuple[Row, ...] | None:
+            if time.monotonic() > ends:
+                return None
             result = self._executor.execute(url, query).result
             return None if result is None else result.rows
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold, unreadable
 from assay.model.lint import LintRule
-from assay.sql import statement_kind
+from assay.sql.statement_kind import statement_kind
 
 RULE = LintRule(
     name="unreadable-query",
