@@ -214,10 +214,16 @@ def test_what_travels_can_be_pickled(shop: Path) -> None:
 def test_a_node_that_winds_up_says_what_it_does_not_do(shop: Path) -> None:
     url = DatabaseUrl(text=f"sqlite:///{shop}")
     case = Case(id="1", question="How many?", golds=("SELECT count(*) FROM item",))
+    # All of them take so long that most are still to be done when the first is.
+    counting = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n UNION"
+    )
     tasks = [
         Task(
             id=number,
-            payload=CaseTask(case=case, prediction=Prediction(case_id="1", query=f"SELECT {number}"), url=url),
+            payload=CaseTask(
+                case=case, prediction=Prediction(case_id="1", query=f"{counting} SELECT {number}"), url=url
+            ),
             database=url,
         )
         for number in range(400)
