@@ -202,7 +202,14 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pass
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=str)
+_WAITS = {"what_takes_too_long_is_ended", "monstrous_texts_are_survived"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(check, marks=pytest.mark.slow if check.name in _WAITS else ()) for check in CHECKS],
+    ids=str,
+)
 def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
     if gap := conform(adapter, check):
         pytest.xfail(f"{gap.whose}: {gap.why}")

@@ -790,6 +790,7 @@ DUCKDB_UNSTEADY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", DUCKDB_UNSTEADY)
 def test_duckdb_queries_of_chance_clock_and_session_are_never_kept(runs: Runs, tmp_path: Path, query: str) -> None:
     path = tmp_path / "d.duckdb"

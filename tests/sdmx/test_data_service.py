@@ -333,6 +333,7 @@ def test_a_service_that_is_away_is_left_alone_for_a_while(monkeypatch: pytest.Mo
             assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
 
 
+@pytest.mark.slow
 def test_a_service_that_hangs_is_left_alone_after_a_few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=1.0, retries=2))
     monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
