@@ -5,8 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,15 +136,44 @@ class Unreadable:
 
 
 def test_a_batch_is_shared_where_its_worker_would_be_the_only_busy_one(pool: WorkerPool, tmp_path: Path) -> None:
-    # One worker waits for a file that the caller makes only once all other tasks of the batch are done.
+    # One worker waits for a file that the caller makes only once all tasks are done that were not sent to it.
     mark = tmp_path / "all others are done"
-    tasks = [Task(id=i, payload=("wait for", str(mark)) if i == 3 else ("echo", i)) for i in range(60)]
+    # It is the first of its slice, of four: the other three are done after it.
+    tasks = [Task(id=i, payload=("wait for", str(mark)) if i == 0 else ("echo", i)) for i in range(60)]
     outcomes = []
     for outcome in pool.run([tasks], shared=True):
         outcomes.append(outcome)
-        if len(outcomes) == 59:
+        if len(outcomes) == 56:
             mark.touch()
     assert sorted(one.task_id for one in outcomes) == list(range(60))
+
+
+def test_a_pool_that_is_closed_while_it_replaces_workers_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    spawns = WorkerPool._spawn
+
+    def spawned(pool: WorkerPool) -> Any:
+        made.append(spawns(pool))
+        return made[-1]
+
+    monkeypatch.setattr(WorkerPool, "_spawn", spawned)
+    for begun in range(3, 9):
+        made.clear()
+        pool = WorkerPool(workers=2, setup="pool_tasks:echo", argument="hello")
+        tasks = [[Task(id=i, payload=("suicide", None))] for i in range(200)]
+
+        def drive(pool: WorkerPool = pool, tasks: Any = tasks) -> None:
+            with suppress(UsageError):
+                list(pool.run(tasks))
+
+        running = threading.Thread(target=drive, daemon=True)
+        running.start()
+        while len(made) < begun and running.is_alive():
+            time.sleep(0.001)
+        pool.close()
+        running.join(300)
+        assert not running.is_alive()
+        assert [worker.alive for worker in made] == [False] * len(made)
 
 
 def test_winding_up_finishes_what_is_in_flight_and_begins_nothing(pool: WorkerPool) -> None:

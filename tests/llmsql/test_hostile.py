@@ -65,7 +65,7 @@ def test_the_queries_of_a_completion_share_the_time_limit(evaluated: Callable[..
 def test_a_worker_that_dies_costs_only_what_killed_it(
     benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.engines.pool import process
+    from assay.engines.pool import spawn
     from assay.llmsql import evaluate
 
     monkeypatch.chdir(tmp_path)
@@ -74,7 +74,7 @@ def test_a_worker_that_dies_costs_only_what_killed_it(
         "import os, assay.engines.sqlite.engine as s; old = s.SqliteEngine.execute; "
         "s.SqliteEngine.execute = lambda self, query: os.abort() if 'deadly' in query else old(self, query); "
     )
-    monkeypatch.setattr(process, "_BOOTSTRAP", process._BOOTSTRAP.replace("from assay", deadly + "from assay"))
+    monkeypatch.setattr(spawn, "_BOOTSTRAP", spawn._BOOTSTRAP.replace("from assay", deadly + "from assay"))
     outputs = [
         {"question_id": number, "completion": "SELECT 'deadly'" if number == 3 else GOLDS[number][1]}
         for number in (1, 2, 3, 4, 6)

@@ -318,7 +318,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
     judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=0.2))
     from assay.runs.store.codec import decode_evidence
 
-    prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE a < 3")
+    prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE 3 > a")
     line = judge(CaseTask(case=case, prediction=prediction, url=url))
     assert isinstance(line, bytes)
     evidence = decode_evidence(line)

@@ -77,6 +77,11 @@ class Lane(Generic[T]):
         return each
 
     @property
+    def silent_s(self) -> float:
+        """How long it is since the last outcome or `begin`: one slow task may hold up all that wait behind it."""
+        return self._clock() - self._since
+
+    @property
     def left_s(self) -> float:
         """About how long the waiting tasks will take."""
         return len(self.waiting) * (self.cost_s or _WORTH_S)
@@ -89,7 +94,7 @@ def fill(lane: Lane[T], source: Iterator[Sequence[T]], others: Sequence[Lane[T]]
             lane.take(batch)
             return
     longest = max(others, key=lambda other: other.left_s, default=None)
-    if longest is None or not longest.waiting or longest.left_s < _WORTH_S:
+    if longest is None or not longest.waiting or longest.left_s + longest.silent_s < _WORTH_S:
         return
     count = (len(longest.waiting) + 1) // 2
     lane.take(reversed([longest.waiting.pop() for _ in range(count)]), longest.cost_s)

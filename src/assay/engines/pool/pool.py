@@ -73,6 +73,7 @@ class WorkerPool:
         self._renewals = 0
         self._stop = threading.Event()
         self._watch: threading.Thread | None = None
+        self._changing = threading.RLock()
         self._closed = False
         self._process_id = os.getpid()
 
@@ -103,13 +104,14 @@ class WorkerPool:
 
     def start(self) -> None:
         """Start the workers and return at once: they import while the caller goes on."""
-        if self._closed:
-            raise UsageError("this pool is closed: make a new one")
-        if self._watch is not None:
+        if self._watch is not None and not self._closed:
             return
-        atexit.register(self.close)
-        for _ in range(self._size):
-            self._workers.append(self._spawn())
+        with self._changing:
+            if self._closed:
+                raise UsageError("this pool is closed: make a new one")
+            atexit.register(self.close)
+            for _ in range(self._size):
+                self._workers.append(self._spawn())
         spawn.dismiss_ahead()
         self._watch = threading.Thread(target=self._watch_deadlines, name="assay-watch", daemon=True)
         self._watch.start()
@@ -162,9 +164,10 @@ class WorkerPool:
 
     def close(self) -> None:
         """End the workers now. Closing twice is harmless."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._changing:  # another thread may be at replacing a worker: none comes after this
+            if self._closed:
+                return
+            self._closed = True
         self._stop.set()
         atexit.unregister(self.close)
         if self._process_id != os.getpid():  # a forked child: the workers belong to its parent
@@ -200,6 +203,8 @@ class WorkerPool:
                 worker, frames = self._events.get(timeout=_WAIT_S)
             except Empty:
                 continue
+            if self._closed:
+                raise UsageError("this pool was closed while it ran")
             if frames:
                 yield from self._receive_all(worker, frames)
             elif worker in self._workers:
@@ -208,11 +213,11 @@ class WorkerPool:
     def _feed(self, source: Iterator[Sequence[Task]]) -> bool:
         """Give each free worker a batch. Return False when everything is done."""
         busy = False
-        for index, worker in enumerate(self._workers):
+        for worker in tuple(self._workers):
             if tasks := self._next_of(worker, source):
                 if not worker.pending and not worker.alive:  # the worker ended while idle: no task is to blame
                     worker.reap()
-                    worker = self._workers[index] = self._heir(worker)  # noqa: PLW2901
+                    worker = self._heir(worker)  # noqa: PLW2901
                 if not worker.pending:
                     worker.lane.begin()
                 worker.pending.extend(tasks)
@@ -236,9 +241,13 @@ class WorkerPool:
         return worker.lane.cut(count)
 
     def _heir(self, worker: WorkerProcess[Task]) -> WorkerProcess[Task]:
-        """A new worker with the lane of one that is gone."""
-        heir = self._spawn()
-        heir.lane = worker.lane
+        """A new worker in place of one that is gone, with its lane. Raises UsageError where the pool is closed."""
+        with self._changing:
+            if self._closed:
+                raise UsageError("this pool was closed while it ran")
+            heir = self._spawn()
+            heir.lane = worker.lane
+            self._workers[self._workers.index(worker)] = heir
         return heir
 
     def _next(self, source: Iterator[Sequence[Task]]) -> deque[Task]:
@@ -297,7 +306,7 @@ class WorkerPool:
             self._restarts += 1
         if worker.pending:
             self._returned.appendleft(worker.pending)
-        self._workers[self._workers.index(worker)] = self._heir(worker)
+        self._heir(worker)
         if lost is not None:
             yield lost
 

@@ -49,6 +49,7 @@ class WorkerProcess(Generic[T]):
         """The id of the task that it was doing when it ended; set by `reap`."""
         self._killed_at: Beat | None = None
         self._killed = False
+        self._reaping = threading.Lock()
         self._reaped = False
         spawned = spawn.take(setup)
         self._spawned = spawned
@@ -103,10 +104,13 @@ class WorkerProcess(Generic[T]):
             self._stdin.close()
 
     def reap(self) -> None:
-        """Wait for its end, killing it if necessary, and release everything. Harmless when repeated."""
-        if self._reaped:
-            return
-        self._reaped = True
+        """Wait for its end, killing it if necessary, and release everything. Harmless when repeated, in any thread."""
+        with self._reaping:
+            if not self._reaped:
+                self._reap()
+                self._reaped = True
+
+    def _reap(self) -> None:
         try:
             self._process.wait(timeout=_TERMINATE_S)
         except subprocess.TimeoutExpired:
