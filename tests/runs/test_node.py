@@ -152,7 +152,7 @@ def _settings(metrics: Sequence[str] = ("match",), workers: int = 2) -> NodeSett
 
 def _taken(node: Node, count: int) -> dict[int, object]:
     found: dict[int, object] = {}
-    until = monotonic() + 60
+    until = monotonic() + 300
     while len(found) < count:
         assert monotonic() < until
         delivery = node.take(1.0)
