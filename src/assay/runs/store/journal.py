@@ -18,8 +18,9 @@ from assay.runs.store.kept_lines import read_at
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
-_LOOK_EVERY_S = 0.02
-"""To look whether the file is still there takes as long as to write a line. It is looked at whole at the end."""
+_LOOK_EVERY_S = {NAME: 0.02, ANSWERS: 0.0}
+"""To look whether the file is still there takes as long as to write a case's line, and nothing beside an answer:
+no question is asked whose answer could not be kept. The file is looked at whole at the end."""
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
 
@@ -114,7 +115,7 @@ class Journal:
         self._size += len(line)
         self._sum = crc32(line, self._sum)
         now = monotonic()
-        if now - self._looked >= _LOOK_EVERY_S:
+        if now - self._looked >= _LOOK_EVERY_S[self.path.name]:
             self._looked = now
             self.check_there()
         return self._size - len(content) - len(_END)
