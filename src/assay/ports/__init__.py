@@ -1,0 +1,80 @@
+"""What one room needs of another, as Protocols. An implementation imports only this room and the model."""
+
+from __future__ import annotations
+
+from assay.ports.cases import CaseFormat, Column, LoadedCases, LoadedPredictions
+from assay.ports.engines import (
+    Cache,
+    CachingExecutor,
+    DescribesSchema,
+    Engine,
+    EngineClass,
+    QueryExecutor,
+    TellsContent,
+)
+from assay.ports.reports import Reporter, StreamingReporter
+from assay.ports.scoring import (
+    AWAITS_TIMING,
+    CaseScorer,
+    Diagnoser,
+    Executions,
+    Metric,
+    QueryRequest,
+    ScoredCase,
+    TimedMetric,
+    TimedScore,
+)
+from assay.ports.systems import AsksAboutDatabases, ChatMessage, ChatModel, Completion, SchemaSource, System
+from assay.ports.workers import (
+    LABEL_BYTES,
+    Backend,
+    Loss,
+    LossKind,
+    LostKind,
+    NeededDatabase,
+    Pulse,
+    Task,
+    TaskDone,
+    TaskLost,
+)
+
+__all__ = [
+    "AWAITS_TIMING",
+    "LABEL_BYTES",
+    "AsksAboutDatabases",
+    "Backend",
+    "Cache",
+    "CachingExecutor",
+    "CaseFormat",
+    "CaseScorer",
+    "ChatMessage",
+    "ChatModel",
+    "Column",
+    "Completion",
+    "DescribesSchema",
+    "Diagnoser",
+    "Engine",
+    "EngineClass",
+    "Executions",
+    "LoadedCases",
+    "LoadedPredictions",
+    "Loss",
+    "LossKind",
+    "LostKind",
+    "Metric",
+    "NeededDatabase",
+    "Pulse",
+    "QueryExecutor",
+    "QueryRequest",
+    "Reporter",
+    "SchemaSource",
+    "ScoredCase",
+    "StreamingReporter",
+    "System",
+    "Task",
+    "TaskDone",
+    "TaskLost",
+    "TellsContent",
+    "TimedMetric",
+    "TimedScore",
+]

@@ -1,0 +1,79 @@
+"""What reads question sets and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a file as it came: a value for each case or prediction, None where there is none."""
+
+    name: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedCases:
+    """A question set as a file gave it. A format may return it in place of bare cases, for safer joining.
+
+    ``by_position`` is true where the file has no ids, so that a case's id is its zero-based position;
+    ``stated`` is true where the user asked for positions.
+    """
+
+    cases: tuple[Case, ...]
+    by_position: bool = False
+    stated: bool = False
+    columns: tuple[ColumnUse, ...] = ()
+    """What was taken for what."""
+    beside: tuple[Column, ...] = ()
+    """The unused columns: one of them may be the id that the predictions use."""
+    left_out: tuple[str, ...] = ()
+    """Sheets with content that were not read."""
+
+    def __iter__(self) -> Iterator[Case]:
+        """The cases."""
+        return iter(self.cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedPredictions:
+    """Predictions as a file gave them, before they meet their cases.
+
+    ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th
+    case, and ``case_id`` of each holds its zero-based position. They are joined by position only where the cases
+    have no ids either and are as many, or where ``stated`` is true: the format or the user asks for positions.
+    """
+
+    predictions: tuple[Prediction, ...]
+    by_position: bool = False
+    stated: bool = False
+    columns: tuple[ColumnUse, ...] = ()
+    """What was taken for what."""
+    beside: tuple[Column, ...] = ()
+    """The unused columns, such as a copy of the question: their content is compared with the cases."""
+    left_out: tuple[str, ...] = ()
+    """Sheets with content that were not read."""
+
+
+class CaseFormat(Protocol):
+    """Reads question sets and prediction files of one layout."""
+
+    name: str
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this file or folder has this layout: by suffix, and by content where layouts share a suffix."""
+        ...
+
+    def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:
+        """Read a question set. Raises `assay.errors.CaseFileError` with file, row and column."""
+        ...
+
+    def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
+        """Read a prediction file. Raises `assay.errors.CaseFileError` with file, row and column."""
+        ...

@@ -1,0 +1,28 @@
+"""What draws a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+from assay.model import Run
+
+
+class Reporter(Protocol):
+    """Draws a run's numbers in one format. It computes nothing of its own."""
+
+    name: str
+    suffix: str
+
+    def render(self, run: Run) -> bytes:
+        """The whole report."""
+        ...
+
+
+@runtime_checkable
+class StreamingReporter(Reporter, Protocol):
+    """A reporter that makes its report piece by piece, so that no memory holds that of a hundred thousand cases."""
+
+    def pieces(self, run: Run) -> Iterator[bytes]:
+        """The whole report, cut anywhere."""
+        ...

@@ -1,0 +1,133 @@
+"""What judges a case, scores it and says why it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from assay.model import (
+    Case,
+    Comparison,
+    DatabaseUrl,
+    Diagnosis,
+    Evidence,
+    Execution,
+    Failure,
+    PairTiming,
+    Prediction,
+    Score,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """One more query that a metric needs executed, beside gold and prediction as they are.
+
+    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
+    another query of the answer itself: it is executed even if gold failed, all queries of an answer share one
+    time limit, and its execution is part of the evidence. ``turn`` tells apart requests with the same text.
+    """
+
+    query: str
+    scope: Literal["own", "siblings"] = "own"
+    candidate: bool = False
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executions:
+    """What was executed for one case, rows included.
+
+    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None where there was no query
+    to run. ``requested`` holds, per request, one Execution for each database of its scope, the
+    case's own first.
+    """
+
+    golds: tuple[Execution, ...] = ()
+    predicted: Execution | None = None
+    requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredCase:
+    """A judged case, with the rows that its evidence no longer carries."""
+
+    evidence: Evidence
+    executions: Executions
+
+
+class Diagnoser(Protocol):
+    """Names the causes of a wrong answer."""
+
+    def diagnose(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis | None:
+        """The causes of an incorrect answer, the primary one first; None for any other.
+
+        ``is_right`` executes a query under the run's limits and says whether it would have been a right answer.
+        """
+        ...
+
+
+class CaseScorer(Protocol):
+    """Judges the cases of one kind: queries by executing them, selections by their terms.
+
+    A scorer executes its queries itself, through the `QueryExecutor` that it was made with. A scorer that executes
+    nothing needs no worker: the run calls it in its own process.
+    """
+
+    def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
+        """Everything found out about one case. Never raises for what an answer says or does."""
+        ...
+
+
+class Metric(Protocol):
+    """A pure function from what happened to a score: rescoring needs no database.
+
+    Its class may have every attribute of `assay.model.MetricInfo`: whether it is ``binary``, its ``label``, its
+    ``meaning``, its range, whether higher is better. That is all that reports, gates and comparisons need to know.
+
+    It may also set ``depends_on_queries_only = True``: its score then depends on the
+    database, the golds, the predicted query and the case's options alone (not on the question, the
+    tags or the timings), so that cases which share these are scored once.
+    """
+
+    name: str
+
+    def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
+        """The queries that the metric needs beside gold and the prediction as they are. Usually none."""
+        ...
+
+    def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
+        """Score one case. ``comparison`` is the verdict's; None where there was nothing to compare."""
+        ...
+
+
+class TimedMetric(Metric, Protocol):
+    """A metric over wall times. It is asked twice.
+
+    First, as every metric, where the rows are: it says 0, None, or `AWAITS_TIMING` as the failure
+    of a score without a value. For the cases that await it, both queries are then executed in turn,
+    alone on one worker, and ``timed`` gives the score.
+    """
+
+    def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
+        """The score of these timings; there is at least one.
+
+        It is called again with more timings where its score was noisy. A prediction that is gold's own text has one
+        timing, which is not measured: gold's time for both.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedScore:
+    """A score over wall times, and whether their noise could have changed it."""
+
+    score: Score
+    noisy: bool
+
+
+AWAITS_TIMING = Failure(
+    stage="score", kind="unscorable", blame="assay", message="the times of this pair were not measured"
+)
+"""Why an efficiency metric has no value: nothing is measured yet, or measuring failed."""

@@ -1,0 +1,104 @@
+"""The systems under test, and models behind a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from assay.model import Case, DatabaseSchema, Failure, Prediction, TokenUsage
+
+
+class System(Protocol):
+    """A system under test that answers questions live. Several threads ask it at once."""
+
+    name: str
+
+    def describe(self) -> str:
+        """What the system is and how it is asked, without secrets. Equal descriptions mean equal requests."""
+        ...
+
+    def answer(self, case: Case) -> Prediction:
+        """Ask one question. Trouble of one question comes back as a Prediction with a Failure.
+
+        Raises `assay.errors.SystemUnusable` where no question could be answered, such as for wrong
+        credentials: that ends the run.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
+        ...
+
+
+class SchemaSource(Protocol):
+    """Tells a system what a case's database holds. Several threads call it at once."""
+
+    def __call__(self, case: Case) -> DatabaseSchema:
+        """The schema of the case's database. Raises `assay.errors.InputError` where it cannot be had."""
+        ...
+
+
+class AsksAboutDatabases(System, Protocol):
+    """A System that puts the database's schema into its requests."""
+
+    def with_databases(self, schemas: SchemaSource) -> System:
+        """The system to ask in place of this one. Closing this one closes both."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    custom_content: Mapping[str, Any] | None = None
+    """DIAL's addition, as it came: attachments, and the state that the next request must carry back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered."""
+
+    message: ChatMessage
+    model: str | None = None
+    """The model that answered, as it calls itself."""
+    finish_reason: str | None = None
+    """``stop``, ``length``, ``content_filter`` …; None where it was not said."""
+    refusal: str | None = None
+    """What the model said in place of an answer, where it refused."""
+    tokens: TokenUsage | None = None
+    latency_s: float = 0.0
+    """From the request to the end of the answer, without the time between attempts."""
+
+
+class ChatModel(Protocol):
+    """A model behind an OpenAI-compatible endpoint. Several threads ask it at once."""
+
+    name: str
+    """The model or deployment."""
+
+    def describe(self) -> str:
+        """Endpoint, model and settings, without secrets."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        temperature: float | None = None,
+        json_schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+    ) -> Completion | Failure:
+        """Ask once, with retries after passing trouble; trouble that lasts comes back as a Failure.
+
+        ``json_schema`` asks for output of that schema. Raises
+        `assay.errors.SystemUnusable` where no question could be answered.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
+        ...

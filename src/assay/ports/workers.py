@@ -1,0 +1,140 @@
+"""Where tasks are done, and how one that hangs is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Protocol
+
+from assay.model import DatabaseUrl
+
+LABEL_BYTES = 16
+"""The length in bytes of a label that tells a `Pulse` what runs."""
+
+
+LossKind = Literal["timeout", "crashed", "out_of_memory"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """How a worker was lost while something ran."""
+
+    kind: LossKind
+    message: str
+    """A clause without a subject, such as ``ended its process with SIGSEGV``."""
+
+
+class Pulse(Protocol):
+    """How a worker says what it does right now, so that the process that waits for it can end what hangs.
+
+    Work that may hang or crash is done between ``begin`` and ``end``. `lost` tells a later worker which work ended
+    an earlier one, so that it skips that work.
+    """
+
+    def begin(self, label: bytes, seconds: float) -> None:
+        """Say that ``label`` (`LABEL_BYTES` long) runs now and must end within ``seconds``."""
+        ...
+
+    def end(self) -> None:
+        """Say that the labelled work has ended."""
+        ...
+
+    def lost(self, label: bytes) -> Loss | None:
+        """How an earlier worker was lost while this label ran; None where it never was."""
+        ...
+
+
+LostKind = Literal["timeout", "crashed", "out_of_memory", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One unit of work. Its id is unique within a run of the backend; its payload must pickle."""
+
+    id: int
+    payload: object
+    database: DatabaseUrl | None = None
+    """The database on which it executes queries, for a backend of several machines; None: it needs none, or any."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDone:
+    """A task's outcome, as the task function returned it."""
+
+    task_id: int
+    outcome: object
+    took_s: float = 0.0
+    """About how long it took in its worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLost:
+    """A task without an outcome.
+
+    Its function raised (``error``, ``out_of_memory``), or its worker was lost repeatedly, or outside of a labelled
+    step.
+    """
+
+    task_id: int
+    kind: LostKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeededDatabase:
+    """A database that tasks will need, so that a machine can tell whether it has the same one."""
+
+    url: DatabaseUrl
+    fingerprint: str
+    """The hash of its content, or of something that changes with it."""
+    version: str
+    """The version of its engine where the run was started."""
+    origin: str | None = None
+    """The place of the first case on it, for messages."""
+
+
+class Backend(Protocol):
+    """Where a run's tasks are done: in worker processes of this machine, or on the machines of a cluster.
+
+    A context manager: leaving it ends the workers. It is used by one thread.
+    """
+
+    @property
+    def size(self) -> int:
+        """How many tasks run at once."""
+        ...
+
+    def expect(self, databases: Sequence[NeededDatabase]) -> None:
+        """Say which databases the tasks of later runs need. Raises `assay.errors.InputError` where one is out of reach.
+
+        It is called before anything is asked or written.
+        """
+        ...
+
+    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+        """Run every task and yield each outcome soon after it is there, in no particular order.
+
+        A batch is done by one worker, unless that is lost: the unfinished tasks then go to another one. ``shared``: as
+        far as possible, but it may be taken apart, so that no worker is idle for long. Leaving the iteration early
+        closes the backend.
+        """
+        ...
+
+    def wind_up(self) -> None:
+        """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
+        ...
+
+    def wait_until_ready(self) -> None:
+        """Return when every worker is ready, for callers that must not spend that time later."""
+        ...
+
+    def close(self) -> None:
+        """End the workers now. Closing twice is harmless."""
+        ...
+
+    def __enter__(self) -> Backend: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
