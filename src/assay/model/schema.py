@@ -13,6 +13,8 @@ class ColumnSchema:
     name: str
     type: str
     """As the database declares it; empty where it declares none."""
+    not_null: bool = False
+    """Whether the database keeps NULL out of it, by whichever constraint."""
     values: tuple[str, ...] = ()
     """A few distinct values as SQL literals, in the order in which they come, without NULL."""
 
@@ -40,6 +42,10 @@ class TableSchema:
     """The statement that made it, without a semicolon at its end."""
     columns: tuple[ColumnSchema, ...]
     primary_key: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+    """Other sets of columns that the database keeps unique; rows with a NULL in one of them may be equal."""
+    checks: tuple[str, ...] = ()
+    """Conditions that no row may make false, as SQL expressions."""
     foreign_keys: tuple[ForeignKey, ...] = ()
     first_row: tuple[str, ...] = ()
     """Its first row as SQL literals, long ones cut; empty where there is none."""
