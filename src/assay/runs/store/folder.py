@@ -90,19 +90,33 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
     return None
 
 
-def check_place(folder: Path) -> None:
-    """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError."""
-    if (folder / RUN_FILE).exists():
+def check_place(folder: Path, *, locked: bool = True) -> None:
+    """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError.
+
+    ``locked``: this process holds the folder's lock, or nobody does. Otherwise a folder with a lock in it passes: what
+    else is in it may come and go meanwhile.
+    """
+    try:
+        names = set(os.listdir(folder))  # at once: a look at one name after the other would see several moments
+    except FileNotFoundError:
         return
-    if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
-        raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
+    except NotADirectoryError:
+        names = None
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    if names is not None:
+        if names & {RUN_FILE, aside(RUN_FILE)} or (LOCK in names and not locked):
+            return
+        if all(_is_first_trace(folder / name) for name in names):
+            return
+    raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
     """Whether the path is something that a run leaves if it is killed in its first moment."""
-    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK, *map(aside, RUN_FILES)):
+    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK):
         return True
-    return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
+    return path.name in (journal.NAME, journal.ANSWERS) and path.is_file() and path.stat().st_size == 0
 
 
 def aside(name: str) -> str:
