@@ -93,9 +93,9 @@ class Job:
 
     def wait_for(self, process: subprocess.Popen[str], count: int) -> None:
         """Wait until so many cases are finished, or the run is."""
-        until = time.monotonic() + 240
+        until = time.monotonic() + 300
         while len(self.lines()) < count and process.poll() is None:
-            assert time.monotonic() < until, f"{count} cases were not finished within 240 s"
+            assert time.monotonic() < until, f"{count} cases were not finished within 300 s"
             time.sleep(0.005)
 
     def figures(

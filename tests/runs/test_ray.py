@@ -27,6 +27,7 @@ import assay
 from assay.errors import InputError, RunError
 from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
+from ports import free_port
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
 
@@ -53,19 +54,13 @@ def _until(what: Callable[[], object], why: str) -> None:
         time.sleep(0.05)
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind((_HOST, 0))
-        return int(one.getsockname()[1])
-
-
 class Cluster:
     """A head without workers of its own, and nodes of one processor."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._started = 0
-        self.port, self.client_port = _free_port(), _free_port()
+        self.port, self.client_port = free_port(_HOST), free_port(_HOST)
         self.nodes: list[subprocess.Popen[bytes]] = []
         self.head = self._start(
             *("--head", "--port", str(self.port), "--ray-client-server-port", str(self.client_port)),
