@@ -131,7 +131,6 @@ def test_a_file_that_cannot_be_set_aside_leaves_the_run_as_it_was(
     ("earlier", "new"),
     [
         ("finished", "answers"),
-        ("finished", "fails"),
         ("unfinished", "comes to nothing"),
         ("from a file", "from a file"),
         ("none", "comes to nothing"),
