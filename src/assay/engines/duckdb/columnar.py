@@ -124,6 +124,7 @@ def fetch_columns(
 def _bound(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[tuple[str, ...], list[str]] | None:
     """The names and types of a query's columns; None where it cannot be fetched as columns."""
     try:
+        connection.abort()  # what is left of a result that a cap cut would stop a stream
         names, types, parameters, *_ = connection._bind(query)
         kinds = [str(kind.id) for kind in types]
         connection._submit  # noqa: B018 - the client has it, or the query is executed in the other way
