@@ -123,7 +123,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     ),
     Measurement(
         name="tpch",
-        title="TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
+        title="Tables in the shape of TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
         run=_lazily("comparing:tpch"),
         heavy=True,
         lines=(Line(name="tpch.ratio", what="against bare execution of both", unit="times", bound=1.1),),
