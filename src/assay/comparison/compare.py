@@ -19,6 +19,7 @@ from assay.comparison.reason import Finding
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
+from assay.model.columns import ColumnRows
 
 if TYPE_CHECKING:
     from assay.comparison.codes.agreement import CodedPair
@@ -116,7 +117,9 @@ def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Compari
 def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Mapping | None:
     cells = predicted.column_count * (len(predicted.rows) + len(answer.result.rows))
     takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
-    if _equal_as_they_are(answer, predicted, options, in_order=takes_all and cells >= _SORTED_CELLS):
+    columnar = isinstance(predicted.rows, ColumnRows) or isinstance(answer.result.rows, ColumnRows)
+    in_order = takes_all and (cells >= _SORTED_CELLS or (columnar and cells >= codes.MANY))
+    if _equal_as_they_are(answer, predicted, options, in_order=in_order):
         return tuple(range(predicted.column_count))
     budget.check_clock()
     if takes_all and cells >= codes.MANY:

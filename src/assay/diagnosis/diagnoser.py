@@ -133,7 +133,7 @@ class CauseFinder:
             if time.monotonic() > ends:
                 return None
             result = self._executor.execute(url, query).result
-            return None if result is None else result.rows
+            return None if result is None else tuple(result.rows)
 
         return ask
 

@@ -26,7 +26,7 @@ def rows_of(engine: Engine, query: str) -> tuple[Row, ...]:
     if execution.result is None:
         why = "it gave no rows" if execution.failure is None else execution.failure.message
         raise DatabaseError(f"what the database holds cannot be read: {why}")
-    return execution.result.rows
+    return tuple(execution.result.rows)
 
 
 def text_literal(text: str) -> str:

@@ -65,7 +65,7 @@ def _standard_keys(here: str) -> str:
 
 def _rows(executor: QueryExecutor, url: DatabaseUrl, query: str) -> tuple[tuple[object, ...], ...] | None:
     done = executor.execute(url, query)
-    return done.result.rows if done.succeeded and done.result is not None else None
+    return tuple(done.result.rows) if done.succeeded and done.result is not None else None
 
 
 def _text(cell: object) -> str:

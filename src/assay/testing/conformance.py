@@ -149,7 +149,7 @@ def _rows(engine: Engine, query: str) -> tuple[tuple[object, ...], ...]:
             break
     assert execution.result is not None, f"{query[:200]}: {execution.failure}"
     assert execution.status == ("rows" if execution.result.rows else "empty")
-    return execution.result.rows
+    return tuple(execution.result.rows)
 
 
 def _told(adapter: Adapter, execution: Execution) -> str:
