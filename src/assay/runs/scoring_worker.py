@@ -9,15 +9,13 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from assay.diagnosis.diagnoser import CauseFinder
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
-from assay.ports import Executions, Metric
-from assay.runs.known_schemas import KnownSchemas
+from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
@@ -89,8 +87,15 @@ class WorkerScorer:
             limits=self._settings.limits,
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
-            diagnoser=CauseFinder(executor, KnownSchemas(executor)) if self._settings.diagnose else None,
+            diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
         )
+
+
+def _diagnoser(executor: Executor) -> Diagnoser:
+    from assay.diagnosis.diagnoser import CauseFinder  # not every run looks for causes
+    from assay.runs.known_schemas import KnownSchemas
+
+    return CauseFinder(executor, KnownSchemas(executor))
 
 
 def time_pair(executor: Executor, task: TimingTask) -> Timed:
