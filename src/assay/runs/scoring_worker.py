@@ -20,6 +20,7 @@ from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
+from assay.sql.plain import is_plain
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -122,12 +123,10 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
 
 def _is_plain(task: CaseTask) -> bool:
     """Whether the case can be judged without a parser."""
-    from assay.sql import is_plain
-
-    queries = [*task.case.golds, *(request.query for request in task.requests)]
-    if task.prediction.query is not None:
-        queries.append(task.prediction.query)
-    return all(map(is_plain, queries))
+    predicted = task.prediction.query
+    if predicted is not None and not is_plain(predicted):
+        return False
+    return not task.requests and all(map(is_plain, task.case.golds))
 
 
 def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:

@@ -70,8 +70,9 @@ class GoldAnswers:
 
     def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
         """The answer of a gold query that gave this result."""
-        if not may_be_cut(execution.query):
-            shape = read_shape(execution.query, self._executor.dialect(url))
+        dialect = self._executor.dialect(url)
+        if not may_be_cut(execution.query, dialect):
+            shape = read_shape(execution.query, dialect)
             if not shape.ordered and not shape.limited:
                 return GoldAnswer(answer=Answer.bag(gold))  # looking it up would take as long
         known = self._executor.recall("answer", url.text, execution.query)
@@ -85,13 +86,14 @@ class GoldAnswers:
 
     def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
         """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
-        cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
+        dialect = self._executor.dialect(url)
+        cut = [gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query, dialect)]
         found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
     def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
         own = self._outermost(executor, url, query, gold)
-        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
+        inner = inner_choices(executor, url, query, gold) if may_be_cut(query, executor.dialect(url)) else None
         if inner is None:
             return own
         answers = [own.answer]

@@ -20,6 +20,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.blame import Side, befalls, blamed, is_final, ruling
+from assay.model.making import quickly_made
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
@@ -34,7 +35,8 @@ _BEGINS_LIKE_SQL = re.compile(
 """Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The findings about one case, and the verdict that follows from them."""
 
@@ -42,8 +44,8 @@ class Finding:
     golds: Sequence[Execution]
     predicted: Execution | None
     comparison: Comparison | None
-    index: int | None
-    flags: frozenset[Flag]
+    index: int | None = None
+    flags: frozenset[Flag] = frozenset()
     ambiguity: Ambiguity | None = None
     trouble: Failure | None = None
     """The failure that kept a probe of gold's ties from running."""
