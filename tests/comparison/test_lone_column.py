@@ -17,7 +17,7 @@ from assay.model import ComparisonOptions, Result
 CELLS: Sequence[object] = (
     *(0, 1, 1.0, True, False, 2**53, 2**53 + 1, Decimal("0.1"), Decimal("NaN"), 0.1, 0.1 + 1e-15, 0.1 + 1e-9),
     *(1e-13, -1e-13, 1e300, 1e300 * (1 + 1e-13), inf, -inf, nan, None, "", "0", "a", "A", "a ", b"a", bytearray(b"a")),
-    *(date(2020, 1, 1), datetime(2020, 1, 1), [1, 0.1], [1, 0.1 + 1e-15], {"a": 1}),
+    *(date(2020, 1, 1), datetime.fromisoformat("2020-01-01"), [1, 0.1], [1, 0.1 + 1e-15], {"a": 1}),
 )
 OPTIONS = [
     replace(ComparisonOptions(), columns=columns, boolean_is_integer=boolean, near_misses=near, sample_rows=sample)

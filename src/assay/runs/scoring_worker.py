@@ -164,10 +164,11 @@ def load_metric(reference: str) -> Metric:
 
 
 def _load_parsers(metrics: Sequence[str]) -> None:
-    """Import the parsers that nearly every case needs while the worker is idle."""
+    """Import the parsers that nearly every case needs, and what looks for ties, while the worker is idle."""
     from assay.sql import warm_up
 
     warm_up()
+    importlib.import_module("assay.scoring.queries.inner_ties")
     for module in {reference.partition(":")[0] for reference in metrics}:
         getattr(importlib.import_module(module), "warm_up", _nothing)()
 

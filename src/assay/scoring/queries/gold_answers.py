@@ -10,8 +10,6 @@ from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.model.making import quickly_made
 from assay.ports import QueryExecutor
-from assay.scoring.queries.inner_ties import different, inner_choices
-from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.sql import may_be_cut, read_shape
 
@@ -92,6 +90,8 @@ class GoldAnswers:
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
     def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        from assay.scoring.queries.inner_ties import different, inner_choices
+
         own = self._outermost(executor, url, query, gold)
         inner = inner_choices(executor, url, query, gold) if may_be_cut(query, executor.dialect(url)) else None
         if inner is None:
@@ -116,6 +116,8 @@ class GoldAnswers:
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
+            from assay.scoring.queries.tie_seeing import answer_with_ties
+
             answer = answer_with_ties(executor, url, query, gold, limited=shape.limited)
             if answer is not None:
                 return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)

@@ -30,6 +30,7 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.model.making import remade
 from assay.ports import CachingExecutor, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
 from assay.scoring.queries.diagnosing import diagnosed
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
@@ -87,7 +88,7 @@ class QueryScorer:
             evidence = self.score(case, prediction, url).evidence
             self._executor.keep(evidence, *key)
             return evidence
-        return replace(known, case=case, prediction=prediction)
+        return remade(known, case=case, prediction=prediction)
 
     def score(
         self, case: Case, prediction: Prediction, url: DatabaseUrl, requests: Sequence[QueryRequest] = ()

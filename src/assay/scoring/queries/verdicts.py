@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from assay.model import (
@@ -20,7 +20,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.blame import Side, befalls, blamed, is_final, ruling
-from assay.model.making import quickly_made
+from assay.model.making import quickly_made, remade
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
@@ -120,7 +120,7 @@ def is_no_query(text: str | None) -> bool:
 def blame(execution: Execution, side: Side) -> Execution:
     """The execution of one side, with the blame set where it failed."""
     failure = execution.failure
-    return execution if failure is None else replace(execution, failure=blamed(failure, side))
+    return execution if failure is None else remade(execution, failure=blamed(failure, side))
 
 
 def _cut_short() -> Failure:
