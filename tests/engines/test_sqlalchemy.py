@@ -20,8 +20,9 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
 
 import assay
+from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.engines.mysql.engine import MysqlEngine
-from assay.engines.pool.executor import ANY_SCHEME, Executor, load_engine
+from assay.engines.pool.executor import Executor
 from assay.engines.sqlalchemy.engine import FAMILIES, engine_for_scheme
 from assay.errors import DatabaseError, InputError, MissingDependency, UsageError
 from assay.model import DatabaseUrl, Execution, Limits

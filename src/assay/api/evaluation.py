@@ -191,6 +191,7 @@ def evaluate_inputs(
     backend: str | None = None,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    diagnose: bool = True,
     cache: CacheFolder | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -204,7 +205,8 @@ def evaluate_inputs(
 
     ``read`` gets the live system to be asked, where there is one. ``head_rows`` is how many rows of each result the
     evidence keeps of an answer that is not right by every metric; None: a few. ``plain_queries``: most
-    queries need no parser, so that workers should not begin by importing one.
+    queries need no parser, so that workers should not begin by importing one. ``diagnose`` False: nobody will read the
+    causes of wrong answers.
     """
     _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     asked = _asked(metrics)
@@ -219,7 +221,15 @@ def evaluate_inputs(
     )
     named, local = _split(asked, wanted)
     shared = None if cache is None else cache.shared_by(workers or default_workers())
-    worker = worker_settings(options, limits, named, head_rows=head_rows, plain_queries=plain_queries, cache=shared)
+    worker = worker_settings(
+        options,
+        limits,
+        named,
+        head_rows=head_rows,
+        plain_queries=plain_queries,
+        diagnose=diagnose,
+        cache=shared,
+    )
     with open_backend(backend, worker, workers) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
@@ -316,6 +326,7 @@ def worker_settings(
     remember: bool = True,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    diagnose: bool = True,
     cache: CacheFolder | None = None,
 ) -> WorkerSettings:
     """What workers that judge cases need to know. Raises InputError for an unknown metric."""
@@ -328,7 +339,7 @@ def worker_settings(
         plain_queries=plain_queries,
         execution_cache=cache,
         remember=remember,
-        diagnose=remember,
+        diagnose=diagnose and remember,
     )
 
 

@@ -109,8 +109,10 @@ def _connected(group: Sequence[Work]) -> list[list[Work]]:
     owner: dict[str, int] = {}
     for place, work in enumerate(group):
         for query in work.case.golds:
-            parent[root(place)] = root(owner.setdefault(query, place))
+            first = owner.setdefault(query, place)
+            if first != place:  # most gold queries are of one case
+                parent[root(place)] = root(first)
     components: dict[int, list[Work]] = defaultdict(list)
     for place, work in enumerate(group):
-        components[root(place)].append(work)
+        components[place if parent[place] == place else root(place)].append(work)
     return list(components.values())
