@@ -40,9 +40,14 @@ def catalogue() -> tuple[Rule, ...]:
     return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
 
 
+def rules_by_name() -> dict[str, LintRule]:
+    """All that is said of each rule."""
+    return {rule.about.name: rule.about for rule in catalogue()}
+
+
 def rule_named(name: str) -> LintRule:
     """The rule of that name. Raises KeyError where there is none."""
-    return {rule.about.name: rule.about for rule in catalogue()}[name]
+    return rules_by_name()[name]
 
 
 def closest_rule(name: str) -> str | None:
