@@ -274,18 +274,17 @@ class _Builder:
     def doubtful_gold_notes(self) -> Iterable[str]:
         """Notes on how many golds the lint doubts, and on the accuracy without them."""
         sound = self.numbers.sound
-        yield from self.findings.notes("" if sound is None else self.over_the_others(sound))
+        yield from self.findings.notes("" if sound is None else self.over_the_others(sound, bounded=True))
 
-    def over_the_others(self, others: Group) -> str:
-        """The headline over some of the cases, as a sentence; empty where none of them is scored."""
+    def over_the_others(self, others: Group, *, bounded: bool = False) -> str:
+        """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
         without = self.figure(others, self.headline_metric)
-        info = info_of(self.headline_metric, self.run.settings)
-        what = info.heading.lower() or one_line(info.title, limit=80)
         if not without.rate.n:
             return ""
-        return (
-            f" Over the others, {what} is {' '.join(filter(None, (without.text, without.interval)))} ({without.tally})."
-        )
+        info = info_of(self.headline_metric, self.run.settings)
+        what = info.heading.lower() or one_line(info.title, limit=80)
+        bounds = f" {without.interval}" if bounded and without.interval else ""
+        return f" Over the others, {what} is {without.text}{bounds} ({without.tally})."
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
         def name(group: Group) -> str:
