@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from assay import registry
 from assay._version import __version__
@@ -48,6 +48,7 @@ from assay.model import (
     Provenance,
     RunSettings,
 )
+from assay.model.lint import LintOptions
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.execute import Job, OnProgress
@@ -55,6 +56,9 @@ from assay.runs.plan import Work, plan_work
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker_tasks import WorkerSettings
 from assay.sdmx.gc_pause import collector_paused
+
+if TYPE_CHECKING:
+    from assay.api.run_lint import RunLint
 
 
 def evaluate(
@@ -84,6 +88,7 @@ def evaluate(
     tags: Sequence[str] = (),
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
+    lint: bool | LintOptions = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -123,6 +128,8 @@ def evaluate(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         files: how to read the files, where they do not show it themselves.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
+            accuracy without the doubtful cases (docs/lint.md). No verdict depends on it.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -158,6 +165,7 @@ def evaluate(
         rescore=rescore,
         name=name,
         tags=tags,
+        lint=lint,
         on_cases=on_cases,
         on_progress=on_progress,
     )
@@ -198,6 +206,7 @@ def evaluate_inputs(
     rescore: bool = False,
     name: str | None = None,
     tags: Sequence[str] = (),
+    lint: bool | LintOptions = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -289,10 +298,23 @@ def evaluate_inputs(
             rescore=rescore,
             concurrency=concurrency,
             on_progress=on_progress,
+            lint=_run_lint(asked=lint, limits=limits, workers=workers, on_progress=on_progress),
         )
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _run_lint(
+    *, asked: bool | LintOptions, limits: Limits, workers: int | None, on_progress: OnProgress | None
+) -> RunLint | None:
+    """What looks at the golds; None where nobody asks for that."""
+    if asked is False:
+        return None
+    from assay.api.run_lint import RunLint  # the rules load only for who wants them
+
+    options = LintOptions() if asked is True else asked
+    return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)
 
 
 def make_pool(

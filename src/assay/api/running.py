@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from assay.api.run import Run
 from assay.errors import UsageError
 from assay.model import Case, Prediction
+from assay.model.lint import LintReport
 from assay.ports import Backend, System
 from assay.runs.asking import answers_held, ask
 from assay.runs.execute import Job, OnProgress, execute
 from assay.runs.store.claim import claim_folder, hold_folder
+from assay.runs.store.folder import read_lint
 
 
 def carry_out(
@@ -28,10 +31,12 @@ def carry_out(
     rescore: bool,
     concurrency: int,
     on_progress: OnProgress | None,
+    lint: Callable[[Job, LintReport | None], LintReport] | None = None,
 ) -> Run:
     """Make the run of a job; ``answered`` returns the job with the answers of a live ``system`` to the cases.
 
-    ``pool`` None: its cases are judged in this process. Raises as `evaluate` does.
+    ``pool`` None: its cases are judged in this process. ``lint`` looks at the job's golds, and is given what an
+    earlier run in the folder found. Raises as `evaluate` does.
     """
     folder = Path(output) if output is not None else None
     if rescore and system is not None and folder is None:
@@ -51,4 +56,6 @@ def carry_out(
                 held
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
             )
+        if lint is not None:
+            job = replace(job, lint=lint(job, None if folder is None else read_lint(folder)))
         return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, MetricInfo, Provenance, Run, RunSettings, Score, Verdict
+from assay.model.lint import LintReport
 from assay.ports import Backend, CaseScorer, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
@@ -27,6 +28,7 @@ from assay.runs.store.folder import (
     finish_folder,
     is_same_run,
     make_folder,
+    read_lint,
     relabel,
 )
 from assay.runs.store.journal import Finished, Journal, damaged
@@ -57,6 +59,8 @@ class Job:
     """Judges the cases in this process, without workers; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
     """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
+    lint: LintReport | None = None
+    """What is doubtful about the golds; None: nobody asks."""
 
 
 def execute(
@@ -88,11 +92,11 @@ def _execute_in(
         stored = check_folder(folder, job.settings, overwrite=overwrite)
         scoring = _Scoring(job, pool, on_progress)
         scoring.take_over(journal)
-        if stored is not None and not scoring.remaining and (finished := _finished(job, stored, scoring)):
+        if stored is not None and not scoring.remaining and (finished := _finished(job, stored, scoring, folder)):
             relabel(folder, stored, job.settings)
             scoring.tell()
             return finished
-        begin_folder(folder, job.settings, job.provenance)
+        begin_folder(folder, job.settings, job.provenance, lint=job.lint)
         # What writes results.parquet is imported while the workers are at work.
         threading.Thread(target=importlib.import_module, args=("duckdb",), daemon=True).start()
         run = _finish(job, scoring, journal)
@@ -101,17 +105,21 @@ def _execute_in(
     return run
 
 
-def _finished(job: Job, stored: RunFile, scoring: _Scoring) -> Run | None:
-    """The stored run, if nothing except its name or tags is new."""
+def _finished(job: Job, stored: RunFile, scoring: _Scoring, folder: Path) -> Run | None:
+    """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, scoring.digests):
         return None
     if any(map(awaits_timing, scoring.found.values())):
+        return None
+    lint = read_lint(folder)
+    if job.lint not in (None, lint):
         return None
     return Run(
         settings=job.settings,
         provenance=stored.provenance,
         evidence=scoring.evidence(),
         aggregates=stored.aggregates,
+        lint=lint,
     )
 
 
@@ -278,7 +286,8 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
     scoring.time(journal)
     facts = [scoring.found[work.index] for work in job.works]
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
-    aggregates = aggregate(facts, infos, repeats=job.settings.repeats)
+    doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()
+    aggregates = aggregate(facts, infos, repeats=job.settings.repeats, doubtful=doubtful)
     evidence = scoring.evidence()
     if job.settings.selection is not None:
         from assay.runs.aggregate.selections import selection_totals
@@ -290,6 +299,7 @@ def _finish(job: Job, scoring: _Scoring, journal: Journal | None = None) -> Run:
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3), cache=cache),
         evidence=evidence,
         aggregates=aggregates,
+        lint=job.lint,
     )
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import cast
@@ -17,7 +18,7 @@ from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
-from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
+from assay.ports import LABEL_BYTES, DescribesSchema, Engine, EngineClass, Loss
 
 _CONNECTIONS = 8
 _OPENING_S = 10.0
@@ -25,6 +26,8 @@ _BESIDE_ROWS_BYTES = 2_000
 """About how many bytes an Execution takes besides its query, its rows and its column names."""
 _CACHE_BYTES = 256 * 1024 * 1024
 _MOST_REMEMBERED = 20_000
+_SCHEMA_ROWS = 100_000
+_SCHEMA_BYTES = 64 * 1024 * 1024
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
 """Kinds of failure for which the server may be at fault, and not the query."""
 _PLAIN_QUERY = "SELECT 1"
@@ -130,10 +133,20 @@ class Executor:
         label = label_of(url, "\0schema", self._attempt)
         if (loss := heartbeat.lost(label)) is not None:
             raise DatabaseError(f"{url}: its tables cannot be listed: the process that tried {loss.message}")
+        limits = replace(
+            self._limits,
+            max_rows=max(self._limits.max_rows, _SCHEMA_ROWS),
+            max_result_bytes=max(self._limits.max_result_bytes, _SCHEMA_BYTES),
+        )
         heartbeat.begin(label, self._limits.timeout_s + _OPENING_S)
         try:
-            describe = getattr(self._engine(url), "schema", None)
-            return None if describe is None else cast("DatabaseSchema", describe(with_values=False))
+            engine = self._engine(url)
+            if getattr(engine, "schema", None) is None:
+                return None
+            if limits == self._limits:
+                return cast("DescribesSchema", engine).schema(with_values=False)
+            with closing(self._class(url).open(url, limits)) as roomy:  # a cap on answers must not cut the list
+                return cast("DescribesSchema", roomy).schema(with_values=False)
         finally:
             heartbeat.end()
 

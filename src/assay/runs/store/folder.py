@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
+from assay.model.lint import LintReport
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
@@ -24,7 +25,8 @@ FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
 RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
-RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
+LINT_FILE = "lint.json"
+RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
@@ -42,6 +44,7 @@ RESULT_COLUMNS = {
     "reason": "VARCHAR",
     "flags": "VARCHAR[]",
     "cause": "VARCHAR",
+    "gold_findings": "VARCHAR[]",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
@@ -137,10 +140,24 @@ def unwritable(folder: Path, error: OSError) -> RunError:
     return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another folder")
 
 
-def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
-    """Write into the folder which run it is for, and that it is unfinished."""
+def begin_folder(
+    folder: Path, settings: RunSettings, provenance: Provenance, *, lint: LintReport | None = None
+) -> None:
+    """Write into the folder which run it is for, that it is unfinished, and what is doubtful about its golds."""
     _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
+    if lint is None:
+        (folder / LINT_FILE).unlink(missing_ok=True)
+    else:
+        _write(folder / LINT_FILE, lint)
+
+
+def read_lint(folder: Path) -> LintReport | None:
+    """The findings about the run's golds; None where there are none, or they cannot be read: they are found again."""
+    try:
+        return decode_value((folder / LINT_FILE).read_bytes(), LintReport)
+    except (OSError, RunError):
+        return None
 
 
 def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
@@ -223,7 +240,7 @@ def save_run(run: Run, folder: Path) -> None:
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
     digests = [digest_of(_work_of(index, evidence), "saved") for index, evidence in enumerate(run.evidence)]
-    begin_folder(folder, run.settings, run.provenance)
+    begin_folder(folder, run.settings, run.provenance, lint=run.lint)
     with (folder / journal.NAME).open("wb") as file:
         for digest, evidence in zip(digests, run.evidence, strict=True):
             file.write(journal.line_of(digest, encode_evidence(evidence)))
@@ -243,6 +260,7 @@ def load_run(folder: Path) -> Run:
         provenance=stored.provenance,
         evidence=_stored_evidence(folder, stored),
         aggregates=stored.aggregates,
+        lint=read_lint(folder),
     )
 
 
@@ -316,7 +334,7 @@ def read_run_file(folder: Path) -> RunFile:
     return stored
 
 
-def _write(path: Path, content: RunFile) -> None:
+def _write(path: Path, content: RunFile | LintReport) -> None:
     """Write a file completely or not at all. Raises RunError where the disk does not take it."""
     import msgspec
 
@@ -358,13 +376,16 @@ def write_parquet(path: Path, run: Run) -> None:
     repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
     columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
     wanted = frozenset(metrics)
+    findings = None if run.lint is None else run.lint.rules_by_case()
     lines = path.with_suffix(".lines.tmp")
     temporary = _temporary(path)
     try:
         with _taking(path):
             with lines.open("wb") as file:
                 for judged in facts_of(run.evidence):
-                    file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
+                    row = _parquet_row(judged, wanted, numbered=bool(repeat))
+                    row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
+                    file.write(encode_value(row) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 connection.execute("SET enable_progress_bar = false")
                 source = connection.read_json(
