@@ -48,7 +48,7 @@ class Executor:
     ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` of
     `assay.engines.loading` to the ``module:function`` that is asked for any other. Results are kept in ``cache``, which
     others may use, too. A query whose result was dropped there runs again, which ``reruns`` counts. A query that ended
-    an earlier worker is not run again by an executor of the same ``attempt``. ``recall`` knows the executions of earlier
+    an earlier worker is not run again by an executor of the same ``attempt``. ``recall`` knows those of earlier
     runs. Used by one thread.
 
     A query that ran out of time, or lost its connection, is blamed only once a plain query on a fresh connection has
