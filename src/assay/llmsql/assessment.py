@@ -24,6 +24,7 @@ from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locat
 from assay.model import Case, ComparisonOptions, Evidence, Execution, Limits, Rate
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.execute import OnProgress
+from assay.runs.store.kept_lines import LazyEvidence
 
 METRIC = "llmsql_ex"
 METRICS = ("match", METRIC)
@@ -32,6 +33,8 @@ HEAD_ROWS = 5
 """How many rows of a result are kept in a run's folder."""
 SHOWN_ROWS = 1_000
 """How many rows of a result a mismatch in the package's report shows."""
+_ONE_QUERY, _NULL = b'"candidates":[]', b'"head":[[null]]'
+"""In a line of evidence. Texts cannot match: their quotes are escaped."""
 _WORTH_A_WORKER = 2_000
 """Fewer outputs than this are judged before a second worker has started."""
 
@@ -92,11 +95,22 @@ class Assessment:
     questions: int
     """How many questions the benchmark has, answered or not."""
 
+    @property
+    def total(self) -> int:
+        """How many outputs there are."""
+        return len(self.outputs.items)
+
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """One for each output, in their order."""
-        pairs = zip(self.run.evidence, self.outputs.items, strict=True)
-        return tuple(Finding(evidence=evidence, question_id=output.question_id) for evidence, output in pairs)
+        """Those that count for more than a match, in the outputs' order: mismatches, several queries, a single NULL."""
+        evidence, items = self.run.evidence, self.outputs.items
+        return tuple(
+            [
+                Finding(evidence=evidence[place], question_id=items[place].question_id)
+                for place in range(len(items))
+                if not _is_mere_match(evidence, place)
+            ]
+        )
 
     @cached_property
     def mismatches(self) -> tuple[Finding, ...]:
@@ -111,12 +125,12 @@ class Assessment:
     @property
     def unanswered(self) -> int:
         """How many questions have no output. They are in no other number: the benchmark counts outputs."""
-        return self.questions - len(self.findings)
+        return self.questions - self.total
 
     @property
     def matches(self) -> int:
         """How many outputs have a query that gives gold's rows."""
-        return len(self.findings) - len(self.mismatches)
+        return self.total - len(self.mismatches)
 
     @property
     def accuracy(self) -> Rate:
@@ -152,6 +166,20 @@ class Assessment:
         """Why gold gives no result, for every output whose gold query gives none."""
         golds = (finding.gold for finding in self.findings)
         return (error for gold in golds if gold is not None and (error := error_of(gold)) is not None)
+
+
+def _is_mere_match(evidence: Sequence[Evidence], place: int) -> bool:
+    """Whether an output has one query, which gives gold's rows, and these are no single NULL: most are such.
+
+    Found out without decoding its evidence, where a run has the lines at hand.
+    """
+    if not isinstance(evidence, LazyEvidence) or evidence.facts is None or evidence.line is None:
+        return False
+    score = evidence.facts[place].score(METRIC)
+    if score is None or score.value != 1.0:
+        return False
+    line = evidence.line(place)
+    return _ONE_QUERY in line and _NULL not in line
 
 
 def assess(

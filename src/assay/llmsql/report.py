@@ -28,7 +28,7 @@ def report_of(assessment: Assessment) -> dict[str, Any]:
     """The report under the benchmark's own keys."""
     accuracy = assessment.accuracy.value
     return {
-        "total": len(assessment.findings),
+        "total": assessment.total,
         "matches": assessment.matches,
         "pred_none": assessment.pred_none,
         "gold_none": assessment.gold_none,
@@ -157,7 +157,7 @@ def _shown_text(execution: Execution) -> str:
 def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
     """The numbers for a reader."""
     rate = assessment.accuracy
-    total = len(assessment.findings)
+    total = assessment.total
     failing = list(assessment.gold_errors())
     rows = [
         ("matches", assessment.matches, f"of {plural(total, 'output')}"),

@@ -19,6 +19,7 @@ class Match(QueryMetric):
     heading: ClassVar[str] = "Accuracy"
     meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order where gold asks for it"
     default_place: ClassVar[int] = 1
+    brief: ClassVar[bool] = True
 
     def score(
         self,

@@ -89,6 +89,9 @@ class Metric(Protocol):
     It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the golds, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.
+
+    With ``brief = True`` it says that it takes no longer than looking at each cell and each letter of the answer once:
+    over a few cells and short texts no clock need watch it.
     """
 
     name: str

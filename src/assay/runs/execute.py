@@ -224,7 +224,9 @@ class _Scoring:
         """The evidence of all cases, in their order, once all are judged."""
         facts = [self.found[work.index] for work in self.job.works]
         held = tuple([one for one in facts if isinstance(one, Evidence)])
-        return held if len(held) == len(facts) else LazyEvidence(len(facts), self._evidence_of, facts=facts)
+        if len(held) == len(facts):
+            return held
+        return LazyEvidence(len(facts), self._evidence_of, facts=facts, line=self._lines.line)
 
     def _evidence_of(self, place: int) -> Evidence:
         work = self.job.works[place]

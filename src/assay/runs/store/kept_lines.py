@@ -105,11 +105,20 @@ class LazyEvidence(Sequence[Evidence]):
     twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
     """
 
-    __slots__ = ("_count", "_decode", "_kept", "facts")
+    __slots__ = ("_count", "_decode", "_kept", "facts", "line")
 
-    def __init__(self, count: int, decode: Callable[[int], Evidence], *, facts: Sequence[Judged] | None = None) -> None:
+    def __init__(
+        self,
+        count: int,
+        decode: Callable[[int], Evidence],
+        *,
+        facts: Sequence[Judged] | None = None,
+        line: Callable[[int], bytes] | None = None,
+    ) -> None:
         self.facts = facts
         """The facts of each answer, in the same order, where they are at hand."""
+        self.line = line
+        """The line of a place as it is kept: in it, without decoding, one may look for what few evidences have."""
         self._count = count
         self._decode = decode
         self._kept: list[Evidence | None] | None = [None] * count if count <= _MOST_DECODED else None

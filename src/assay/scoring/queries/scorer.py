@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from marshal import dumps
 
 from assay.comparison import Answer, compare_with_itself
 from assay.comparison.codes.shared import are_few, same_lists, shared_codes
@@ -26,14 +25,15 @@ from assay.model import (
     Limits,
     Prediction,
     Result,
-    Row,
     Score,
     Verdict,
 )
 from assay.model.making import remade
 from assay.ports import CachingExecutor, Diagnoser, Executions, Metric, Pulse, QueryRequest, ScoredCase
+from assay.scoring.queries.brevity import ends_at_once
 from assay.scoring.queries.diagnosing import diagnosed
 from assay.scoring.queries.gold_answers import GoldAnswer, GoldAnswers
+from assay.scoring.queries.heads import without_rows
 from assay.scoring.queries.luck import Luck, leaves_room
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.vacuous import see_vacuity
@@ -73,6 +73,7 @@ class QueryScorer:
         self._options = options
         self._answers = GoldAnswers(self._executor)
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
+        self._brief = all(getattr(metric, "brief", False) for metric in self._metrics)
         self._repeatable = all(getattr(metric, "depends_on_queries_only", False) for metric in self._metrics)
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl) -> Evidence:
@@ -98,20 +99,23 @@ class QueryScorer:
         predicted = None
         if prediction.query is not None:
             predicted = blame(self._executor.execute(url, prediction.query), "predicted")
+        executed = (*golds, predicted)
         action = partial(self._score_case, case, prediction, url, requests, golds=golds, predicted=predicted)
         with nullcontext() if _are_few(golds, predicted) else shared_codes():
             try:
-                # All at once, which saves most of the time that holding each step takes.
-                comparison, verdict, executions, scores = self._keeper.hold_briefly(
-                    ("case", url.text, case.id, *case.golds, prediction.query), action
-                )
+                if self._brief and not requests and self._ends_at_once(case, prediction, url, executed):
+                    comparison, verdict, executions, scores = self._keeper.trust(action)
+                else:
+                    # All at once, which saves most of the time that holding each step takes.
+                    what = ("case", url.text, case.id, *case.golds, prediction.query)
+                    comparison, verdict, executions, scores = self._keeper.hold_briefly(what, action)
             except OutOfTimeError:
                 comparison, verdict, executions, scores = action()
         head, cut = self._head(verdict, scores), self._head_rows is not None
-        shown = tuple([_without_rows(gold, head=head, cut=cut) for gold in golds])
+        shown = tuple([without_rows(gold, head=head, cut=cut) for gold in golds])
         answer = None
         if predicted is not None:
-            answer = shown[0] if golds and predicted is golds[0] else _without_rows(predicted, head=head, cut=cut)
+            answer = shown[0] if golds and predicted is golds[0] else without_rows(predicted, head=head, cut=cut)
         evidence = Evidence(
             case=case,
             prediction=prediction,
@@ -122,7 +126,7 @@ class QueryScorer:
             predicted_execution=answer,
             candidates=tuple(
                 [
-                    _without_rows(each[0], head=head, cut=cut)
+                    without_rows(each[0], head=head, cut=cut)
                     for request, each in executions.requested.items()
                     if request.candidate
                 ]
@@ -132,6 +136,13 @@ class QueryScorer:
             is_right = partial(self._would_be_right, case, url, golds)
             evidence = diagnosed(self._diagnoser, self._keeper, evidence, url, is_right)
         return ScoredCase(evidence=evidence, executions=executions)
+
+    def _ends_at_once(
+        self, case: Case, prediction: Prediction, url: DatabaseUrl, executed: Sequence[Execution | None]
+    ) -> bool:
+        if case.options.leniency != STRICT or self._options.leniency != STRICT:
+            return False
+        return ends_at_once(prediction, executed, self._executor.dialect(url))
 
     def _would_be_right(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
         """Whether a query would be a right answer to the case."""
@@ -419,8 +430,8 @@ _NO_FLAGS: frozenset[Flag] = frozenset()
 _HEAD_ROWS = 5
 """Rows to keep of each result, where a reader will want to see them."""
 _FEW_CELLS = 1_000
-_HEAD_CHARACTERS = 100_000
-"""The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
+_TINY_ROWS = 100
+_SHORT_ANSWER = 20_000
 
 
 def _are_few(golds: Sequence[Execution], predicted: Execution | None) -> bool:
@@ -435,34 +446,6 @@ def _size(execution: Execution) -> int:
     """The approximate size of an execution's rows in bytes."""
     cells = chain.from_iterable(execution.result.rows) if execution.result is not None else ()
     return sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
-
-
-def _without_rows(execution: Execution, *, head: int, cut: bool) -> Execution:
-    result = execution.result
-    if result is None or not head:
-        return execution.without_rows()
-    rows = result.rows[:head]
-    return execution.without_rows(head=tuple(_within_characters(rows)) if cut and not _is_short(rows) else rows)
-
-
-def _is_short(rows: Sequence[Row]) -> bool:
-    """Whether the rows surely have fewer characters than a head may have: a check many times as fast as counting."""
-    if not rows or len(rows) * len(rows[0]) > _FEW_CELLS:
-        return False
-    try:
-        return len(dumps(rows)) < _HEAD_CHARACTERS  # type: ignore[arg-type]
-    except ValueError:  # dates, decimals and the like
-        return False
-
-
-def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
-    left = _HEAD_CHARACTERS
-    for row in rows:
-        cells = tuple([cell[:_HEAD_CHARACTERS] if isinstance(cell, str | bytes) else cell for cell in row])
-        left -= sum([len(cell) if isinstance(cell, str | bytes) else 8 for cell in cells])
-        if left < 0 and row is not rows[0]:
-            return
-        yield cells
 
 
 def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
