@@ -1,0 +1,126 @@
+"""The clock over scoring steps: in a worker the system's timer runs on from step to step, and still ends a late one."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from assay.ports import Loss
+from assay.scoring import timekeeping
+from assay.scoring.timekeeping import OutOfTimeError, Timekeeper
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is POSIX")
+
+
+class Worker:
+    """A pulse like a worker's, which counts."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0
+
+    def begin(self, label: bytes, seconds: float) -> None:  # noqa: ARG002 - the port's
+        self.begun += 1
+
+    def end(self) -> None:
+        self.ended += 1
+
+    def lost(self, label: bytes) -> Loss | None:  # noqa: ARG002 - the port's
+        return None
+
+
+@pytest.fixture
+def timer(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The seconds that the system's timer was set to, in a process whose signal no other code has."""
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    monkeypatch.setattr(timekeeping, "_timer", timekeeping._Timer())
+    set_to: list[float] = []
+    real = signal.setitimer
+
+    def noted(which: int, seconds: float, *more: float) -> tuple[float, float]:
+        set_to.append(seconds)
+        return real(which, seconds, *more)
+
+    monkeypatch.setattr(signal, "setitimer", noted)
+    yield set_to
+    real(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def test_short_steps_in_a_worker_share_one_timer(timer: list[float]) -> None:
+    worker = Worker()
+    keeper = Timekeeper(60.0, worker)
+    for number in range(500):
+        assert keeper.hold(("step", number), lambda number=number: number) == number
+    assert worker.begun == worker.ended == 500
+    assert len(timer) < 50  # a few for each second that this took
+    assert all(seconds <= timekeeping._TICK_S for seconds in timer)
+
+
+@pytest.mark.parametrize("limit_s", [0.01, 0.6])
+def test_a_late_step_is_ended_after_any_number_of_short_ones(timer: list[float], limit_s: float) -> None:
+    patient, keeper = Timekeeper(60.0, Worker()), Timekeeper(limit_s, Worker())
+    for number in range(20):
+        patient.hold(("short", number), int)
+    with pytest.raises(OutOfTimeError, match=f"longer than {limit_s:g} s"):
+        keeper.hold(("late",), spin)
+    assert patient.hold(("short again",), int) == 0
+    assert timer
+
+
+def test_a_step_that_catches_the_alarm_gets_it_again(timer: list[float]) -> None:
+    caught = 0
+
+    def stubborn() -> None:
+        nonlocal caught
+        while True:
+            try:
+                spin()
+            except BaseException:
+                caught += 1
+                if caught > 2:
+                    raise
+
+    with pytest.raises(OutOfTimeError):
+        Timekeeper(0.02, Worker()).hold(("stubborn",), stubborn)
+    assert (caught, bool(timer)) == (3, True)
+
+
+def test_the_clock_stands_still_while_it_is_paused(timer: list[float]) -> None:
+    keeper = Timekeeper(0.3, Worker())
+
+    def step() -> str:
+        with keeper.paused():
+            waited = signal.sigtimedwait([signal.SIGUSR1], 0.6)  # what has a limit of its own
+        return f"done, {waited}"
+
+    assert keeper.hold(("paused",), step) == "done, None"
+    assert timer
+
+
+def test_what_surely_ends_at_once_is_not_timed(timer: list[float]) -> None:
+    worker = Worker()
+    keeper = Timekeeper(60.0, worker)
+
+    def inner() -> Any:
+        with keeper.paused():
+            assert keeper.holds
+        return keeper.soon(), keeper.hold(("inside",), lambda: 1)
+
+    assert keeper.trust(inner) == (None, 1)
+    assert (worker.begun, timer, keeper.holds) == (0, [], False)
+
+    def bomb() -> None:
+        raise MemoryError
+
+    with pytest.raises(OutOfTimeError) as caught:
+        keeper.trust(bomb)
+    assert caught.value.kind == "out_of_memory"
+    assert not keeper.holds
