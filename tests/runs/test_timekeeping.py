@@ -21,13 +21,13 @@ class Worker:
     def __init__(self) -> None:
         self.begun = self.ended = 0
 
-    def begin(self, label: bytes, seconds: float) -> None:  # noqa: ARG002 - the port's
+    def begin(self, label: bytes, seconds: float) -> None:
         self.begun += 1
 
     def end(self) -> None:
         self.ended += 1
 
-    def lost(self, label: bytes) -> Loss | None:  # noqa: ARG002 - the port's
+    def lost(self, label: bytes) -> Loss | None:
         return None
 
 
