@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from small_benchmark import GOLDS, TABLE, Benchmark, write_lines
 
 from assay.llmsql import evaluate
+from assay.llmsql.assessment import assess
 from assay.llmsql.report import json_of
 
 Evaluated = Callable[..., dict[str, Any]]
@@ -312,3 +313,26 @@ def test_of_huge_cells_a_report_shows_the_beginning(evaluated: Evaluated) -> Non
     ((text, blob),) = mismatch["prediction_results"]
     assert (len(text), len(blob)) == (100_000, 100_000)
     assert mismatch["prediction_row_count"] == 4
+
+
+@pytest.mark.parametrize("diagnose", [True, False])
+def test_causes_are_looked_for_where_they_are_shown(benchmark: Benchmark, tmp_path: Path, diagnose: bool) -> None:
+    outputs = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
+    paths = {"questions_path": benchmark.questions, "db_path": benchmark.database}
+    found = assess(outputs, **paths, workers=1, diagnose=diagnose)
+    wrong = [one for one in found.run.evidence if one.outcome == "incorrect"]
+    assert wrong
+    assert [one.diagnosis is not None for one in wrong] == [diagnose] * len(wrong)
+
+
+def test_only_outputs_that_count_for_more_than_a_match_are_decoded(benchmark: Benchmark, tmp_path: Path) -> None:
+    told = [
+        {"question_id": 1, "completion": GOLDS[1][1]},  # a mere match
+        {"question_id": 2, "completion": f"{GOLDS[2][1]}; SELECT no"},  # a match beside an error
+        {"question_id": 3, "completion": GOLDS[3][1]},  # a match of nothing but NULL
+        {"question_id": 5, "completion": "SELECT 1"},  # no match
+    ]
+    outputs = write_lines(tmp_path / "outputs.jsonl", told)
+    found = assess(outputs, questions_path=benchmark.questions, db_path=benchmark.database, workers=1, head_rows=5)
+    assert [one.question_id for one in found.findings] == [2, 3, 5]
+    assert (found.total, found.matches, found.pred_none, found.gold_none, found.sql_errors) == (4, 3, 1, 1, 1)
