@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import random
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,12 +19,14 @@ import pytest
 from tests.metrics.test_by_codes import scores_of
 
 from assay.comparison import compare
+from assay.comparison.codes import coder as coder_module
 from assay.comparison.codes import shared
 from assay.comparison.codes.coder import Coder
 from assay.engines.duckdb import columnar
 from assay.engines.duckdb import engine as engine_module
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.engines.pool.cache import size_of
+from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Result
 from assay.model.columns import ColumnCells, ColumnRows, DecimalCells, TimestampCells
 
@@ -316,6 +319,70 @@ def test_dates_and_midnights_have_one_code() -> None:
     days = [(date(2024, 2, 29),), (date(1, 1, 1),), (date(9999, 12, 31),)]
     (theirs,) = coder.columns(days, 1)
     assert np.array_equal(ours.codes, theirs.codes)
+
+
+@pytest.fixture
+def spilled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Every result and its codes lie in files of this folder."""
+    monkeypatch.setattr(columnar, "MANY_BYTES", 0)
+    monkeypatch.setattr(coder_module, "MANY_BYTES", 0)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT * FROM kinds ORDER BY place", "SELECT * FROM kinds WHERE false", "SELECT * FROM many ORDER BY id DESC",
+    "SELECT NULL::VARCHAR, NULL::DATE FROM kinds", "SELECT '' FROM kinds",
+])  # fmt: skip
+def test_what_lies_in_files_is_the_same(path: Path, spilled: Path, query: str) -> None:
+    columns, rows = both(path, query)
+    same(columns, rows)
+    assert columns.result is not None
+    assert isinstance(columns.result.rows, ColumnRows)
+    held = [column.values for column in columns.result.rows.columns]
+    assert all(isinstance(values, np.memmap) for values in held) is (len(held[0]) > 0)
+    other = "SELECT * REPLACE (place + 1e-14 AS place) FROM kinds ORDER BY hash(place)"
+    mine, theirs = both(path, "SELECT * FROM kinds"), both(path, other)
+    told = set()
+    for gold, predicted in zip(mine, theirs, strict=True):
+        assert gold.result is not None
+        assert predicted.result is not None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shared, "MANY", 0)
+            told.add(repr(compare(predicted.result, gold.result)))
+    assert len(told) == 1
+
+
+def test_files_have_no_names_so_that_nothing_is_left_by_whoever_is_killed(path: Path, spilled: Path) -> None:
+    with opened(path, columns=True) as engine:
+        found = engine.execute("SELECT * FROM many").result
+    assert found is not None
+    assert isinstance(found.rows, ColumnRows)
+    assert isinstance(found.rows.columns[0].values, np.memmap)
+    assert list(spilled.iterdir()) == []
+    assert found.rows[29_999][0] == 29_999
+
+
+def test_a_full_disk_is_told_and_is_not_the_querys_fault(path: Path, spilled: Path) -> None:
+    resource = pytest.importorskip("resource", reason="limits on files are POSIX's")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    database = f"duckdb:///{path}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_module, "_MANY_ROWS", 0)
+        executor = Executor(engines={"duckdb": "assay.engines.duckdb:DuckdbEngine"}, limits=LIMITS)
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+            failed = executor.execute(DatabaseUrl.parse(database), "SELECT * FROM many")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        again = executor.execute(DatabaseUrl.parse(database), "SELECT * FROM many ")
+        executor.close()
+    assert failed.failure is not None
+    assert (failed.failure.kind, str(spilled) in failed.failure.message) == ("unreadable_database", True)
+    assert "TMPDIR" in failed.failure.message
+    assert again.row_count == 30_000
 
 
 def _other(query: str, chance: random.Random) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Cells: TypeAlias = list[Any]
 
 _PORTION = 8_192
+_CONTENT = 16 * 1024 * 1024
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime.fromisoformat("1970-01-01")
 
@@ -146,14 +147,11 @@ class TimestampCells(ColumnCells):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TextCells(ColumnCells):
-    """Texts in UTF-8, one after the other in ``content``; ``values`` are where each begins, and where the last ends."""
+    """Texts in UTF-8, one after the other in ``content``; ``values`` are where each ends."""
 
-    content: bytes | bytearray
+    content: bytes | bytearray | NDArray[np.uint8]
 
     kind: ClassVar[type] = str
-
-    def __len__(self) -> int:
-        return len(self.values) - 1
 
     @property
     def nbytes(self) -> int:
@@ -168,16 +166,24 @@ class TextCells(ColumnCells):
         if (one is None) != (two is None) or (one is not None and two is not None and not bool((one == two).all())):
             return False
         # The text of a NULL is empty, so equal cells mean equal arrays.
-        return bool((self.values == other.values).all()) and self.content == other.content
+        if not bool((self.values == other.values).all()):
+            return False
+        starts = range(0, len(self.content), _CONTENT)
+        return all(self.between(start, start + _CONTENT) == other.between(start, start + _CONTENT) for start in starts)
+
+    def between(self, begin: int, end: int) -> bytes:
+        """These bytes of the content."""
+        return bytes(self.content[begin:end])
 
     def _made(self, start: int, stop: int) -> Cells:
-        ends = self.values[start : stop + 1].tolist()
-        first = ends[0] if ends else 0
-        raw = bytes(self.content[first : ends[-1]]) if ends else b""
+        first = int(self.values[start - 1]) if start else 0
+        ends = self.values[start:stop].tolist()
+        raw = self.between(first, ends[-1]) if ends else b""
+        edges = pairwise([first, *ends])
         if raw.isascii():
             text = raw.decode("ascii")
-            return [text[one - first : two - first] for one, two in pairwise(ends)]
-        return [raw[one - first : two - first].decode() for one, two in pairwise(ends)]
+            return [text[one - first : two - first] for one, two in edges]
+        return [raw[one - first : two - first].decode() for one, two in edges]
 
 
 def _bytes(*arrays: NDArray[Any] | None) -> int:

@@ -17,7 +17,9 @@ from assay.comparison.codes.from_columns import codes_of, has_negative_zero
 from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes
 from assay.model import Cell, Row
 from assay.model.columns import ColumnCells, ColumnRows
+from assay.spilling import MANY_BYTES
 
+_CODE_BYTES = 8
 _PORTION = 1024
 """Rows that are coded together."""
 _TURNED = 256
@@ -57,7 +59,8 @@ class Coder:
     def columns(self, rows: Sequence[Row], width: int) -> list[CodedColumn]:
         """The rows' cells as columns of codes."""
         if isinstance(rows, ColumnRows):
-            return [self._column(column) for column in rows.columns]
+            spills = len(rows) * len(rows.columns) * _CODE_BYTES > MANY_BYTES
+            return [self._column(column, spills=spills) for column in rows.columns]
         columns = [_Growing(self, len(rows)) for _ in range(width)]
         for start in range(0, len(rows), _PORTION):
             portion = rows[start : start + _PORTION]
@@ -69,12 +72,10 @@ class Coder:
                 column.add(start, part)
         return [column.coded() for column in columns]
 
-    def _column(self, column: ColumnCells) -> CodedColumn:
+    def _column(self, column: ColumnCells, *, spills: bool) -> CodedColumn:
         kinds = column.kinds
-        negative_zero = has_negative_zero(column)
-        return CodedColumn(
-            codes=codes_of(self, column), floats=float in kinds, kinds=kinds, has_negative_zero=negative_zero
-        )
+        codes = codes_of(column, self.known, boolean_is_integer=self.boolean_is_integer, spills=spills)
+        return CodedColumn(codes=codes, floats=float in kinds, kinds=kinds, has_negative_zero=has_negative_zero(column))
 
 
 class _Growing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from assay.comparison.codes.layout import (
     NULL,
     WHOLE,
     Codes,
+    Known,
     decimal_codes,
     float_codes,
     integer_codes,
@@ -28,9 +29,7 @@ from assay.model.columns import (
     TextCells,
     TimestampCells,
 )
-
-if TYPE_CHECKING:
-    from assay.comparison.codes.coder import Coder
+from assay.spilling import ArrayFile
 
 _PORTION = 65_536
 _DAY_US = 86_400_000_000
@@ -40,15 +39,20 @@ _SLOT_BITS = 16
 _ROUNDS = 3
 
 
-def codes_of(coder: Coder, column: ColumnCells) -> Codes:
-    """The codes of one column."""
-    codes = np.empty(len(column), dtype=np.uint64)
+def codes_of(column: ColumnCells, known: Known, *, boolean_is_integer: bool, spills: bool) -> Codes:
+    """The codes of one column, in memory or in a file."""
+    codes: Codes = np.empty(0 if spills else len(column), dtype=np.uint64)
+    file = ArrayFile(np.uint64) if spills else None
     for start in range(0, len(column), _PORTION):
         stop = min(start + _PORTION, len(column))
-        codes[start:stop] = _portion(coder, column, start, stop)
-    if column.nulls is not None:
-        codes[column.nulls] = NULL
-    return codes
+        found = _portion(column, start, stop, known, boolean_is_integer)
+        if column.nulls is not None:
+            found[column.nulls[start:stop]] = NULL
+        if file is None:
+            codes[start:stop] = found
+        else:
+            file.append(found)
+    return codes if file is None else file.array()
 
 
 def has_negative_zero(column: ColumnCells) -> bool:
@@ -59,37 +63,43 @@ def has_negative_zero(column: ColumnCells) -> bool:
     return bool(len(zeros) and np.signbit(zeros).any())
 
 
-def _portion(coder: Coder, column: ColumnCells, start: int, stop: int) -> Codes:
+def _portion(
+    column: ColumnCells,
+    start: int,
+    stop: int,
+    known: Known,
+    boolean_is_integer: bool,  # noqa: FBT001 - private
+) -> Codes:
     values = column.values[start:stop]
     match column:
-        case BooleanCells() if coder.boolean_is_integer:
+        case BooleanCells() if boolean_is_integer:
             return values.astype(np.uint64) + np.uint64(WHOLE)
         case BooleanCells():
-            known = [coder.known[key_of(value, boolean_is_integer=False)] for value in (False, True)]
-            return np.array(known, dtype=np.uint64)[values.astype(np.intp)]
+            two = [known[key_of(value, boolean_is_integer=False)] for value in (False, True)]
+            return np.array(two, dtype=np.uint64)[values.astype(np.intp)]
         case FloatCells():
-            return float_codes(values, coder.known)
+            return float_codes(values, known)
         case DecimalCells():
-            return decimal_codes(values, column.scale, coder.known)
+            return decimal_codes(values, column.scale, known)
         case DateCells():
             return moment_codes(values.astype(np.int64) * _DAY_US)
         case TimestampCells():
             return moment_codes(values)
         case IntegerCells():
-            return _integers(coder, values)
+            return _integers(values, known)
         case TextCells():
-            return _texts(coder, column, start, stop)
-    return coder.known.codes_of(column.cells(start, stop))
+            return _texts(column, start, stop, known)
+    return known.codes_of(column.cells(start, stop))
 
 
-def _integers(coder: Coder, values: NDArray[Any]) -> Codes:
+def _integers(values: NDArray[Any], known: Known) -> Codes:
     codes = integer_codes(values.astype(np.int64)) if not len(values) or int(values.max()) < WHOLE else None
-    return coder.known.codes_of(values.tolist()) if codes is None else codes
+    return known.codes_of(values.tolist()) if codes is None else codes
 
 
-def _texts(coder: Coder, column: TextCells, start: int, stop: int) -> Codes:
+def _texts(column: TextCells, start: int, stop: int, known: Known) -> Codes:
     """The codes of texts. Where many are the same, one of each is looked up in the dictionary."""
-    known, cells = coder.known, column.cells
+    cells = column.cells
     codes = np.empty(stop - start, dtype=np.uint64)
     left = np.arange(stop - start)
     sample = cells(start, min(stop, start + _SAMPLE))
@@ -120,14 +130,15 @@ def _texts(coder: Coder, column: TextCells, start: int, stop: int) -> Codes:
 
 def _words(column: TextCells, start: int, stop: int) -> NDArray[np.uint64] | None:
     """Each text as words of 64 bits, its length among them, equal exactly where texts are; None for long texts."""
-    begins, ends = column.values[start:stop], column.values[start + 1 : stop + 1]
+    ends = column.values[start:stop]
+    begins = np.concatenate([column.values[start - 1 : start] if start else np.zeros(1, dtype=np.int64), ends[:-1]])
     lengths = ends - begins
     longest = int(lengths.max(initial=0))
     if longest > _LONG_TEXT:
         return None
     width = max(8, -(-longest // 8) * 8)
     first, last = int(begins[0]), int(ends[-1])
-    content = np.frombuffer(bytes(column.content[first:last]).ljust(last - first + width, b"\0"), dtype=np.uint8)
+    content = np.frombuffer(column.between(first, last).ljust(last - first + width, b"\0"), dtype=np.uint8)
     place = np.arange(width)
     letters = content[(begins - first)[:, None] + place]
     letters[place >= lengths[:, None]] = 0

@@ -33,6 +33,7 @@ from assay.model.columns import (
     TimestampCells,
 )
 from assay.model.result import Rows
+from assay.spilling import MANY_BYTES, ArrayFile
 
 _BATCH_ROWS = 2_048
 """The client makes that many rows at a time anyway: a larger batch of large texts would take more memory."""
@@ -144,12 +145,16 @@ def _read(
     stream: ArrowStream, columns: Sequence[_Growing], limits: Limits, check_clock: Callable[[], None]
 ) -> tuple[Cap | None, int]:
     """Read up to the end or a cap: which cap, and how many rows are kept."""
-    count, size = 0, 0
+    count, size, spills = 0, 0, False
     for parts in _checked(stream.batches(), check_clock):
         for column, part in zip(columns, parts, strict=True):
             size += column.add(part)
         count += parts[0].length
         size += parts[0].length * 8 * len(columns)
+        if not spills and sum(column.held_bytes for column in columns) > MANY_BYTES:
+            spills = True
+            for column in columns:
+                column.spill()
         if count > limits.max_rows:
             return "rows", limits.max_rows
         if size > limits.max_result_bytes:
@@ -170,6 +175,9 @@ class _Growing:
     kind: str
     parts: list[NDArray[Any]] = field(default_factory=list)
     nulls: list[tuple[int, NDArray[np.bool_] | None]] = field(default_factory=list)
+    held_bytes: int = 0
+    """The bytes of its values, in memory or in a file."""
+    file: ArrayFile | None = None
 
     @classmethod
     def of(cls, kind: str, arrow: str) -> _Growing:
@@ -187,7 +195,7 @@ class _Growing:
         if nulls is not None:
             values[nulls] = 0  # whatever stands there: two columns with the same cells have the same arrays
         self._check(values)
-        self.parts.append(values)
+        self._keep(values)
         return self._size(part.length, 0 if nulls is None else int(np.count_nonzero(nulls)))
 
     def done(self, count: int) -> ColumnCells:
@@ -203,6 +211,20 @@ class _Growing:
             case "timestamp":
                 return TimestampCells(values=values, nulls=nulls)
         return IntegerCells(values=values, nulls=nulls)
+
+    def spill(self) -> None:
+        """From now on, keep the values in a file."""
+        parts, self.parts = self.parts, []
+        self.file = ArrayFile(parts[0].dtype)
+        for values in parts:
+            self.file.append(values)
+
+    def _keep(self, values: NDArray[Any]) -> None:
+        self.held_bytes += values.nbytes
+        if self.file is None:
+            self.parts.append(values)
+        else:
+            self.file.append(values)
 
     def _values(self, part: ColumnPart) -> NDArray[Any]:
         match self.kind:
@@ -229,6 +251,8 @@ class _Growing:
         return count * _BYTES[self.kind]
 
     def _joined(self, count: int) -> NDArray[Any]:
+        if self.file is not None:
+            return self.file.array(count)
         parts, self.parts = self.parts, []
         return np.concatenate(parts)[:count] if parts else np.zeros(0, dtype=np.int64)
 
@@ -272,14 +296,28 @@ class _GrowingText(_Growing):
     """Texts."""
 
     content: bytearray = field(default_factory=bytearray)
+    content_file: ArrayFile | None = None
+    content_bytes: int = 0
+
+    def spill(self) -> None:
+        """From now on, keep the texts in a file, and where each ends in another one."""
+        _Growing.spill(self)
+        self.content_file = ArrayFile(np.uint8)
+        self.content_file.append(np.frombuffer(self.content, dtype=np.uint8))
+        self.content = bytearray()
 
     def add(self, part: ColumnPart) -> int:
         """Take one batch; return about how many bytes its cells would take as Python values."""
         nulls = part.nulls()
         self.nulls.append((part.length, nulls))
         starts, content = part.texts()
-        self.parts.append(starts[1:] + len(self.content))
-        self.content += content
+        self._keep(starts[1:] + self.content_bytes)
+        self.content_bytes += len(content)
+        self.held_bytes += len(content)
+        if self.content_file is None:
+            self.content += content
+        else:
+            self.content_file.append(np.frombuffer(content, dtype=np.uint8))
         null_count = 0 if nulls is None else int(np.count_nonzero(nulls))
         size = null_count * sys.getsizeof(None)
         if content.isascii():
@@ -290,7 +328,9 @@ class _GrowingText(_Growing):
 
     def done(self, count: int) -> ColumnCells:
         """The first ``count`` cells. Lets go of the batches."""
-        parts, self.parts = self.parts, []
-        values = np.concatenate([np.zeros(1, dtype=np.int64), *parts])[: count + 1]
-        del self.content[int(values[-1]) :]
-        return TextCells(values=values, nulls=self._all_nulls(count), content=self.content)
+        ends, nulls = self._joined(count), self._all_nulls(count)
+        last = int(ends[-1]) if count else 0
+        if self.content_file is not None:
+            return TextCells(values=ends, nulls=nulls, content=self.content_file.array(last))
+        del self.content[last:]
+        return TextCells(values=ends, nulls=nulls, content=self.content)
