@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import statistics
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -122,7 +123,7 @@ def _ran(rows: Rows) -> Execution:
     )
 
 
-def from_duckdb(_: Setup) -> dict[str, float]:
+def from_duckdb(setup: Setup) -> dict[str, float]:
     """DuckDB, a million rows: fetched and compared by Assay, against fetched by the client and compared as sets."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "wide.duckdb")
@@ -132,7 +133,8 @@ def from_duckdb(_: Setup) -> dict[str, float]:
                 f" range % 50 AS c, range % 7 AS d, range / 3.0 AS e, 'x' AS f, range * 2 AS g FROM range({_WIDE})"
             )
         queries = ("SELECT * FROM t ORDER BY id", "SELECT * FROM t ORDER BY id DESC")
-        engine = DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), Limits(max_rows=2 * _WIDE))
+        url, limits = DatabaseUrl.parse(f"duckdb:///{path}"), Limits(max_rows=2 * _WIDE)
+        engine = DuckdbEngine.open(url, limits)
 
         def judged() -> None:
             gold, predicted = (engine.execute(query).result for query in queries)
@@ -145,9 +147,14 @@ def from_duckdb(_: Setup) -> dict[str, float]:
                 gold, predicted = (connection.execute(query).fetchall() for query in queries)
             assert set(gold) == set(predicted)
 
-        ours_s = seconds(judged)
+        found = []
+        for _ in range(min(3, setup.rounds)):
+            ours_s = cpu_seconds(judged)
+            engine.close()
+            found.append(ours_s / cpu_seconds(plain))
+            engine = DuckdbEngine.open(url, limits)
         engine.close()
-        return {"duckdb.million": ours_s / seconds(plain)}
+        return {"duckdb.million": statistics.median(found)}
 
 
 def tpch(setup: Setup) -> dict[str, float]:

@@ -18,7 +18,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from assay.model import Execution, Result, Row
+from assay.model.columns import ColumnRows
 
+_MOST_COLUMN_BYTES = 512 * 1024 * 1024
 _PLAIN = frozenset({NoneType, bool, int, float, str, bytes})
 _Ext = msgspec.msgpack.Ext
 _INTEGER, _TEXT, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _INTERVAL, _UUID, _LIST, _TUPLE, _MAP = range(1, 12)
@@ -43,6 +45,8 @@ def encode_execution(execution: Execution) -> bytes | None:
     result = execution.result
     if not execution.succeeded or result is None or execution.columns != result.columns:
         return None
+    if isinstance(result.rows, ColumnRows) and result.rows.nbytes > _MOST_COLUMN_BYTES:
+        return None  # as rows, it may not fit into memory
     try:
         rows = tuple(result.rows)
         if not set(map(type, chain.from_iterable(rows))) <= _PLAIN:
