@@ -70,19 +70,14 @@ _LAST_DAY = 2_932_896
 """9999-12-31, counted from 1970; infinite dates are beyond it."""
 _FIRST_DAY = -719_162
 _DAY_US = 86_400_000_000
-_ERRORS: dict[str, type[duckdb.Error]] = {
-    "INTERRUPT Error": duckdb.InterruptException,
-    "Out of Memory Error": duckdb.OutOfMemoryException,
-    "IO Error": duckdb.IOException,
-    "Permission Error": duckdb.PermissionException,
-    "INTERNAL Error": duckdb.InternalException,
-    "FATAL Error": duckdb.FatalException,
-}
-"""How the client begins the messages of its exceptions: a stream has but the message."""
 
 
 class NotColumnarError(Exception):
-    """A value that columns cannot hold: the query is to be executed again, for rows."""
+    """A value that columns cannot hold, or a stream that broke: the query is to be executed again, for rows.
+
+    A stream has a message where rows have a kind of exception, and fails where rows do not: a batch of texts of more
+    than 2 GiB, or of less where memory is short. So rows say what is wrong with a query.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +94,7 @@ def fetch_columns(
 ) -> Fetched | None:
     """Execute one SELECT and fetch it as columns; None where its columns have other types, and nothing was executed.
 
-    Raises what `duckdb` raises for the query, and NotColumnarError for a value that columns cannot hold.
+    Raises what `duckdb` raises for the query, what ``check_clock`` raises, and NotColumnarError.
     """
     bound = _bound(connection, query)
     if bound is None:
@@ -112,9 +107,9 @@ def fetch_columns(
             raise NotColumnarError
         columns = [_Growing.of(kind, arrow) for kind, arrow in zip(kinds, formats, strict=True)]
         cap, count = _read(stream, columns, limits, check_clock)
-    except StreamError as error:
-        message = str(error)
-        raise _ERRORS.get(message.partition(":")[0], duckdb.Error)(message) from None
+    except (StreamError, MemoryError):
+        check_clock()
+        raise NotColumnarError from None
     finally:
         stream.close()
     rows = ColumnRows([column.done(count) for column in columns])

@@ -209,8 +209,12 @@ class DuckdbEngine(DatabaseFile):
     def _may_give_many_rows(self) -> bool:
         """Whether some table has so many rows that fetching columns may pay. Of others results come as rows."""
         if self._large is None:
-            found = self._connection.execute(_MOST_ROWS).fetchall()  # to its end: an open result stops the next query
-            self._large = (found[0][0] or 0) >= _MANY_ROWS
+            try:
+                # To its end: an open result stops the next query.
+                most = self._connection.execute(_MOST_ROWS).fetchall()[0][0]
+            except duckdb.Error:
+                return False
+            self._large = (most or 0) >= _MANY_ROWS
         return self._large
 
     def _run_for_columns(self, query: str, statement: duckdb.Statement, started: float) -> Execution | None:
