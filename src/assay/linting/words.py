@@ -8,18 +8,31 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from assay.linting.spoken_numbers import SCALES, spoken
+
 _NUMBER = re.compile(r"(?<![\w.,#/-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/]|-\d|:\d)(%?)")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|‘([^’\n]{1,80})’|``\s*([^`'\n]{1,80}?)\s*''|(?<!\w)'([^'\n]{1,80})'(?!\w)"
 )
-NUMERALS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100,
-    "once": 1, "twice": 2, "thrice": 3, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
-}  # fmt: skip
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "m": 1e6}
 _LIKE = 0.6
 _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+_SMALL_WORDS = """
+a an and are at by did do does each find for from give had has have how in is list many more of on or show than that
+the their there to was were what when where which who whose with
+"""
+_ENGLISH = frozenset(_SMALL_WORDS.split())
+_PEOPLES = {
+    "american": ("united states", "usa", "us", "america"),
+    "british": ("united kingdom", "uk", "great britain", "england"),
+    "danish": ("denmark",),
+    "dutch": ("netherlands", "holland"),
+    "english": ("united kingdom", "uk", "england"),
+    "filipino": ("philippines",),
+    "greek": ("greece", "hellas"),
+    "polish": ("poland",),
+    "welsh": ("wales", "united kingdom", "uk"),
+}
+"""Names of peoples whose country begins otherwise."""
 
 
 @lru_cache(maxsize=4096)
@@ -48,8 +61,8 @@ def numbers(text: str) -> tuple[tuple[str, float], ...]:
     for match in _NUMBER.finditer(plain):
         value = float(match[0].rstrip("%").replace(",", ""))
         after = re.match(r"\s*([A-Za-z]+)", plain[match.end() :])
-        if after and after[1].lower() in _SCALES:
-            value *= _SCALES[after[1].lower()]
+        if after and after[1].lower() in SCALES:
+            value *= SCALES[after[1].lower()]
         found.append((match[0], value))
     return tuple(found)
 
@@ -60,12 +73,7 @@ def said_numbers(text: str) -> frozenset[float]:
     found = {value for _, value in numbers(text)}
     for digits in re.findall(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+", text):
         found.add(float(digits.replace(",", "")))
-    spoken = words(text)
-    for place, word in enumerate(spoken):
-        if word in NUMERALS:
-            found.add(float(NUMERALS[word]))
-        if word in _SCALES and place and spoken[place - 1] in (*NUMERALS, "a", "one"):
-            found.add(_SCALES[word] * NUMERALS.get(spoken[place - 1], 1))
+    found.update(spoken(words(text)))
     for value in list(found):
         found |= {value / 100, value * 100, value * 1e3, value * 1e6}
     return frozenset(found)
@@ -100,7 +108,18 @@ def says(text: str, value: str) -> bool:
     if any(_is_like(own, word) for own in words(wanted) for word in words(lowered)):
         return True
     initials = "".join(word[0] for word in words(text))
-    return len(plain) <= 4 and plain in initials
+    if len(plain) <= 4 and plain in initials:
+        return True
+    own = "".join(word[0] for word in words(wanted))
+    spoken_words = set(words(lowered))
+    if len(own) > 1 and own in spoken_words:
+        return True
+    return any(wanted in _PEOPLES.get(word.rstrip("s"), ()) for word in spoken_words)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is surely English: it has some of its small words."""
+    return any(word in _ENGLISH for word in words(text))
 
 
 def _is_like(first: str, second: str) -> bool:

@@ -76,21 +76,27 @@ class _Above:
     branch: int = 0
     enclosed: bool = False
     """Parentheses stand around the node."""
+    denied: bool = False
+    """An odd number of NOTs stands above."""
 
     def below(self, node: exp.Expr, child: exp.Expr, numbers: Iterator[int]) -> _Above:
         """The same for a child of the node."""
         from sqlglot import exp
 
         if isinstance(node, exp.Paren | exp.Alias):
-            return _Above(self.certain, self.conjunction, self.disjunction, enclosed=True)
+            return _Above(self.certain, self.conjunction, self.disjunction, enclosed=True, denied=self.denied)
         if isinstance(node, exp.And):
-            return _Above(self.certain, self.conjunction, 0, self.branch or (0 if self.enclosed else self.disjunction))
+            branch = self.branch or (0 if self.enclosed else self.disjunction)
+            return _Above(self.certain, self.conjunction, 0, branch, denied=self.denied)
+        if isinstance(node, exp.Not):
+            return _Above(certain=False, conjunction=next(numbers), denied=not self.denied)
         if isinstance(node, exp.Or):
             own = self.disjunction or next(numbers)
             return _Above(
                 certain=False,
                 conjunction=self.conjunction if isinstance(child, exp.Or) else next(numbers),
                 disjunction=own,
+                denied=self.denied,
             )
         return _Above(certain=False, conjunction=next(numbers))
 
@@ -111,10 +117,14 @@ def _read_clause(
         if isinstance(one, exp.Div):
             left, right = terms.term(one.this), terms.term(one.expression)
             kind = terms.type_of(one)
-            read.divisions.append(Division(left=left, right=right, level=scope.index, type=kind, place=place_of(one)))
+            read.divisions.append(
+                Division(
+                    left=left, right=right, level=scope.index, type=kind, rounds=_is_undone(one), place=place_of(one)
+                )
+            )
         if (found := _condition(one, terms)) is not None:
             operator, left, others = found
-            negated = isinstance(one.parent, exp.Not)
+            negated = above.denied
             read.conditions.append(
                 Condition(
                     operator=operator,
@@ -123,7 +133,7 @@ def _read_clause(
                     clause=clause,
                     level=scope.index,
                     negated=negated,
-                    certain=above.certain or (negated and _is_certain_not(one, start)),
+                    certain=above.certain or (isinstance(one.parent, exp.Not) and _is_certain_not(one, start)),
                     conjunction=above.conjunction,
                     disjunction=above.disjunction,
                     branch=above.branch,
@@ -131,8 +141,21 @@ def _read_clause(
                 )
             )
         if isinstance(one, exp.Or) and not above.disjunction:
-            above = _Above(above.certain, above.conjunction, next(numbers))
+            above = _Above(above.certain, above.conjunction, next(numbers), denied=above.denied)
         pending += [(child, above.below(one, child, numbers)) for child in one.iter_expressions()]
+
+
+def _is_undone(division: exp.Div) -> bool:
+    """Whether a quotient is multiplied by its own divisor again."""
+    from sqlglot import exp
+
+    above, inner = division.parent, division
+    while isinstance(above, exp.Paren):
+        above, inner = above.parent, above  # type: ignore[assignment]
+    if not isinstance(above, exp.Mul):
+        return False
+    other = above.expression if above.this is inner else above.this
+    return inside(other) == inside(division.expression)
 
 
 def _is_certain_not(node: exp.Expr, start: exp.Expr) -> bool:
@@ -228,6 +251,7 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
         parent=None if scope.parent is None else scope.parent.index,
         outermost=is_top,
         in_condition=isinstance(above, exp.Predicate | exp.Exists | exp.Not),
+        in_exists=isinstance(above, exp.Exists),
         sources=tuple(scope.sources.values()),
         unlinked=_unlinked(scope, terms),
         joins=tuple(_pairs(scope, terms, conditions)),
@@ -264,7 +288,7 @@ def _order_key(node: exp.Expr, outputs: tuple[Output, ...], terms: Terms) -> Ord
     return OrderKey(
         term=_key(node.this if isinstance(node, exp.Ordered) else node, outputs, terms),
         descending=descending,
-        nulls_first=None,
+        nulls_first=node.args.get("nulls_first") if isinstance(node, exp.Ordered) else None,
     )
 
 
@@ -324,7 +348,7 @@ def _unlinked(scope: Scope, terms: Terms) -> tuple[Source, ...]:
     before = many[0].alias
     for join in select.args.get("joins") or ():
         alias = (join.this.alias_or_name or "").lower()
-        is_free = isinstance(join.this, exp.Lateral | exp.Unnest) or not isinstance(join.this, exp.Table | exp.Subquery)
+        is_free = not isinstance(join.this, exp.Table | exp.Subquery) or _is_function(join.this)
         if (join.args.get("using") or join.method == "NATURAL" or is_free) and alias in group:
             link([before, alias])
     conditions = [join.args["on"] for join in select.args.get("joins") or () if join.args.get("on") is not None]
@@ -346,6 +370,13 @@ def _unlinked(scope: Scope, terms: Terms) -> tuple[Source, ...]:
         link(used)
     first = root(many[0].alias)
     return tuple(source for source in many if root(source.alias) != first)
+
+
+def _is_function(entry: exp.Expr) -> bool:
+    """Whether an entry of FROM is a function of columns beside it, such as ``json_each(t.list)``."""
+    from sqlglot import exp
+
+    return not isinstance(entry.this, exp.Identifier | exp.Query) and entry.find(exp.Column) is not None
 
 
 __all__ = ["Read", "inside", "read_levels"]

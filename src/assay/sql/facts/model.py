@@ -98,6 +98,8 @@ class Source:
     """It surely gives at most one row, as an aggregate without GROUP BY does."""
     known: bool = True
     """Its columns are known."""
+    crossed: bool = False
+    """It is read by CROSS JOIN, in so many words."""
     place: Place | None = None
 
 
@@ -131,6 +133,8 @@ class Division:
     right: Term
     level: int
     type: TypeFamily | None
+    rounds: bool = False
+    """It is multiplied by its own divisor again: ``year / 10 * 10``, where cutting off is what is meant."""
     place: Place | None = None
 
 
@@ -149,7 +153,7 @@ class OrderKey:
     term: Term
     descending: bool
     nulls_first: bool | None
-    """None: as the database has it."""
+    """As the key says it, else as its dialect has it; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +165,8 @@ class Level:
     outermost: bool
     in_condition: bool = False
     """Its rows are only looked at by EXISTS, IN or a comparison."""
+    in_exists: bool = False
+    """EXISTS asks only whether it has a row."""
     sources: tuple[Source, ...] = ()
     unlinked: tuple[Source, ...] = ()
     """Sources that no condition ties to the others."""
@@ -181,6 +187,16 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LooseLimit:
+    """A LIMIT that stands after more than one SELECT, without an order."""
+
+    what: str
+    """``UNION ALL``, or ``parentheses``."""
+    count: int | None
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
     """All that was read of one query."""
 
@@ -195,6 +211,8 @@ class QueryFacts:
     union_all: bool = False
     windowed: bool = False
     compares_with_subquery: bool = False
+    loose_limits: tuple[LooseLimit, ...] = ()
+    """Of the outermost query only."""
     unresolved: tuple[ColumnRef, ...] = field(default=())
     """Columns that no table of the schema has, where every source is known."""
 

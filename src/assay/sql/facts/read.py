@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assay.sql.facts.levels import read_levels
-from assay.sql.facts.model import QueryFacts
-from assay.sql.facts.scopes import Scopes
+from assay.sql.facts.model import LooseLimit, QueryFacts
+from assay.sql.facts.scopes import Scopes, place_of
 from assay.sql.facts.terms import Terms
 from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import parse_query
@@ -63,8 +64,29 @@ def _facts(tree: exp.Query, query: str, dialect: str, names: SchemaNames | None)
             for node in tree.find_all(exp.Predicate)
             for side in (node.args.get("this"), node.args.get("expression"))
         ),
+        loose_limits=tuple(_loose_limits(tree)),
         unresolved=tuple(scopes.unresolved),
     )
+
+
+def _loose_limits(tree: exp.Query) -> Iterator[LooseLimit]:
+    """The LIMIT of a set operation, or of a query in parentheses, that no ORDER BY stands before."""
+    from sqlglot import exp
+
+    limit = tree.args.get("limit")
+    if limit is None or isinstance(tree, exp.Select) or tree.args.get("order"):
+        return
+    inner: exp.Expr = tree
+    while isinstance(inner, exp.Subquery):
+        inner = inner.this
+        if inner.args.get("order"):
+            return
+    what = "parentheses"
+    if isinstance(inner, exp.SetOperation):
+        what = inner.key.upper() + ("" if inner.args.get("distinct", True) else " ALL")
+    most = limit.expression if isinstance(limit, exp.Limit) else None
+    count = int(most.name) if most is not None and most.is_int else None
+    yield LooseLimit(what=what, count=count, place=place_of(limit))
 
 
 @lru_cache(maxsize=4096)

@@ -72,9 +72,15 @@ class Scopes:
         return None if select is None else self._of.get(id(select))
 
     def _read_sources(self, scope: Scope) -> None:
+        from sqlglot import exp
+
         for entry, _ in entries_of(scope.select):
             alias = (entry.alias_or_name or f"?{len(scope.sources)}").lower()
-            scope.sources.setdefault(alias, self._source(scope, entry, alias))
+            source = self._source(scope, entry, alias)
+            above = entry.parent
+            if isinstance(above, exp.Join) and str(above.args.get("kind") or "").upper() == "CROSS":
+                source = replace(source, crossed=True)
+            scope.sources.setdefault(alias, source)
 
     def _source(self, scope: Scope, entry: exp.Expr, alias: str) -> Source:
         from sqlglot import exp
@@ -108,6 +114,20 @@ class Scopes:
         if key not in self._memo:
             self._memo[key] = self._resolve(node)
         return self._memo[key]
+
+    def behind(self, node: exp.Column) -> exp.Expr | None:
+        """What a column of a subquery or CTE is computed from; None for any other column."""
+        level = self.of(node)
+        wanted = node.name.lower()
+        while level is not None:
+            for alias, inner in level.inner.items():
+                if node.table and alias != node.table.lower():
+                    continue
+                for name, output in named_outputs(inner.query, inner.names):
+                    if name == wanted:
+                        return output.unalias()
+            level = level.parent
+        return None
 
     def _resolve(self, node: exp.Column) -> ColumnRef | None:
         place = place_of(node)

@@ -35,7 +35,8 @@ class Terms:
             ref = self.scopes.column(node)
             if ref is None:
                 return Term(kind="literal", text=text, value=node.name, type="text", place=place)
-            return Term(kind="column", text=text, column=ref, columns=(ref,), bare=(ref,), type=ref.type, place=place)
+            kind = ref.type if ref.table is not None else self.type_of(node)
+            return Term(kind="column", text=text, column=ref, columns=(ref,), bare=(ref,), type=kind, place=place)
         if (literal := self._literal(node, text, place)) is not None:
             return literal
         if isinstance(node, exp.Query):
@@ -118,7 +119,11 @@ class Terms:
             return "text" if node.is_string else "integer" if node.is_int else "real"
         if isinstance(node, exp.Column):
             ref = self.scopes.column(node)
+            if ref is not None and ref.table is None and (behind := self.scopes.behind(node)) is not None:
+                return self.type_of(behind, depth + 1)
             return "text" if ref is None else ref.type
+        if isinstance(node, exp.Filter | exp.Window):
+            return self.type_of(node.this, depth + 1)
         if isinstance(node, exp.Cast):
             return type_family(node.to.sql())
         if isinstance(node, exp.Count | exp.Length | exp.CountIf):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
-from assay.sql.facts import column_name, probe_of_level
+from assay.sql.facts import OrderKey, column_name, probe_of_level
 
 RULE = LintRule(
     name="order-over-nulls",
@@ -16,7 +16,6 @@ RULE = LintRule(
     bad="SELECT name FROM singer ORDER BY age LIMIT 1  -- some ages are NULL",
     good="SELECT name FROM singer WHERE age IS NOT NULL ORDER BY age LIMIT 1",
 )
-_NULLS_LARGEST = frozenset({"postgres", "oracle", "snowflake", "redshift", "denodo"})
 
 
 def check(gold: Gold) -> Iterator[Found]:
@@ -25,7 +24,7 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     key = top.order[0]
     values = gold.database.values(key.term.column)
-    if key.term.column is None or values is None or not values.nulls or not _is_taken(gold, key.descending):
+    if key.term.column is None or values is None or not values.nulls or not _is_taken(gold, key):
         return
     name = column_name(key.term.column, gold.dialect)
     counted = f"SUM(CASE WHEN {name} IS NULL THEN 1 ELSE 0 END)"
@@ -38,6 +37,8 @@ def check(gold: Gold) -> Iterator[Found]:
         )
 
 
-def _is_taken(gold: Gold, descending: bool) -> bool:  # noqa: FBT001
+def _is_taken(gold: Gold, key: OrderKey) -> bool:
     """Whether NULL stands where the LIMIT takes rows."""
-    return descending if gold.dialect in _NULLS_LARGEST else not descending
+    if gold.dialect == "denodo" or key.nulls_first is None:
+        return key.descending if gold.dialect == "denodo" else not key.descending
+    return key.nulls_first

@@ -32,6 +32,8 @@ def check(gold: Gold) -> Iterator[Found]:
         for term in condition.right:
             if term.kind != "literal" or not _seems_absent(term, values):
                 continue
+            if condition.operator == "<>" and not (term.value or "").strip():
+                continue  # so one asks for a value that is not blank
             # The last word is the database's: its types and collations decide what is equal.
             if gold.database.holds(condition.left.column, term) is False:
                 yield _found(term, values, condition.left.column.name)

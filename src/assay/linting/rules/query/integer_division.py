@@ -23,7 +23,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if gold.facts is None or gold.dialect not in _CUTS:
         return
     for one in gold.facts.divisions:
-        if one.left.type == one.right.type == "integer":
+        if one.left.type == one.right.type == "integer" and not one.rounds:
             both = one.left.kind == "literal" and one.right.kind == "literal"
             if not both or int(one.left.value or 0) % (int(one.right.value or 1) or 1):
                 yield Found(

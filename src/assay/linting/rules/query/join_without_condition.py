@@ -28,4 +28,5 @@ def check(gold: Gold) -> Iterator[Found]:
                 evidence=f"Nothing ties {others} to {first.table or first.alias}: "
                 "each row of the one meets all of the other.",
                 place=level.unlinked[0].place,
+                severity="note" if all(one.crossed for one in level.unlinked) else None,
             )

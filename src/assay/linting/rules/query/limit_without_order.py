@@ -21,8 +21,11 @@ RULE = LintRule(
 def check(gold: Gold) -> Iterator[Found]:
     if gold.facts is None:
         return
+    for limit in gold.facts.loose_limits:
+        if gold.rows is None or (limit.count is not None and len(gold.rows) >= limit.count > 0):
+            yield Found(evidence=f"The LIMIT after {limit.what} has no ORDER BY.", place=limit.place)
     for level in gold.facts.levels:
-        if not level.limited or level.order or level.limit == 0 or not level.sources:
+        if not level.limited or level.order or level.limit == 0 or not level.sources or level.in_exists:
             continue
         if level.aggregated and not level.group:
             continue  # a single row in any case

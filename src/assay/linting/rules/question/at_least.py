@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
-from assay.linting.words import NUMERALS, as_number
+from assay.linting.spoken_numbers import NUMERALS
+from assay.linting.words import as_number, has
 from assay.model.lint import LintRule
 from assay.sql.facts import Condition
 
@@ -24,15 +25,16 @@ _DOWN = "less|fewer|lower|smaller|younger"
 _SAID = (
     (re.compile(rf"\b(?:at least|no less than|not less than|no fewer than|minimum of)\s+{_N}", re.I), ">="),
     (re.compile(rf"\b{_N}(?:\s+\w+)?\s+(?:or|and) (?:more|above|higher|older|greater|over)\b", re.I), ">="),
-    (re.compile(rf"(?<!no )(?<!not )\b(?:(?:{_UP}) than|exceed(?:s|ing)?)\s+{_N}(?! or)", re.I), ">"),
-    (re.compile(rf"\b(?:at most|no more than|not more than|maximum of)\s+{_N}", re.I), "<="),
-    (re.compile(rf"(?<!no )(?<!not )\b(?:{_DOWN}) than\s+{_N}(?! or)", re.I), "<"),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:(?:{_UP}) than|exceed(?:s|ing)?|over|above)\s+{_N}(?! or)", re.I), ">"),
+    (re.compile(rf"\b(?:at most|no more than|not more than|not over|not above|up to|maximum of)\s+{_N}", re.I), "<="),
+    (re.compile(rf"\b{_N}(?:\s+\w+)?\s+(?:or|and) (?:less|fewer|below|lower|younger|smaller|under)\b", re.I), "<="),
+    (re.compile(rf"(?<!no )(?<!not )\b(?:(?:{_DOWN}) than|under|below)\s+{_N}(?! or)", re.I), "<"),
 )  # fmt: skip
 _WRONG = {">=": ">", ">": ">=", "<=": "<", "<": "<="}
 
 
 def check(gold: Gold) -> Iterator[Found]:
-    if gold.facts is None:
+    if gold.facts is None or has(gold.question, "inclusive|inclusively|including"):
         return
     for pattern, operator in _SAID:
         for said in pattern.finditer(gold.question):

@@ -29,14 +29,35 @@ def check(gold: Gold) -> Iterator[Found]:
     if any(one.clause == "having" for one in facts.conditions) or len(facts.levels) > 2:
         return
     for one in facts.conditions:
-        if one.disjunction and one.operator == "=" and one.left.column is not None and one.right[0].kind == "literal":
+        if one.left.column is None or one.negated or one.clause == "output":
+            continue
+        if one.operator == "in" and len(one.right) == 2 and all(term.kind == "literal" for term in one.right):
+            if _joined(gold.question, [term.value or "" for term in one.right]):
+                yield Found(
+                    evidence=f"The question says 'both', and {gold.shown(one.place)} takes either.", place=one.place
+                )
+                return
+        elif one.disjunction and one.operator == "=" and one.right[0].kind == "literal":
             for other in facts.conditions:
                 if other is one or other.disjunction != one.disjunction or other.left.column is None:
                     continue
-                if other.left.column.key == one.left.column.key and other.operator == "=" and not other.branch:
+                if other.left.column.key != one.left.column.key or other.operator != "=" or other.branch:
+                    continue
+                if _joined(gold.question, [one.right[0].value or "", other.right[0].value or ""]):
                     yield Found(
                         evidence=f"The question says 'both', and {gold.shown(one.place)} OR {gold.shown(other.place)} "
                         "takes either.",
                         place=one.place,
                     )
                     return
+
+
+def _joined(question: str, values: list[str]) -> bool:
+    """Whether 'both' is about these two values: 'and' stands between them, or no 'or' anywhere."""
+    lowered = question.lower()
+    _, _, after = lowered.partition("both")
+    places = sorted((after.find(value.lower()), len(value)) for value in values)
+    if places[0][0] < 0:
+        return not re.search(r"\bor\b", lowered)
+    between = after[places[0][0] + places[0][1] : places[1][0]]
+    return re.search(r"\bor\b", between) is None and re.search(r"\band\b|&|,", between) is not None

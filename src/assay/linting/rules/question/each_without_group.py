@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
+from assay.sql.facts import Term
 
 RULE = LintRule(
     name="each-without-group",
@@ -28,9 +29,14 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     if not all(output.term.aggregated and not output.term.bare for output in top.outputs):
         return
-    if len(top.outputs) > 3:
+    if len(top.outputs) > 3 or (len(top.outputs) > 1 and all(_is_of_some(one.term) for one in top.outputs)):
         return  # one column for each
     yield Found(
         evidence=f"The question says {found[0].lower()!r}, and the query gives one row over everything.",
         place=top.outputs[0].term.place,
     )
+
+
+def _is_of_some(term: Term) -> bool:
+    """Whether an aggregate looks at some rows only: at those of one value."""
+    return re.search(r"\bcase\b|\biif\s*\(|\bif\s*\(|\bfilter\s*\(|[<>=]", term.text, re.IGNORECASE) is not None

@@ -22,7 +22,8 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 _NOT_MEANT = re.compile(
-    r"\bat (?:the )?(?:least|most)\b|\b(?:for the )?most part\b|\bmost of\b|\"[^\"]*\"|“[^”]*”|``.*?''|"
+    r"\bat (?:the )?(?:very )?(?:least|most)\b|\b(?:for the )?most part\b|\bmost of\b|\bnot least\b|"
+    r"(?:^|[.?!,;:])\s*most\b|\"[^\"]*\"|“[^”]*”|``.*?''|"
     r"(?<!\w)'[^']*'(?!\w)",
     re.IGNORECASE,
 )

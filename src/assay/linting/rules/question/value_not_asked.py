@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from assay.linting.gold import Found, Gold
-from assay.linting.words import as_number, said_numbers, says
+from assay.linting.words import as_number, is_english, said_numbers, says
 from assay.model.lint import LintRule
 from assay.sql.facts import Condition, Term
 
@@ -39,7 +39,11 @@ def _is_said(said: str, one: Condition, term: Term) -> bool:
     number = as_number(value)
     if number is not None:
         heard = said_numbers(said)
-        near = {abs(number), abs(number) + 1, abs(number) - 1}
+        near = {abs(number)}
+        if one.operator in ("<", "<=", ">", ">=", "between"):
+            near |= {abs(number) + 1, abs(number) - 1}
         return bool(near & heard) or number in (0.0, 1.0) or (term.is_number and one.operator == "=" and number < 10)
     # Short values are codes: M for male, USA.
-    return len(value.strip("% _")) <= _SHORT or any(sign.isdigit() for sign in value) or says(said, value)
+    if len(value.strip("% _")) <= _SHORT or any(sign.isdigit() for sign in value):
+        return True
+    return not is_english(said) or says(said, value)  # other languages have other words for it
