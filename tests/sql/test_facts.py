@@ -148,3 +148,22 @@ def test_no_text_raises_and_places_lie_in_it(words: list[str]) -> None:
         if term.place is not None and term.value and not term.text.startswith("-"):
             assert term.value in query[term.place.start : term.place.end]
     assert facts == read_facts(query, "sqlite", NAMES), "the same text gives the same facts"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT " + "/".join("2" for _ in range(2000)),
+        "SELECT name FROM singer WHERE " + "=".join("age" for _ in range(2000)),
+        "SELECT " + ", ".join(f"age + {number}" for number in range(1000)) + " FROM singer",
+        "WITH "
+        + ", ".join(f"c{place} AS (SELECT name FROM {f'c{place - 1}' if place else 'singer'})" for place in range(1000))
+        + " SELECT name FROM c999",
+    ],
+    ids=["divisions", "comparisons", "outputs", "ctes"],
+)
+def test_what_repeats_in_itself_is_read_up_to_a_bound(query: str) -> None:
+    facts = read_facts(query, "sqlite", NAMES)
+    assert facts is not None
+    assert len(facts.divisions) <= 100
+    assert all(len(term.columns) <= 300 for one in facts.conditions for term in (one.left, *one.right))

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
+_MOST_DIVISIONS = 100
+"""Of a query: each is read with its sides, which a chain of them would repeat."""
+
+
 @dataclass(slots=True)
 class Read:
     """What was read so far."""
@@ -114,7 +118,7 @@ def _read_clause(
             continue
         if isinstance(one, exp.AggFunc):
             read.aggregates.append(_aggregate(one, scope, clause, terms))
-        if isinstance(one, exp.Div):
+        if isinstance(one, exp.Div) and len(read.divisions) < _MOST_DIVISIONS:
             left, right = terms.term(one.this), terms.term(one.expression)
             kind = terms.type_of(one)
             read.divisions.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assay.sql.facts.model import ColumnRef, Place, Term
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 120
 _DEEPEST = 60
+_MOST_PARTS = 300
 
 
 class Terms:
@@ -30,6 +32,9 @@ class Terms:
 
         node = inside(node)
         place = place_of(node)
+        if _is_large(node):
+            text = "" if place is None else " ".join(self.query[place.start : place.end].split())[:_SHOWN]
+            return Term(kind="subquery" if isinstance(node, exp.Query) else "computed", text=text, place=place)
         text = self._text(node, place)
         if isinstance(node, exp.Column) and not node.is_star:
             ref = self.scopes.column(node)
@@ -113,7 +118,7 @@ class Terms:
         from sqlglot import exp
 
         node = inside(node)
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or (not depth and _is_large(node)):
             return None
         if isinstance(node, exp.Literal):
             return "text" if node.is_string else "integer" if node.is_int else "real"
@@ -166,6 +171,11 @@ class Terms:
             if isinstance(node, exp.Literal) or (isinstance(node, exp.Column) and self.scopes.column(node) is None):
                 found.append(self.term(node))
         return iter(sorted(found, key=lambda term: -1 if term.place is None else term.place.start))
+
+
+def _is_large(node: exp.Expr) -> bool:
+    """Whether an expression has so many parts that reading it at each of its own parts would take long."""
+    return next(islice(node.walk(), _MOST_PARTS, None), None) is not None
 
 
 def inside(node: exp.Expr) -> exp.Expr:
