@@ -117,6 +117,8 @@ FLAGGED = [
     ("unstable-result", "", "SELECT name FROM singer WHERE born < date('now')"),
     ("unused-join", "", "SELECT c.title FROM concert c JOIN singer s ON c.singer_id = s.id"),
     ("repeated-rows", "", "SELECT s.id, s.name FROM singer s JOIN concert c ON c.singer_id=s.id"),
+    ("null-comparison", "", "SELECT CASE WHEN age = NULL THEN 1 END FROM singer"),
+    ("null-comparison", "", "SELECT COUNT(*) FILTER (WHERE age = NULL) FROM singer"),
 ]
 SOUND = [
     ("question-number", "Concerts in the 1990s", "SELECT title FROM concert WHERE year BETWEEN 1990 AND 1999"),
@@ -395,3 +397,23 @@ def test_a_rule_leaves_the_near_twin_alone(songs: GoldDatabase, rule: str, quest
 def test_an_explicit_cross_join_is_only_a_note(songs: GoldDatabase) -> None:
     [found] = found_by("join-without-condition", "SELECT s.name, v.name FROM singer s CROSS JOIN venue v", songs)
     assert found.severity == "note"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "rule", "gold", "flagged"),
+    [
+        ("duckdb", "bare-column", "SELECT a, SUM(b) FROM t GROUP BY ALL", False),
+        ("duckdb", "limit-without-order", "FROM t SELECT a LIMIT 1", True),
+        ("duckdb", "integer-division", "SELECT COUNT(*) / 2 FROM t", False),
+        ("postgres", "integer-division", "SELECT COUNT(*) / COUNT(id) FROM t", True),
+        ("postgres", "integer-division", "SELECT COUNT(*)::float / COUNT(id) FROM t", False),
+        ("postgres", "join-without-condition", "SELECT a FROM t, unnest(t.list) u(x)", False),
+        ("postgres", "limit-without-order", "SELECT a FROM t FETCH FIRST 1 ROWS ONLY", True),
+        ("mysql", "integer-division", "SELECT COUNT(*) / COUNT(a) FROM t", False),
+        ("mysql", "limit-without-order", "SELECT `a` FROM `t` LIMIT 5, 10", True),
+        ("tsql", "limit-without-order", "SELECT TOP 1 [a] FROM [t]", True),
+        ("tsql", "limit-without-order", "SELECT TOP 1 [a] FROM [t] ORDER BY [a]", False),
+    ],
+)
+def test_rules_know_the_dialect(dialect: str, rule: str, gold: str, flagged: bool) -> None:
+    assert bool(found_by(rule, gold, None, dialect=dialect)) is flagged

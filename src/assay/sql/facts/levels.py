@@ -261,7 +261,7 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
         joins=tuple(_pairs(scope, terms, conditions)),
         inner_only=not any(join.side for join in joins),
         outputs=outputs,
-        group=tuple(_key(one, outputs, terms) for one in group.expressions) if group else (),
+        group=_group_keys(group, outputs, terms),
         order=keys,
         limited=limit is not None,
         limit=int(most.name) if most is not None and most.is_int else None,
@@ -271,6 +271,15 @@ def _level(scope: Scope, terms: Terms, conditions: list[Condition], *, is_top: b
         limit_place=None if limit is None else place_of(limit),
         distinct_place=None if distinct is None else place_of(distinct),
     )
+
+
+def _group_keys(group: exp.Group | None, outputs: tuple[Output, ...], terms: Terms) -> tuple[Term, ...]:
+    """The keys of GROUP BY; of GROUP BY ALL, the outputs that are no aggregates."""
+    if group is None:
+        return ()
+    if group.args.get("all") and not group.expressions:
+        return tuple(one.term for one in outputs if not one.term.aggregated)
+    return tuple(_key(one, outputs, terms) for one in group.expressions)
 
 
 def _key(node: exp.Expr, outputs: tuple[Output, ...], terms: Terms) -> Term:

@@ -19,7 +19,7 @@ RULE = LintRule(
 
 def check(gold: Gold) -> Iterator[Found]:
     for one in gold.facts.conditions if gold.facts is not None else ():
-        if one.operator in ("is", "like") or one.clause == "output":
+        if one.operator in ("is", "like"):
             continue
         if any(term.kind == "null" for term in (one.left, *one.right)):
             yield Found(
