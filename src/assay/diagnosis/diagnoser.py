@@ -11,6 +11,8 @@ from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
 from assay.diagnosis.signs import Sign, signs
+from assay.diagnosis.traits import traits
+from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
@@ -75,7 +77,7 @@ class CauseFinder:
         repair, tried = self._repair(evidence, pair, is_right)
         if not pair.signs:
             return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried)
-        named = _settled(pair.signs, repair)
+        named = _settled(pair, repair)
         witness = DataWitness(self._asks(url, time.monotonic() + self._time_for(evidence)), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
@@ -152,6 +154,7 @@ class _Pair:
     schema: DatabaseSchema | None
     names: SchemaNames
     signs: Sequence[Sign] = ()
+    traits: frozenset[str] = frozenset()
     unread: str = ""
     """Why the clauses could not be compared."""
 
@@ -167,7 +170,10 @@ class _Pair:
                 continue
             found = signs(differences(*pair), *pair)
             if best is None or len(found) < len(best.signs):
-                best = cls(gold=gold, predicted=query, dialect=dialect, schema=schema, names=names, signs=found)
+                held = traits(found, *pair, names)
+                best = cls(
+                    gold=gold, predicted=query, dialect=dialect, schema=schema, names=names, signs=found, traits=held
+                )
         if best is not None:
             return best
         if read_parts(query, dialect, names) is None:
@@ -179,20 +185,21 @@ class _Pair:
         return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
 
 
-def _settled(found: Sequence[Sign], repair: Repair | None) -> list[Named]:
+def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
     """The causes; those of the repair's clauses first, one for each clause that needs repair."""
-    clauses = _clauses_of(repair)
+    found, clauses = pair.signs, _clauses_of(repair)
     proved = [sign for sign in found if _clause(sign.difference) in clauses]
     if not proved:
-        return name_causes(found)
-    primary = name_causes(found, proved=frozenset(place for place, sign in enumerate(found) if sign in proved))
+        return name_causes(found, pair.traits)
+    places = frozenset(place for place, sign in enumerate(found) if sign in proved)
+    primary = name_causes(found, pair.traits, proved=places)
     for clause in clauses if repair is not None and len(repair.steps) > 1 else ():
         if any(_clause(one.sign.difference) == clause for one in primary):
             continue
-        own = name_causes([sign for sign in found if _clause(sign.difference) == clause])
+        own = name_causes([sign for sign in found if _clause(sign.difference) == clause], pair.traits)
         primary = [*primary[:1], *own[:1], *primary[1:]] if own else primary
     once = {one.kind: one for one in reversed(primary)}
-    return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:4]
+    return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
 
 
 def _message(one: Named, named: Sequence[Named]) -> str:
