@@ -5,8 +5,9 @@
 NL2SQL_BUGS holds `pairs.jsonl` and `schemas.json`; SPIDER holds `dev.jsonl` and `database/`. The experts' pairs are
 split in two by their golds: the weights in `assay.diagnosis.weights` were set by hand from the first half alone. What
 is learnt beside them (`cause_weights`) is tried on databases that it was not learnt from; ``--learn`` writes what all
-pairs teach into the package. There the queries alone are read. Of planted errors, those that change the answer are counted,
-and every repair is executed. Exits with 1 where fewer than 95 % of planted errors are named first, or repaired.
+pairs teach into the package. There the queries alone are read. Of planted errors, those that change the answer are
+counted, and every repair is executed. Exits with 1 where fewer than 95 % of planted errors are named first, or
+repaired.
 """
 
 from __future__ import annotations

@@ -20,9 +20,13 @@ from assay.ports import QueryExecutor
 from assay.sql.clauses import Difference, SchemaNames, differences, read_pair, read_parts, repaired_queries
 
 MOST_REPAIRS = 40
-"""At most this many repairs of an answer are executed."""
-_LEAST_S = 1.0
-"""Repairs of an answer begin for so long, or for as long as gold and the answer took; probes of its data, too."""
+"""At most this many repairs of an answer are executed: a count, so that two runs find the same."""
+MOST_PROBES = 20
+"""At most this many small queries about the data of an answer are executed."""
+_GUARD_S = 10.0
+_GUARD_TIMES = 5.0
+"""No repair begins after so many seconds, or so many times as long as gold and the answer took: a guard for slow
+queries, which says so. Repairs of an answer take milliseconds where the answer did."""
 
 SchemaOf = Callable[[DatabaseUrl], DatabaseSchema | None]
 _BESIDE = {"JOIN": "FROM", "HAVING": "HAVING"}
@@ -32,12 +36,15 @@ class CauseFinder:
     """Implements `assay.ports.Diagnoser` by comparing clauses and executing repairs.
 
     ``schema_of`` gives a database's schema, or None where it cannot be read: names are then resolved as far as the
-    queries themselves tell.
+    queries themselves tell. ``clock`` gives seconds.
     """
 
-    def __init__(self, executor: QueryExecutor, schema_of: SchemaOf) -> None:
+    def __init__(
+        self, executor: QueryExecutor, schema_of: SchemaOf, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._executor = executor
         self._schema_of = schema_of
+        self._clock = clock
 
     def diagnose(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis | None:
         """The causes of an incorrect answer; None for any other. ``is_right`` executes and judges a repaired query."""
@@ -74,11 +81,12 @@ class CauseFinder:
         if pair.unread:
             causes = (Cause(kind="other", message=evidence.verdict.reason),)
             return Diagnosis(causes=(*causes, *_ambiguity(evidence)), notes=(pair.unread,))
-        repair, tried = self._repair(evidence, pair, is_right)
+        guard = self._clock() + self._time_for(evidence)
+        repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried)
+            return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried, notes=notes)
         named = _settled(pair, repair)
-        witness = DataWitness(self._asks(url, time.monotonic() + self._time_for(evidence)), pair.schema, pair.dialect)
+        witness = DataWitness(self._asks(url, guard), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
         for one in named:
@@ -102,7 +110,7 @@ class CauseFinder:
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
             words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
             found = [Cause(kind="rewrite", message=words), *found[:2]]
-        return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried)
+        return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
 
     def _alike(self, evidence: Evidence) -> tuple[Cause, ...]:
         """The causes where both queries say the same, as far as is read."""
@@ -112,27 +120,33 @@ class CauseFinder:
         words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
         return (Cause(kind="other", message=words),)
 
-    def _repair(self, evidence: Evidence, pair: _Pair, is_right: Callable[[str], bool]) -> tuple[Repair | None, int]:
-        """The smallest repair that makes the answer right, and how many were executed."""
-        ends = time.monotonic() + self._time_for(evidence)
+    def _repair(
+        self, pair: _Pair, is_right: Callable[[str], bool], guard: float
+    ) -> tuple[Repair | None, int, tuple[str, ...]]:
+        """The smallest repair that makes the answer right, how many were executed, and why no more were."""
         tried = 0
         for repaired in repaired_queries(pair.gold, pair.predicted, pair.dialect, pair.names):
-            if tried >= MOST_REPAIRS or time.monotonic() > ends:
-                break
+            if tried >= MOST_REPAIRS:
+                return None, tried, (f"only the {tried} smallest repairs were tried",)
+            if self._clock() > guard:
+                return None, tried, (f"not every repair was tried for lack of time: {tried} were",)
             tried += 1
             if is_right(repaired.query):
                 steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
-                return Repair(steps=steps, query=repaired.query), tried
-        return None, tried
+                return Repair(steps=steps, query=repaired.query), tried, ()
+        return None, tried, ()
 
     def _time_for(self, evidence: Evidence) -> float:
-        """Seconds: causes cost at most about as much as the verdict did."""
         executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
-        return max(_LEAST_S, sum(execution.took_s or 0.0 for execution in executions))
+        return max(_GUARD_S, _GUARD_TIMES * sum(execution.took_s or 0.0 for execution in executions))
 
-    def _asks(self, url: DatabaseUrl, ends: float) -> Callable[[str], tuple[Row, ...] | None]:
+    def _asks(self, url: DatabaseUrl, guard: float) -> Callable[[str], tuple[Row, ...] | None]:
+        asked = 0
+
         def ask(query: str) -> tuple[Row, ...] | None:
-            if time.monotonic() > ends:
+            nonlocal asked
+            asked += 1
+            if asked > MOST_PROBES or self._clock() > guard:
                 return None
             result = self._executor.execute(url, query).result
             return None if result is None else tuple(result.rows)
