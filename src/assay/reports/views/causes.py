@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.diagnosis import CAUSES
+from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Cause, Diagnosis, Evidence
 from assay.reports.text.plain import one_line
 
@@ -26,8 +26,11 @@ def repair_lines(found: Diagnosis) -> tuple[str, ...]:
     if found.repair is None:
         return ()
     lines = []
+    selection = CAUSES[found.causes[0].kind].category == SELECTION
     for step in found.repair.steps:
         before, after = (one_line(text, limit=_LENGTH) for text in (step.before, step.after))
+        if selection:  # the terms of one dimension stand beside its name
+            before, after = (f"{step.clause} {text}" if text else "" for text in (before, after))
         if before and after:
             lines.append(f"right with {after} in place of {before}")
         else:
