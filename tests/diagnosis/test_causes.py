@@ -231,3 +231,35 @@ def test_cases_judged_in_strict_order_are_repaired_in_that_order(database: str) 
     assert item.diagnosis is not None
     assert item.diagnosis.repair is not None
     assert [step.clause for step in item.diagnosis.repair.steps] == ["ORDER BY"]
+
+
+def test_one_pair_is_diagnosed_by_itself(database: str) -> None:
+    found = assay.diagnose(
+        "SELECT name FROM singer WHERE age > 40", "SELECT name FROM singer WHERE age > 30", database=database
+    )
+    assert found is not None
+    assert found.title == "Value mismatch"
+    assert found.repair is not None
+    assert [(step.before, step.after) for step in found.repair.steps] == [("WHERE age > 40", "WHERE age > 30")]
+    assert assay.check(found.repair.query, "SELECT name FROM singer WHERE age > 30", database=database).outcome == (
+        "correct"
+    )
+    right = "SELECT name FROM singer"
+    assert assay.diagnose(right, right, database=database) is None
+    failed = assay.diagnose("SELECT nme FROM singer", right, database=database)
+    assert failed is not None
+    assert failed.causes[0].kind == "unknown_column"
+    with pytest.raises(assay.UnscoredError, match="no cause"):
+        assay.diagnose(right, "SELECT nothing FROM nowhere", database=database)
+    with pytest.raises(assay.InputError, match="template"):
+        assay.diagnose(right, right, database="sqlite:///{db_id}.sqlite")
+
+
+def test_one_pair_alone_has_the_causes_that_it_has_in_a_run(database: str) -> None:
+    engine = SqliteEngine.open(DatabaseUrl.parse(database), Limits())
+    schema = engine.schema()
+    engine.close()
+    pairs = [(gold, error.query) for gold in GOLDS[:3] for error in planted(gold, schema, seed=5)][:12]
+    for item in judged(database, *pairs):
+        assert item.prediction.query is not None
+        assert assay.diagnose(item.prediction.query, item.case.golds, database=database) == item.diagnosis
