@@ -96,7 +96,7 @@ class CauseFinder:
                 clause=one.sign.difference.clause,
                 gold=one.sign.difference.gold,
                 predicted=one.sign.difference.predicted,
-                proved=_clause(one.sign.difference) in proved_clauses,
+                proved=_clause(one.sign.difference) in proved_clauses and _reads_first(one, named),
             )
             found.append(
                 witness.supported(
@@ -219,8 +219,16 @@ def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
 def _message(one: Named, named: Sequence[Named]) -> str:
     """The evidence, which says so where an earlier cause rests on the same difference."""
     message = message_of(one.sign.difference)
-    first = next(other for other in named if other.sign is one.sign)
-    return message if first is one else f"{message}; the same difference, read as {CAUSES[one.kind].title.lower()}"
+    return (
+        message
+        if _reads_first(one, named)
+        else f"{message}; the same difference, read as {CAUSES[one.kind].title.lower()}"
+    )
+
+
+def _reads_first(one: Named, named: Sequence[Named]) -> bool:
+    """Whether no earlier cause rests on the same difference."""
+    return next(other for other in named if other.sign is one.sign) is one
 
 
 def _clauses_of(repair: Repair | None) -> list[str]:

@@ -160,7 +160,8 @@ def _body(item: Evidence, room: int) -> Iterable[str]:
         return [*opening, *_conversation(item)]
     shown = case_view(item, CaseLink(id="", anchor=""))
     opening.append(f"Question: {clipped(shown.question, limit=room // 4)}")
-    opening += ["\n".join(f"Why: {line}" for line in shown.why)] if shown.why else []
+    told = [*(f"Why: {line}" for line in shown.why), *(f"Repair: {line}" for line in shown.repair)]
+    opening += ["\n".join(told)] if told else []
     closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
     if shown.difference is not None:
         closing.append(clipped(_difference(shown.difference), limit=room // 3))

@@ -19,7 +19,7 @@ from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.reports.views.case import failures
-from assay.reports.views.causes import why
+from assay.reports.views.causes import repair, why
 from assay.reports.views.run import RunView
 from assay.runs.metric_infos import info_of
 
@@ -109,7 +109,7 @@ def _where_any() -> list[CaseColumn]:
     """Columns that some runs leave empty: each is written only where some case has a value."""
     return [
         text_column("cause", 20, lambda item: item.cause),
-        text_column("why", 48, lambda item: "\n".join(why(item)) or None),
+        text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
         text_column("terms compared by", 14, _compared_by),

@@ -115,6 +115,7 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     cause: str | None = None
     flags: tuple[Meant, ...] = ()
     why: tuple[str, ...] = ()
+    repair: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     golds: tuple[QueryView, ...] = ()
     predicted: QueryView | None = None

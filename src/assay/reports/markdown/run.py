@@ -130,6 +130,8 @@ def _case(case: CaseView) -> Iterable[str]:
     if case.findings:
         yield f"Doubts about the gold: {'; '.join(code(line) for line in case.findings)}"
         yield ""
+    if case.repair:
+        yield f"Repair: {'; '.join(code(line) for line in case.repair)}"
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""

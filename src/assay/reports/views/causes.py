@@ -10,11 +10,16 @@ _LENGTH = 400
 
 
 def why(item: Evidence) -> tuple[str, ...]:
-    """Each cause with its evidence, the primary one first, then the repair; nothing for an answer without causes."""
+    """Each cause with its evidence, the primary one first, then notes; nothing for an answer without causes."""
     found = item.diagnosis
     if found is None:
         return ()
-    return (*map(_told, found.causes), *repair_lines(found), *(one_line(note, limit=_LENGTH) for note in found.notes))
+    return (*map(_told, found.causes), *(one_line(note, limit=_LENGTH) for note in found.notes))
+
+
+def repair(item: Evidence) -> tuple[str, ...]:
+    """The repair of an answer, a line for each clause; nothing where none is known."""
+    return () if item.diagnosis is None else repair_lines(item.diagnosis)
 
 
 def _told(cause: Cause) -> str:

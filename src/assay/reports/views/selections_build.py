@@ -25,7 +25,7 @@ from assay.model import (
 from assay.reports.text.plain import clipped, one_line, percent, plural, words
 from assay.reports.views import meanings
 from assay.reports.views.case import message, score_view, short_name
-from assay.reports.views.causes import why
+from assay.reports.views.causes import repair, why
 from assay.reports.views.run import CaseLink, CaseView
 from assay.reports.views.selections import (
     BesideHeadline,
@@ -227,6 +227,7 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
         difference=None,
         turns=turns,
         why=why(item),
+        repair=repair(item),
     )
 
 

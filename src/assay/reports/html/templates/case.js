@@ -130,6 +130,7 @@ const caseView = (() => {
     make("p", { class: "reason" }, make("span", { class: `pill ${detail.outcome}` }, `${told ? `${told.mark} ` : ""}${detail.outcome}`), " ", detail.reason),
     detail.cause ? make("p", { class: "cause" }, make("b", {}, "Cause: "), detail.cause) : null,
     detail.why ? make("ul", { class: "near" }, detail.why.map((text) => make("li", {}, make("b", {}, "Why: "), text))) : null,
+    detail.repair ? make("ul", { class: "near" }, detail.repair.map((text) => make("li", {}, make("b", {}, "Repair: "), text))) : null,
     detail.near ? make("ul", { class: "near" }, detail.near.map((text) => make("li", {}, make("b", {}, "Near miss: "), text))) : null,
     detail.flags ? make("ul", { class: "near" }, detail.flags.map((flag) => make("li", {}, make("b", {}, "Flag: "), meant(flag)))) : null,
     detail.strength ? make("p", { class: "strength" }, make("b", {}, "Strength: "), meant(detail.strength)) : null,
