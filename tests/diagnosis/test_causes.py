@@ -263,3 +263,14 @@ def test_one_pair_alone_has_the_causes_that_it_has_in_a_run(database: str) -> No
     for item in judged(database, *pairs):
         assert item.prediction.query is not None
         assert assay.diagnose(item.prediction.query, item.case.golds, database=database) == item.diagnosis
+
+
+def test_clauses_that_say_the_same_in_other_words_are_told(database: str) -> None:
+    gold = "SELECT a.name, b.title FROM singer a JOIN song b ON a.id = b.singer_id WHERE b.year > 2014"
+    swapped = "SELECT b.name, a.title FROM song AS a JOIN singer AS b ON a.singer_id = b.id WHERE a.year > 2013"
+    found = diagnosed(database, gold, swapped)
+    assert set(found.alike) == {"SELECT", "FROM", "GROUP BY", "HAVING", "ORDER BY", "LIMIT"}
+    nested = diagnosed(
+        database, "SELECT name FROM singer WHERE age > (SELECT MIN(age) FROM singer)", "SELECT name FROM singer"
+    )
+    assert nested.alike == ()

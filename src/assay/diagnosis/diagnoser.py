@@ -17,7 +17,7 @@ from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
 from assay.ports import QueryExecutor
-from assay.sql.clauses import Difference, SchemaNames, differences, read_pair, read_parts, repaired_queries
+from assay.sql.clauses import Difference, QueryParts, SchemaNames, differences, read_pair, read_parts, repaired_queries
 
 MOST_REPAIRS = 40
 """At most this many repairs of an answer are executed: a count, so that two runs find the same."""
@@ -67,8 +67,9 @@ class CauseFinder:
                 causes = cause_of_failure(failure, query, dialect, schema)
             causes = causes or [Cause(kind="unanswered", message="the system gave no query")]
             return Diagnosis(causes=tuple(causes), notes=notes)
-        found = self._of_results(evidence, _Pair.of(evidence, dialect, schema), url, is_right)
-        return replace(found, notes=(*notes, *found.notes))
+        pair = _Pair.of(evidence, dialect, schema)
+        found = self._of_results(evidence, pair, url, is_right)
+        return replace(found, notes=(*notes, *found.notes), alike=pair.alike)
 
     def _of_results(
         self,
@@ -169,6 +170,7 @@ class _Pair:
     names: SchemaNames
     signs: Sequence[Sign] = ()
     traits: frozenset[str] = frozenset()
+    alike: tuple[str, ...] = ()
     unread: str = ""
     """Why the clauses could not be compared."""
 
@@ -186,7 +188,14 @@ class _Pair:
             if best is None or len(found) < len(best.signs):
                 held = traits(found, *pair, names)
                 best = cls(
-                    gold=gold, predicted=query, dialect=dialect, schema=schema, names=names, signs=found, traits=held
+                    gold=gold,
+                    predicted=query,
+                    dialect=dialect,
+                    schema=schema,
+                    names=names,
+                    signs=found,
+                    traits=held,
+                    alike=_alike(found, *pair),
                 )
         if best is not None:
             return best
@@ -197,6 +206,18 @@ class _Pair:
             return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
         unread = "gold cannot be compared clause by clause: it cannot be parsed, or is too long or too deep"
         return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
+
+
+_WRITTEN = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
+
+
+def _alike(found: Sequence[Sign], gold: QueryParts, predicted: QueryParts) -> tuple[str, ...]:
+    """The clauses without a difference, where each query has one SELECT only."""
+    if any(len(list(query.all_selects())) != 1 for query in (gold, predicted)):
+        return ()
+    places = {"JOIN": "FROM", "DISTINCT": "SELECT"}
+    differ = {places.get(sign.difference.clause, sign.difference.clause) for sign in found}
+    return tuple(clause for clause in _WRITTEN if clause not in differ)
 
 
 def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:

@@ -113,6 +113,10 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     """Why no more is known, such as a prediction that cannot be parsed."""
 
+    alike: tuple[str, ...] = ()
+    """Clauses such as ``FROM`` in which both queries say the same, however they spell it; empty where either has more
+    than one SELECT, and for selections."""
+
     title: str | None = None
     """The name under which reports count the primary cause."""
 

@@ -300,6 +300,7 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
         why=case.why,
         repair=case.repair,
+        alike=case.alike,
         near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         golds=case.golds,
         predicted=case.predicted,

@@ -45,6 +45,7 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         difference=_difference(item, sampled=sampled),
         why=why(item),
         repair=repair(item),
+        alike=item.diagnosis.alike if item.diagnosis is not None else (),
     )
 
 

@@ -253,6 +253,8 @@ class CaseView:
     """What is doubtful about the case's gold, the severest first."""
     rules: tuple[str, ...] = ()
     """The rules that say so."""
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

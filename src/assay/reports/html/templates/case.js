@@ -26,7 +26,7 @@ const caseView = (() => {
     if (!golds.length && !predicted) return null;
     const judged = golds.find((gold) => gold.label.includes("judged")) || golds[0];
     const compared = judged && predicted && judged.query !== null && predicted.query !== null
-      ? sql.compare(judged.query, predicted.query) : null;
+      ? sql.compare(judged.query, predicted.query, detail.alike) : null;
     const mark = compared && detail.outcome !== "correct";
     const plain = (query) => query.query === null ? [] : sql.tokens(query.query);
     const drawnGolds = golds.map((gold) => side(gold, mark && gold === judged ? compared.gold : plain(gold), "del"));
