@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import assay
+from assay import demo
 from assay.diagnosis.selections import SelectionCauses
 from assay.model import (
     Case,
@@ -183,3 +185,16 @@ def test_a_run_counts_causes_of_selections_and_what_to_fix_first() -> None:
     run = assay.evaluate_selections(cases, answers)
     assert [(one.name, one.count) for one in run.aggregates.causes] == [("Missing term", 4), ("Wrong dataset", 2)]
     assert run.aggregates.fix_first == run.aggregates.causes
+
+
+def test_a_code_that_no_list_has_is_invented() -> None:
+    folder = Path(demo.__file__).parent / "sdmx"
+    run = assay.evaluate_selections(
+        folder / "cases.yaml", folder / "predictions.jsonl", structures=folder / "structures.xml"
+    )
+    found = {item.case.id: item.diagnosis for item in run.evidence if item.diagnosis is not None}
+    invented = found["inflation-finland"]
+    assert invented.causes[0].kind == "invented_term"
+    assert invented.causes[0].message == "INDICATOR: no code list has INFL; the target has PCPIPCH"
+    assert found["gdp-japan-2015-2020"].causes[0].message == "time: 2010 to 2020 in place of 2015 to 2020"
+    assert all(one.repair is not None and len(one.repair.steps) == 1 for one in found.values())

@@ -46,6 +46,8 @@ class _Part:
     predicted: str
     number: int
     """Which question of the conversation."""
+    invented: str = ""
+    """The selected terms that the structures do not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +122,14 @@ def _dimensions(score: SelectionScore, number: int) -> Iterator[_Part]:
     for one in score.dimensions:
         extra, missing = one.false_positives, one.false_negatives
         if extra or missing:
-            gold, predicted = _named(missing, extra), _named(extra, missing)
-            yield _Part(kind=_kind(one), name=one.dimension, gold=gold, predicted=predicted, number=number)
+            yield _Part(
+                kind=_kind(one),
+                name=one.dimension,
+                gold=_named(missing, extra),
+                predicted=_named(extra, missing),
+                number=number,
+                invented=_joined([term.id for term in extra if term.note in _INVENTED]),
+            )
 
 
 def _kind(one: DimensionScore) -> CauseKind:
@@ -179,7 +187,7 @@ def _message(part: _Part) -> str:
     name, gold, predicted = part.name, part.gold, part.predicted
     if part.kind == "invented_term":
         instead = f"; the target has {gold}" if gold else ""
-        return f"{name}: {predicted}, where the code list lacks what is selected{instead}"
+        return f"{name}: no code list has {part.invented}{instead}"
     if gold and predicted:
         return f"{name}: {predicted} in place of {gold}"
     return f"{name}: {gold} is not selected" if gold else f"{name}: {predicted} is selected, the target has none of it"

@@ -395,7 +395,7 @@ class RunView:
         return tuple(table for table in self.groups if table not in self.first_groups)
 
 
-FIX_FIRST_TITLE = "fix this first: answers that one repaired clause makes right"
+FIX_FIRST_TITLE = "fix this first: answers that one repair makes right"
 FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
 

@@ -345,7 +345,7 @@ class _Builder:
         sizes = Counter(group.kind for group in groups)
         return tuple(
             CauseGroupRow(
-                kind=_GROUP_KINDS[group.kind],
+                kind="dimension" if self.of_selections and group.kind == "column" else _GROUP_KINDS[group.kind],
                 name=one_line(group.name, limit=80),
                 count=group.count,
                 said=_most_frequent(group.causes),
