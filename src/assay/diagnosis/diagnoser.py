@@ -110,7 +110,7 @@ class CauseFinder:
             )
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
             words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
-            found = [Cause(kind="rewrite", message=words), *found[:2]]
+            found = [*found[:2], Cause(kind="rewrite", message=words)]
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
 
     def _alike(self, evidence: Evidence) -> tuple[Cause, ...]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.diagnosis.learnt import Learnt, learnt
 from assay.diagnosis.signs import Sign
-from assay.diagnosis.weights import ALONE, BACKGROUND, MOST_NAMED, NAMED_FROM, NAMED_WHERE_SURE, WEIGHTS
+from assay.diagnosis.weights import (
+    ALONE,
+    BACKGROUND,
+    MOST_NAMED,
+    NAMED_BESIDE_REPAIR,
+    NAMED_FROM,
+    NAMED_WHERE_SURE,
+    WEIGHTS,
+)
 from assay.model.diagnosis import CauseKind
 
 
@@ -39,17 +47,39 @@ def name_causes(
     ranked = _ranked(found, held, taught)
     settled = [sign for place, sign in enumerate(found) if place in proved]
     if settled and len(settled) < len(found):
-        first = _ranked(settled, held, taught)[0]
+        first = _supported(ranked, settled) or _ranked(settled, held, taught)[0]
         ranked = [first, *(one for one in ranked if one.kind != first.kind)]
+        rest = frozenset(sign.name for sign in found) - frozenset(sign.name for sign in settled)
+        return _likely_enough(ranked, doubted=rest)
     return _likely_enough(ranked)
 
 
-def _likely_enough(ranked: Sequence[Named]) -> list[Named]:
-    """The first, and each further one that is worth a line: the surer those before it, the surer it must be."""
+def _supported(ranked: Sequence[Named], settled: Sequence[Sign]) -> Named | None:
+    """The surest cause, everything weighed, that one of these signs points to, with the one that does so most."""
+    for one in ranked:
+        weights = [(WEIGHTS.get(sign.name, {}).get(one.kind, 0.0), sign) for sign in settled]
+        weight, sign = max(weights, key=lambda pair: pair[0])
+        if weight >= _POINTS:
+            return replace(one, sign=sign)
+    return None
+
+
+_POINTS = 0.2
+"""A sign with a smaller weight does not make a cause the primary one by itself."""
+
+
+def _likely_enough(ranked: Sequence[Named], *, doubted: frozenset[str] = frozenset()) -> list[Named]:
+    """The first, and each further one that is worth a line: the surer those before it, the surer it must be.
+
+    The signs that are ``doubted`` are of differences that need no repair: their causes must be surer.
+    """
     named = [ranked[0]]
     wrong = 1 - ranked[0].probability
     for one in ranked[1:MOST_NAMED]:
-        if one.probability >= NAMED_FROM + NAMED_WHERE_SURE * (1 - wrong):
+        needed = (
+            NAMED_FROM + NAMED_WHERE_SURE * (1 - wrong) + (NAMED_BESIDE_REPAIR if one.sign.name in doubted else 0.0)
+        )
+        if one.probability >= needed:
             named.append(one)
             wrong *= 1 - one.probability
     return named

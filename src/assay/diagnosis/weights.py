@@ -18,6 +18,8 @@ NAMED_FROM = 0.16
 """A cause besides the primary one is named from this probability, where those before it are most likely wrong."""
 NAMED_WHERE_SURE = 0.2
 """So much more probable must it be where those before it are surely right."""
+NAMED_BESIDE_REPAIR = 0.1
+"""So much more probable must it be where a repair works without mending it."""
 MOST_NAMED = 3
 
 WEIGHTS: Mapping[str, Mapping[CauseKind, float]] = {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from assay.model import CauseGroup, CauseGroupKind
-from assay.runs.store.facts import Judged
 from assay.sql.features import features_of
+
+if TYPE_CHECKING:
+    from assay.runs.store.facts import Judged
 
 
 def cause_groups(evidence: Sequence[Judged]) -> tuple[CauseGroup, ...]:

@@ -41,7 +41,7 @@ def _is_plain(name: object) -> bool:
     key, text = getattr(name, "key", ""), getattr(name, "this", "")
     if key != "identifier" or name.args.get("quoted") or name.comments:  # type: ignore[attr-defined]
         return False
-    return text.replace("#", "_").replace("^", "_").isidentifier()
+    return bool(text.isidentifier())
 
 
 @cache
