@@ -44,7 +44,7 @@ def test_the_primary_cause_is_one_that_the_repaired_clause_points_to() -> None:
         for place in (0, 1):
             primary = name_causes(found, proved=frozenset({place}))[0]
             assert primary.sign is found[place]
-            points = WEIGHTS[found[place].name].get(primary.kind, 0.0) >= 0.2
+            points = WEIGHTS[found[place].name].get(primary.kind, 0.0) >= 0.25
             assert points or primary.kind == meaning_alone(found[place].name)
 
 

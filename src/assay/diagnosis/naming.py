@@ -64,7 +64,7 @@ def _supported(ranked: Sequence[Named], settled: Sequence[Sign]) -> Named | None
     return None
 
 
-_POINTS = 0.2
+_POINTS = 0.25
 """A sign with a smaller weight does not make a cause the primary one by itself."""
 
 
