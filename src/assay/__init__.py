@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.api.llm_judged_run import MeasuredJudge, judge_run, measure_judge
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
-    from assay.api.single import check, compare, examine, gather_evidence, judge
+    from assay.api.single import check, compare, diagnose, examine, gather_evidence, judge
     from assay.api.systems import open_system
     from assay.errors import (
         AssayError,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         CaseOptions,
         Comparison,
         DatasetSelection,
+        Diagnosis,
         DimensionSelection,
         Evidence,
         Execution,
@@ -81,6 +82,7 @@ __all__ = [
     "Comparison",
     "DatabaseError",
     "DatasetSelection",
+    "Diagnosis",
     "DimensionSelection",
     "Evidence",
     "Execution",
@@ -129,6 +131,7 @@ __all__ = [
     "check",
     "check_selection",
     "compare",
+    "diagnose",
     "diff",
     "evaluate",
     "evaluate_selections",
@@ -163,7 +166,7 @@ _HOMES = {
     "assay.api.linting": ("lint",),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
-    "assay.api.single": ("check", "compare", "examine", "gather_evidence", "judge"),
+    "assay.api.single": ("check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
     "assay.api.systems": ("open_system",),
     "assay.model.lint": ("LintFinding", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),

@@ -201,6 +201,23 @@ def test_clauses_are_told_apart_whatever_stands_in_them(
     assert told == clauses
 
 
+def test_clauses_known_to_say_the_same_are_not_marked(look: Look, report: Path) -> None:
+    page = look(report).page
+    script = (
+        "([gold, predicted, alike]) => { const found = sql.compare(gold, predicted, alike); return ["
+        "found.clauses.map((one) => `${one.name} ${one.state}`).join(', '),"
+        " found.gold.filter((one) => one.differs).map((one) => one.text).join(' ')]; }"
+    )
+    gold = "SELECT a.n FROM x AS a JOIN y AS b ON a.i = b.j WHERE a.n > 1"
+    swapped = "SELECT b.n FROM y AS a JOIN x AS b ON b.i = a.j WHERE b.n > 2"
+    told = page.evaluate(script, [gold, swapped, ["SELECT", "FROM"]])
+    assert told[0] == "SELECT same, FROM same, WHERE differs"
+    assert "1" in told[1].split()
+    assert "x" not in told[1].split()
+    nothing_left = page.evaluate(script, [gold, swapped, ["SELECT", "FROM", "WHERE"]])
+    assert "differs" in nothing_left[0]
+
+
 def test_how_sure_the_verdict_is_and_its_flags_are_told_in_words(look: Look, report: Path) -> None:
     opened = look(report, "#case=c-06")
     opened.open_case()

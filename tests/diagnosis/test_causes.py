@@ -231,3 +231,46 @@ def test_cases_judged_in_strict_order_are_repaired_in_that_order(database: str) 
     assert item.diagnosis is not None
     assert item.diagnosis.repair is not None
     assert [step.clause for step in item.diagnosis.repair.steps] == ["ORDER BY"]
+
+
+def test_one_pair_is_diagnosed_by_itself(database: str) -> None:
+    found = assay.diagnose(
+        "SELECT name FROM singer WHERE age > 40", "SELECT name FROM singer WHERE age > 30", database=database
+    )
+    assert found is not None
+    assert found.title == "Value mismatch"
+    assert found.repair is not None
+    assert [(step.before, step.after) for step in found.repair.steps] == [("WHERE age > 40", "WHERE age > 30")]
+    assert assay.check(found.repair.query, "SELECT name FROM singer WHERE age > 30", database=database).outcome == (
+        "correct"
+    )
+    right = "SELECT name FROM singer"
+    assert assay.diagnose(right, right, database=database) is None
+    failed = assay.diagnose("SELECT nme FROM singer", right, database=database)
+    assert failed is not None
+    assert failed.causes[0].kind == "unknown_column"
+    with pytest.raises(assay.UnscoredError, match="no cause"):
+        assay.diagnose(right, "SELECT nothing FROM nowhere", database=database)
+    with pytest.raises(assay.InputError, match="template"):
+        assay.diagnose(right, right, database="sqlite:///{db_id}.sqlite")
+
+
+def test_one_pair_alone_has_the_causes_that_it_has_in_a_run(database: str) -> None:
+    engine = SqliteEngine.open(DatabaseUrl.parse(database), Limits())
+    schema = engine.schema()
+    engine.close()
+    pairs = [(gold, error.query) for gold in GOLDS[:3] for error in planted(gold, schema, seed=5)][:12]
+    for item in judged(database, *pairs):
+        assert item.prediction.query is not None
+        assert assay.diagnose(item.prediction.query, item.case.golds, database=database) == item.diagnosis
+
+
+def test_clauses_that_say_the_same_in_other_words_are_told(database: str) -> None:
+    gold = "SELECT a.name, b.title FROM singer a JOIN song b ON a.id = b.singer_id WHERE b.year > 2014"
+    swapped = "SELECT b.name, a.title FROM song AS a JOIN singer AS b ON a.singer_id = b.id WHERE a.year > 2013"
+    found = diagnosed(database, gold, swapped)
+    assert set(found.alike) == {"SELECT", "FROM", "GROUP BY", "HAVING", "ORDER BY", "LIMIT"}
+    nested = diagnosed(
+        database, "SELECT name FROM singer WHERE age > (SELECT MIN(age) FROM singer)", "SELECT name FROM singer"
+    )
+    assert nested.alike == ()

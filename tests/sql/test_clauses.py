@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import sqlglot
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.clauses import SchemaNames, differences, read_pair, repaired_queries, unknown_names
+from assay.sql.clauses.writing import plain_text
 
 
 def table(name: str, *columns: str, key: str = "id") -> TableSchema:
@@ -159,3 +161,22 @@ def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, 
     found = unknown_names(query, "sqlite", SCHEMA)
     assert found is not None
     assert (found.tables, tuple(name for name, _ in found.columns)) == (tables, columns)
+
+
+def test_writing_a_tree_as_text_gives_what_sqlglot_gives_and_changes_nothing() -> None:
+    corpus = [
+        "SELECT T1.a / T2.b, CAST(a AS REAL) / 2, -x, 'it''s', \"odd \"\"name\", t.[b c], 1e3, 'back\\slash' FROM t",
+        "SELECT COUNT(DISTINCT t.a), SUM(CASE WHEN b THEN 1 END) FROM t WHERE a IN (1, 2) AND NOT b LIKE 'x%'",
+        "SELECT a FROM t WHERE b BETWEEN 1 AND 2 OR c IS NULL ORDER BY a DESC NULLS LAST LIMIT 3 OFFSET 2",
+        "WITH x AS (SELECT 1 AS n) SELECT n FROM x WHERE n > (SELECT AVG(n) FROM x) UNION SELECT 2",
+        "SELECT strftime('%Y', d), ROW_NUMBER() OVER (PARTITION BY a ORDER BY b), a || b, ROUND(a, 1) FROM t /* c */",
+        "SELECT * FROM a JOIN b USING (id) LEFT JOIN c ON a.id = c.id AND c.n > 1 GROUP BY 1 HAVING COUNT(*) >= 2",
+    ]
+    for query in corpus:
+        tree = sqlglot.parse_one(query, dialect="sqlite")
+        for node in list(tree.walk()):
+            before = repr(tree)
+            assert plain_text(node) == node.sql()
+            assert repr(tree) == before, node
+    resolved = sqlglot.exp.column("a", table="^t#2")
+    assert plain_text(resolved) == resolved.sql()

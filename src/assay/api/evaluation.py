@@ -326,10 +326,12 @@ def make_pool(
     remember: bool = True,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    diagnose: bool | None = None,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
-    ``remember`` False: no result is kept from task to task; ``head_rows`` and ``plain_queries``: see
+    ``remember`` False: no result is kept from task to task; ``diagnose``: whether the causes of wrong answers are
+    looked for, None where results are kept; ``head_rows`` and ``plain_queries``: see
     `evaluate_inputs`.
 
     Raises InputError for an unknown metric.
@@ -337,6 +339,8 @@ def make_pool(
     settings = worker_settings(
         options, limits, metrics, remember=remember, head_rows=head_rows, plain_queries=plain_queries
     )
+    if diagnose is not None:
+        settings = replace(settings, diagnose=diagnose)
     return local_pool(settings, workers)
 
 

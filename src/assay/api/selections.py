@@ -15,6 +15,7 @@ from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system
 from assay.api.run import Run
 from assay.api.running import carry_out
 from assay.api.selection_data import check_ignored, digest_of_data, open_data
+from assay.diagnosis.selections import SelectionCauses
 from assay.errors import InputError, UsageError
 from assay.model import (
     Case,
@@ -37,6 +38,7 @@ from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.any_form import datasets_named, read_answer
 from assay.sdmx.data.execute import compare_on_data
+from assay.sdmx.data.observations import DataSource
 from assay.sdmx.gc_pause import collector_paused
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures, shown_source
@@ -159,7 +161,7 @@ def evaluate_selections(
             provenance=replace(_provenance(inputs, known), started_at=provenance.started_at),
             works=plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED),
             metrics=metrics,
-            scorer=SelectionScorer(structures=known, settings=settings.selection or SelectionSettings(), data=source),
+            scorer=_scorer(known, settings.selection or SelectionSettings(), source),
             bases={SELECTED.text: f"{__version__} {_digest(known)}{digest_of_data(data)}"},
         )
 
@@ -231,6 +233,11 @@ def check_selection(
 
 judge_selection = check_selection
 """The earlier name, kept for callers."""
+
+
+def _scorer(known: Structures | None, settings: SelectionSettings, data: DataSource | None) -> SelectionScorer:
+    causes = SelectionCauses(structures=known, settings=settings)
+    return SelectionScorer(structures=known, settings=settings, data=data, diagnoser=causes)
 
 
 def _check_cases(cases: Sequence[Case]) -> None:

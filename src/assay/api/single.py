@@ -14,7 +14,7 @@ from assay.api.inputs import check_databases
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, InputError, UnscoredError
 from assay.model import (
     STRICT,
     Case,
@@ -23,6 +23,7 @@ from assay.model import (
     Comparison,
     ComparisonOptions,
     DatabaseUrl,
+    Diagnosis,
     Evidence,
     Leniency,
     Limits,
@@ -84,6 +85,37 @@ def gather_evidence(
     )[0]
 
 
+def diagnose(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    columns: ColumnRule = "any",
+    ordered: bool | None = None,
+    leniency: Leniency | None = None,
+    limits: Limits | None = None,
+) -> Diagnosis | None:
+    """Why a predicted query is wrong: its causes, the primary one first, and the smallest repair; None if it is right.
+
+    As a run does it for each wrong answer: the queries are compared clause by clause, and repairs executed. Arguments
+    are those of `check`.
+
+    Raises UnscoredError where nothing can be said, such as where gold fails; else as `check`.
+    """
+    evidence = _gathered(
+        predicted_sql,
+        gold_sql,
+        database=database,
+        options=CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT),
+        limits=limits,
+        head_rows=0,
+        causes=True,
+    )[0]
+    if evidence.outcome == "unscored":
+        raise UnscoredError(f"cannot be judged, so that there is no cause: {evidence.verdict.reason}")
+    return evidence.diagnosis
+
+
 judge, examine = check, gather_evidence
 """Earlier names, kept for callers; elsewhere in Assay a judge is an LLM."""
 
@@ -100,22 +132,33 @@ def gather_with_rows(
     head_rows: int,
 ) -> tuple[Evidence, Executions]:
     """As `gather_evidence`, and the executions with the first ``head_rows`` rows of each result."""
-    check_options(columns)
+    options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
+    return _gathered(
+        predicted_sql, gold_sql, database=database, options=options, limits=limits, head_rows=head_rows, causes=False
+    )
+
+
+def _gathered(
+    predicted_sql: str,
+    gold_sql: str | Sequence[str],
+    *,
+    database: str,
+    options: CaseOptions,
+    limits: Limits | None,
+    head_rows: int,
+    causes: bool,
+) -> tuple[Evidence, Executions]:
+    """The evidence of one pair; with ``causes`` also why it is wrong."""
+    check_options(options.columns or "any")
     url = DatabaseUrl.parse(database)
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
-    case = Case(
-        id="0",
-        question="",
-        golds=golds,
-        options=CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT),
-    )
+    case = Case(id="0", question="", golds=golds, options=options)
     prediction = Prediction(case_id="0", query=predicted_sql)
-    return read_outcome(
-        _POOLS.run(limits or Limits(), CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows))
-    )
+    task = CaseTask(case=case, prediction=prediction, url=url, head_rows=head_rows)
+    return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
 
 
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
@@ -144,17 +187,17 @@ class _Pools:
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._process_id = os.getpid()
-        self._pools: OrderedDict[tuple[Limits, str], WorkerPool] = OrderedDict()
+        self._pools: OrderedDict[tuple[Limits, str, bool], WorkerPool] = OrderedDict()
 
-    def run(self, limits: Limits, task: CaseTask) -> TaskDone | TaskLost:
+    def run(self, limits: Limits, task: CaseTask, *, causes: bool = False) -> TaskDone | TaskLost:
         """Run one task. Callers in other threads wait: a pool serves one at a time."""
         if self._process_id != os.getpid():
             self._begin()  # in a forked child, lock and workers belong to the parent
-        key = (limits, os.getcwd())
+        key = (limits, os.getcwd(), causes)
         with self._lock:
             pool = self._pools.pop(key, None)
             if pool is None or pool.closed:  # an interrupted pool is closed
-                pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False)
+                pool = make_pool(ComparisonOptions(), limits, (), 1, remember=False, diagnose=causes)
             self._pools[key] = pool
             if len(self._pools) > _KEPT_POOLS:
                 self._pools.popitem(last=False)[1].close()

@@ -3,6 +3,6 @@
 Only what is said of the causes is imported here: reports need that, and none of what finds them.
 """
 
-from assay.diagnosis.kinds import CAUSES, EXECUTION, CauseInfo
+from assay.diagnosis.kinds import CAUSES, EXECUTION, SELECTION, CauseInfo
 
-__all__ = ["CAUSES", "EXECUTION", "CauseInfo"]
+__all__ = ["CAUSES", "EXECUTION", "SELECTION", "CauseInfo"]

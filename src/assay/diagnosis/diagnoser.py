@@ -11,16 +11,22 @@ from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import Named, name_causes
 from assay.diagnosis.signs import Sign, signs
+from assay.diagnosis.traits import traits
+from assay.diagnosis.weights import MOST_NAMED
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
 from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
 from assay.ports import QueryExecutor
-from assay.sql.clauses import Difference, SchemaNames, differences, read_pair, read_parts, repaired_queries
+from assay.sql.clauses import Difference, QueryParts, SchemaNames, differences, read_pair, read_parts, repaired_queries
 
 MOST_REPAIRS = 40
-"""At most this many repairs of an answer are executed."""
-_LEAST_S = 1.0
-"""Repairs of an answer begin for so long, or for as long as gold and the answer took; probes of its data, too."""
+"""At most this many repairs of an answer are executed: a count, so that two runs find the same."""
+MOST_PROBES = 20
+"""At most this many small queries about the data of an answer are executed."""
+_GUARD_S = 10.0
+_GUARD_TIMES = 5.0
+"""No repair begins after so many seconds, or so many times as long as gold and the answer took: a guard for slow
+queries, which says so. Repairs of an answer take milliseconds where the answer did."""
 
 SchemaOf = Callable[[DatabaseUrl], DatabaseSchema | None]
 _BESIDE = {"JOIN": "FROM", "HAVING": "HAVING"}
@@ -30,12 +36,15 @@ class CauseFinder:
     """Implements `assay.ports.Diagnoser` by comparing clauses and executing repairs.
 
     ``schema_of`` gives a database's schema, or None where it cannot be read: names are then resolved as far as the
-    queries themselves tell.
+    queries themselves tell. ``clock`` gives seconds.
     """
 
-    def __init__(self, executor: QueryExecutor, schema_of: SchemaOf) -> None:
+    def __init__(
+        self, executor: QueryExecutor, schema_of: SchemaOf, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._executor = executor
         self._schema_of = schema_of
+        self._clock = clock
 
     def diagnose(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis | None:
         """The causes of an incorrect answer; None for any other. ``is_right`` executes and judges a repaired query."""
@@ -58,8 +67,9 @@ class CauseFinder:
                 causes = cause_of_failure(failure, query, dialect, schema)
             causes = causes or [Cause(kind="unanswered", message="the system gave no query")]
             return Diagnosis(causes=tuple(causes), notes=notes)
-        found = self._of_results(evidence, _Pair.of(evidence, dialect, schema), url, is_right)
-        return replace(found, notes=(*notes, *found.notes))
+        pair = _Pair.of(evidence, dialect, schema)
+        found = self._of_results(evidence, pair, url, is_right)
+        return replace(found, notes=(*notes, *found.notes), alike=pair.alike)
 
     def _of_results(
         self,
@@ -72,11 +82,12 @@ class CauseFinder:
         if pair.unread:
             causes = (Cause(kind="other", message=evidence.verdict.reason),)
             return Diagnosis(causes=(*causes, *_ambiguity(evidence)), notes=(pair.unread,))
-        repair, tried = self._repair(evidence, pair, is_right)
+        guard = self._clock() + self._time_for(evidence)
+        repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried)
-        named = _settled(pair.signs, repair)
-        witness = DataWitness(self._asks(url, time.monotonic() + self._time_for(evidence)), pair.schema, pair.dialect)
+            return Diagnosis(causes=self._alike(evidence), repair=repair, tried=tried, notes=notes)
+        named = _settled(pair, repair)
+        witness = DataWitness(self._asks(url, guard), pair.schema, pair.dialect)
         proved_clauses = _clauses_of(repair)
         found = []
         for one in named:
@@ -86,7 +97,7 @@ class CauseFinder:
                 clause=one.sign.difference.clause,
                 gold=one.sign.difference.gold,
                 predicted=one.sign.difference.predicted,
-                proved=_clause(one.sign.difference) in proved_clauses,
+                proved=_clause(one.sign.difference) in proved_clauses and _reads_first(one, named),
             )
             found.append(
                 witness.supported(
@@ -99,8 +110,8 @@ class CauseFinder:
             )
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
             words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
-            found = [Cause(kind="rewrite", message=words), *found[:2]]
-        return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried)
+            found = [*found[:2], Cause(kind="rewrite", message=words)]
+        return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
 
     def _alike(self, evidence: Evidence) -> tuple[Cause, ...]:
         """The causes where both queries say the same, as far as is read."""
@@ -110,27 +121,33 @@ class CauseFinder:
         words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
         return (Cause(kind="other", message=words),)
 
-    def _repair(self, evidence: Evidence, pair: _Pair, is_right: Callable[[str], bool]) -> tuple[Repair | None, int]:
-        """The smallest repair that makes the answer right, and how many were executed."""
-        ends = time.monotonic() + self._time_for(evidence)
+    def _repair(
+        self, pair: _Pair, is_right: Callable[[str], bool], guard: float
+    ) -> tuple[Repair | None, int, tuple[str, ...]]:
+        """The smallest repair that makes the answer right, how many were executed, and why no more were."""
         tried = 0
         for repaired in repaired_queries(pair.gold, pair.predicted, pair.dialect, pair.names):
-            if tried >= MOST_REPAIRS or time.monotonic() > ends:
-                break
+            if tried >= MOST_REPAIRS:
+                return None, tried, (f"only the {tried} smallest repairs were tried",)
+            if self._clock() > guard:
+                return None, tried, (f"not every repair was tried for lack of time: {tried} were",)
             tried += 1
             if is_right(repaired.query):
                 steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
-                return Repair(steps=steps, query=repaired.query), tried
-        return None, tried
+                return Repair(steps=steps, query=repaired.query), tried, ()
+        return None, tried, ()
 
     def _time_for(self, evidence: Evidence) -> float:
-        """Seconds: causes cost at most about as much as the verdict did."""
         executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
-        return max(_LEAST_S, sum(execution.took_s or 0.0 for execution in executions))
+        return max(_GUARD_S, _GUARD_TIMES * sum(execution.took_s or 0.0 for execution in executions))
 
-    def _asks(self, url: DatabaseUrl, ends: float) -> Callable[[str], tuple[Row, ...] | None]:
+    def _asks(self, url: DatabaseUrl, guard: float) -> Callable[[str], tuple[Row, ...] | None]:
+        asked = 0
+
         def ask(query: str) -> tuple[Row, ...] | None:
-            if time.monotonic() > ends:
+            nonlocal asked
+            asked += 1
+            if asked > MOST_PROBES or self._clock() > guard:
                 return None
             result = self._executor.execute(url, query).result
             return None if result is None else tuple(result.rows)
@@ -152,6 +169,8 @@ class _Pair:
     schema: DatabaseSchema | None
     names: SchemaNames
     signs: Sequence[Sign] = ()
+    traits: frozenset[str] = frozenset()
+    alike: tuple[str, ...] = ()
     unread: str = ""
     """Why the clauses could not be compared."""
 
@@ -167,7 +186,17 @@ class _Pair:
                 continue
             found = signs(differences(*pair), *pair)
             if best is None or len(found) < len(best.signs):
-                best = cls(gold=gold, predicted=query, dialect=dialect, schema=schema, names=names, signs=found)
+                held = traits(found, *pair, names)
+                best = cls(
+                    gold=gold,
+                    predicted=query,
+                    dialect=dialect,
+                    schema=schema,
+                    names=names,
+                    signs=found,
+                    traits=held,
+                    alike=_alike(found, *pair),
+                )
         if best is not None:
             return best
         if read_parts(query, dialect, names) is None:
@@ -179,27 +208,48 @@ class _Pair:
         return cls(gold="", predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
 
 
-def _settled(found: Sequence[Sign], repair: Repair | None) -> list[Named]:
+_WRITTEN = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
+
+
+def _alike(found: Sequence[Sign], gold: QueryParts, predicted: QueryParts) -> tuple[str, ...]:
+    """The clauses without a difference, where each query has one SELECT only."""
+    if any(len(list(query.all_selects())) != 1 for query in (gold, predicted)):
+        return ()
+    places = {"JOIN": "FROM", "DISTINCT": "SELECT"}
+    differ = {places.get(sign.difference.clause, sign.difference.clause) for sign in found}
+    return tuple(clause for clause in _WRITTEN if clause not in differ)
+
+
+def _settled(pair: _Pair, repair: Repair | None) -> list[Named]:
     """The causes; those of the repair's clauses first, one for each clause that needs repair."""
-    clauses = _clauses_of(repair)
+    found, clauses = pair.signs, _clauses_of(repair)
     proved = [sign for sign in found if _clause(sign.difference) in clauses]
     if not proved:
-        return name_causes(found)
-    primary = name_causes(found, proved=frozenset(place for place, sign in enumerate(found) if sign in proved))
+        return name_causes(found, pair.traits)
+    places = frozenset(place for place, sign in enumerate(found) if sign in proved)
+    primary = name_causes(found, pair.traits, proved=places)
     for clause in clauses if repair is not None and len(repair.steps) > 1 else ():
         if any(_clause(one.sign.difference) == clause for one in primary):
             continue
-        own = name_causes([sign for sign in found if _clause(sign.difference) == clause])
+        own = name_causes([sign for sign in found if _clause(sign.difference) == clause], pair.traits)
         primary = [*primary[:1], *own[:1], *primary[1:]] if own else primary
     once = {one.kind: one for one in reversed(primary)}
-    return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:4]
+    return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
 
 
 def _message(one: Named, named: Sequence[Named]) -> str:
     """The evidence, which says so where an earlier cause rests on the same difference."""
     message = message_of(one.sign.difference)
-    first = next(other for other in named if other.sign is one.sign)
-    return message if first is one else f"{message}; the same difference, read as {CAUSES[one.kind].title.lower()}"
+    return (
+        message
+        if _reads_first(one, named)
+        else f"{message}; the same difference, read as {CAUSES[one.kind].title.lower()}"
+    )
+
+
+def _reads_first(one: Named, named: Sequence[Named]) -> bool:
+    """Whether no earlier cause rests on the same difference."""
+    return next(other for other in named if other.sign is one.sign) is one
 
 
 def _clauses_of(repair: Repair | None) -> list[str]:

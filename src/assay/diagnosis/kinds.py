@@ -25,6 +25,8 @@ _FUNCTION, _CLAUSE = "Function-Related Errors", "Clause-Related Errors"
 _SUBQUERY, _OTHER = "Subquery-Related Errors", "Other Errors"
 EXECUTION = "Execution"
 """The category of what execution alone tells."""
+SELECTION = "Selection"
+"""The category of what is wrong in a selection of an SDMX assistant."""
 
 _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
     ("attribute_mismatch", "Attribute mismatch", _ATTRIBUTE, "Describe the two columns so that they are told apart."),
@@ -68,6 +70,12 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
     ("failed", "Failed", EXECUTION, "Read the engine's message."),
     ("rewrite", "Almost a rewrite", EXECUTION, "Read the two queries side by side: no clause alone is at fault."),
     ("ambiguous_gold", "Ambiguous gold", EXECUTION, "Have gold break its ties, or accept every tied row."),
+    ("wrong_term", "Wrong term", SELECTION, "Look codes up by the words of the question and the names of the list."),
+    ("missing_term", "Missing term", SELECTION, "Check the selection for each thing that the question names."),
+    ("extra_term", "Extra term", SELECTION, "Select nothing that the question does not ask for."),
+    ("invented_term", "Invented term", SELECTION, "Have codes looked up in the code list, never written from memory."),
+    ("wrong_dataset", "Wrong dataset", SELECTION, "Describe what each dataset holds, so that they are told apart."),
+    ("wrong_period", "Wrong period", SELECTION, "Say how periods of the question are read, and which day is today."),
 )
 
 CAUSES: dict[CauseKind, CauseInfo] = {

@@ -1,8 +1,8 @@
 """How surely each sign points to each cause.
 
 A weight is about how often experts give that label to a query with that sign (NL2SQL-BUGs), set by hand from one half
-of its pairs and rounded: counts of rare signs do not carry over to other pairs. ``benchmarks/causes.py`` tries them on
-the half that they were not set from.
+of its pairs and rounded: counts of rare signs do not carry over to other pairs. `assay.diagnosis.learnt` corrects them
+by what stands around a sign. ``benchmarks/causes.py`` tries both on pairs that they were not set from.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from assay.model.diagnosis import CauseKind
 BACKGROUND: Mapping[CauseKind, float] = {"attribute_mismatch": 0.1, "value_mismatch": 0.03}
 """How often experts give a label whatever the signs are. Alone it names nothing."""
 
-NAMED_FROM = 0.33
-"""A cause besides the primary one is named from this probability."""
+NAMED_FROM = 0.16
+"""A cause besides the primary one is named from this probability, where those before it are most likely wrong."""
+NAMED_WHERE_SURE = 0.2
+"""So much more probable must it be where those before it are surely right."""
+NAMED_BESIDE_REPAIR = 0.1
+"""So much more probable must it be where a repair works without mending it."""
 MOST_NAMED = 3
 
 WEIGHTS: Mapping[str, Mapping[CauseKind, float]] = {

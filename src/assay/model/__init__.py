@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from assay.model.evidence import (
         Aggregates,
         CacheUse,
+        CauseGroup,
+        CauseGroupKind,
         Count,
         Disagreement,
         Evidence,
@@ -97,6 +99,8 @@ __all__ = [
     "CaseOptions",
     "CaseSide",
     "Cause",
+    "CauseGroup",
+    "CauseGroupKind",
     "CauseKind",
     "Cell",
     "ChangeKind",

@@ -47,8 +47,17 @@ CauseKind = Literal[
     "failed",
     "rewrite",
     "ambiguous_gold",
+    "wrong_term",
+    "missing_term",
+    "extra_term",
+    "invented_term",
+    "wrong_dataset",
+    "wrong_period",
 ]
-"""The 31 subcategories of NL2SQL-BUGs, then what execution alone tells. `assay.diagnosis.kinds` says what each is."""
+"""The 31 subcategories of NL2SQL-BUGs, then what execution alone tells, then those of selections.
+
+`assay.diagnosis.kinds` says what each is.
+"""
 
 Symptom = Literal["fan_out", "null_handling", "integer_division", "value_never_occurs"]
 """What the data shows of a cause: a join that multiplies rows, NULLs that count otherwise, a division that drops the
@@ -63,7 +72,7 @@ class Cause:
     message: str
     """One sentence that names what gold and the prediction say, or what the database holds."""
     clause: str = ""
-    """Where in the query, such as ``WHERE``; empty where the query did not run."""
+    """Where in the query, such as ``WHERE``, or in the selection, such as its dimension; empty where it did not run."""
     gold: str = ""
     predicted: str = ""
     symptom: Symptom | None = None
@@ -90,7 +99,7 @@ class Repair:
 
     steps: tuple[RepairStep, ...]
     query: str
-    """The repaired prediction. It was executed and judged right."""
+    """The repaired prediction. It was executed and judged right; a selection was judged again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +112,10 @@ class Diagnosis:
     """How many repairs were executed."""
     notes: tuple[str, ...] = ()
     """Why no more is known, such as a prediction that cannot be parsed."""
+
+    alike: tuple[str, ...] = ()
+    """Clauses such as ``FROM`` in which both queries say the same, however they spell it; empty where either has more
+    than one SELECT, and for selections."""
 
     title: str | None = None
     """The name under which reports count the primary cause."""

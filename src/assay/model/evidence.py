@@ -172,6 +172,23 @@ class Count:
     case_ids: tuple[str, ...] = ()
 
 
+CauseGroupKind = Literal["difficulty", "database", "table", "column", "feature"]
+"""``table`` and ``column``: what the primary cause is about; ``feature``: of the SQL of the first gold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseGroup:
+    """The wrong answers that have something in common, by their causes."""
+
+    kind: CauseGroupKind
+    name: str
+    count: int
+    """Cases."""
+    causes: tuple[tuple[str, int], ...]
+    """Each with how many of the cases have it, the most frequent first."""
+    case_ids: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgiven:
     """What accuracy would be if one kind of near miss were forgiven. It replaces no verdict."""
@@ -262,6 +279,8 @@ class Aggregates:
     causes: tuple[Count, ...] = ()
     fix_first: tuple[Count, ...] = ()
     """Causes by how many answers become right by mending this cause alone: a repair of one clause was executed."""
+    cause_groups: tuple[CauseGroup, ...] = ()
+    """Kind after kind, the largest group first."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None

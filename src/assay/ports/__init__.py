@@ -21,6 +21,7 @@ from assay.ports.scoring import (
     Metric,
     QueryRequest,
     ScoredCase,
+    SelectionDiagnoser,
     TimedMetric,
     TimedScore,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Reporter",
     "SchemaSource",
     "ScoredCase",
+    "SelectionDiagnoser",
     "StreamingReporter",
     "System",
     "Task",

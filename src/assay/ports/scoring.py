@@ -68,6 +68,14 @@ class Diagnoser(Protocol):
         ...
 
 
+class SelectionDiagnoser(Protocol):
+    """Names the causes of a wrong selection."""
+
+    def diagnose(self, evidence: Evidence) -> Diagnosis | None:
+        """The causes of an incorrect answer, the primary one first; None for any other."""
+        ...
+
+
 class CaseScorer(Protocol):
     """Judges the cases of one kind: queries by executing them, selections by their terms.
 

@@ -31,6 +31,7 @@ from assay.reports.text.heads import head_table
 from assay.reports.text.plain import clipped, one_line, plural, visible
 from assay.reports.text.selections import details
 from assay.reports.views.case import case_view, failures
+from assay.reports.views.causes import repair, why
 from assay.reports.views.repeats import answer_name
 from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RunView
 from assay.reports.views.run_build import view_of
@@ -156,11 +157,13 @@ def _type(item: Evidence) -> str:
 def _body(item: Evidence, room: int) -> Iterable[str]:
     """The parts of the evidence, about ``room`` characters in all; the caller puts blank lines between them."""
     opening = [visible(item.verdict.reason), *failures(item)]
+    told = [*(f"Why: {line}" for line in why(item)), *(f"Repair: {line}" for line in repair(item))]
+    causes = ["\n".join(told)] if told else []
     if item.turns or item.case.turns:
-        return [*opening, *_conversation(item)]
+        return [*opening, *causes, *_conversation(item)]
     shown = case_view(item, CaseLink(id="", anchor=""))
     opening.append(f"Question: {clipped(shown.question, limit=room // 4)}")
-    opening += ["\n".join(f"Why: {line}" for line in shown.why)] if shown.why else []
+    opening += causes
     closing = ["\n".join(f"Near miss: {miss}" for miss in shown.near_misses)] if shown.near_misses else []
     if shown.difference is not None:
         closing.append(clipped(_difference(shown.difference), limit=room // 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -44,7 +44,7 @@ class NamedTable:
 class SchemaNames:
     """A schema's tables and columns by name, whatever the case of letters. Without a schema it knows no name."""
 
-    __slots__ = ("columns", "dialect", "keys", "tables")
+    __slots__ = ("columns", "dialect", "keys", "references", "tables")
 
     def __init__(self, schema: DatabaseSchema | None = None) -> None:
         self.dialect = "" if schema is None else schema.dialect
@@ -61,6 +61,16 @@ class SchemaNames:
             if len(one.schema.primary_key) == 1
         }
         """By table: the only column of its primary key, in small letters."""
+        self.references: frozenset[frozenset[str]] = frozenset(self._references())
+        """Each two columns of which one refers to the other, such as ``song.singer_id`` and ``singer.id``."""
+
+    def _references(self) -> Iterator[frozenset[str]]:
+        for name, one in self.tables.items():
+            for key in one.schema.foreign_keys:
+                other = self.tables.get(key.table.lower())
+                referenced = key.referenced or (other.schema.primary_key if other is not None else ())
+                for own, column in zip(key.columns, referenced, strict=False):
+                    yield frozenset((f"{name}.{own.lower()}", f"{key.table}.{column}".lower()))
 
     def table(self, name: str) -> TableSchema | None:
         """The table of that name."""

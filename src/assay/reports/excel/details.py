@@ -18,7 +18,7 @@ from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
-from assay.reports.views.causes import why
+from assay.reports.views.causes import repair, why
 from assay.reports.views.gold_findings import GoldFindings
 
 _LINES = 10
@@ -147,7 +147,7 @@ def _where_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
     if seen.causes:
         columns.append(text_column("Cause", 28, lambda item: item.cause))
     if seen.diagnoses:
-        columns.append(text_column("Why", 60, lambda item: "\n".join(why(item)) or None))
+        columns.append(text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None))
     if seen.contexts:
         columns.append(text_column("Context", 32, lambda item: item.case.context))
     if seen.costs:

@@ -19,6 +19,7 @@ from assay.reports.sections.run import run_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.reports.views.case import failures
+from assay.reports.views.causes import repair, why
 from assay.reports.views.run import RunView
 from assay.runs.metric_infos import info_of
 
@@ -107,6 +108,8 @@ def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
 def _where_any() -> list[CaseColumn]:
     """Columns that some runs leave empty: each is written only where some case has a value."""
     return [
+        text_column("cause", 20, lambda item: item.cause),
+        text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),
         text_column("answer", 48, _answer),
         text_column("terms compared by", 14, _compared_by),
@@ -131,8 +134,8 @@ def _not_scored(item: Evidence) -> str:
     blank: dict[str, list[str]] = {}
     for score in item.scores:
         if score.value is None:
-            why = score.failure.message if score.failure else item.verdict.reason
-            blank.setdefault(why, []).append(words(score.metric))
+            said = score.failure.message if score.failure else item.verdict.reason
+            blank.setdefault(said, []).append(words(score.metric))
     if len(blank) == 1:
         (why, names), *_ = blank.items()
         return why if len(names) == len(item.scores) else f"{', '.join(names)}: {why}"

@@ -107,12 +107,16 @@ def _write_chart(page: Page, row: int, table: Table) -> int:
         if any(value is not None for value in values):
             titles.append(table.columns[place].long or table.columns[place].title)
             at = (first, sum(heads[:place]))
-            series.append({**bars(page, names, values, at=at, colour=colour), "name": titles[-1]})
+            made = bars(page, names, values, at=at, colour=colour)
+            if table.bars_are == "counts":
+                made["data_labels"] = {**made["data_labels"], "num_format": "#,##0"}
+            series.append({**made, "name": titles[-1]})
     if not series:
         return row
     rest = f", first {len(rows)}" if len(rows) == CHART_GROUPS else ""
     title = f"{' and '.join(titles)} by {table.columns[0].title}{rest}"
-    drawn = chart(page, title[:1].upper() + title[1:], series, "0 %", top=1.0)
+    axis, top = ("0 %", 1.0) if table.bars_are == "shares" else ("#,##0", None)
+    drawn = chart(page, title[:1].upper() + title[1:], series, axis, top=top)
     # Room for the labels of some twenty bars, at most two pages wide.
     width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * len(rows)))
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})

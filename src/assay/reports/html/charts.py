@@ -12,6 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from assay.model import TimeSpread
+from assay.reports.sections.values import Bars
 from assay.reports.views.times import TimeRow
 
 _WIDTH, _HEIGHT = 360.0, 168.0
@@ -59,6 +60,30 @@ def histogram(row: TimeRow, beside: Sequence[TimeRow]) -> str:
     parts += _mark("median", row.median, _x(row.spread.median_s, edges, step), line=1)
     parts += _mark("90 %", row.p90, _x(row.spread.p90_s, edges, step), line=2)
     return "".join([*parts, *labels, "</svg>"])
+
+
+def cause_bars(bars: Bars) -> str:
+    """Horizontal bars, each with its name above it; the part that is set off is darker, and its number is written."""
+    most = max((count for _, count, _ in bars.rows), default=0)
+    height = _BAR_ROW * len(bars.rows)
+    told = "; ".join(f"{name}: {count:,}, {part:,} {bars.part}" for name, count, part in bars.rows)
+    parts = [f'<svg class="bars" viewBox="0 0 {_WIDTH:g} {height:g}" role="img" aria-label="{escape(told)}">']
+    for place, (name, count, part) in enumerate(bars.rows):
+        top = place * _BAR_ROW
+        whole, dark = (max(1.5, number / most * _BAR_WIDTH) if number else 0.0 for number in (count, part))
+        beside = f"{count:,}" + (f", {part:,} {bars.part}" if part else "")
+        shown = name if len(name) <= _BAR_NAME else name[: _BAR_NAME - 1] + "…"
+        parts.append(f"<g><title>{escape(f'{name}: {beside}')}</title>")
+        parts.append(f'<text x="0" y="{top + 11:g}">{escape(shown)}</text>')
+        parts.append(f'<text class="count" x="{_WIDTH:g}" y="{top + 11:g}">{escape(beside)}</text>')
+        parts.append(f'<rect class="column" x="0" y="{top + 15:g}" width="{whole:.1f}" height="8" rx="1.5"/>')
+        if part:
+            parts.append(f'<rect class="part" x="0" y="{top + 15:g}" width="{dark:.1f}" height="8" rx="1.5"/>')
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
+
+
+_BAR_ROW, _BAR_WIDTH, _BAR_NAME = 29.0, 360.0, 34
 
 
 def _edges(spreads: Sequence[TimeSpread]) -> list[float]:

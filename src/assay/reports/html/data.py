@@ -237,6 +237,16 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
     yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
+    for name, label in (
+        ("table", "Wrong about"),
+        ("column", "Wrong about column"),
+        ("feature", "Wrong, gold uses"),
+    ):
+        held: dict[str, list[str]] = {}
+        for group in view.cause_groups:
+            for link in group.cases if group.facet[0] == name else ():
+                held.setdefault(link.anchor, []).append(group.name)
+        yield FacetColumn(name, label, partial(_of_anchor, held))
     pairs = [(row.first, row.second) for row in view.disagreements]
     yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
 
@@ -289,6 +299,8 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         cause=case.cause,
         flags=tuple(_meant(flag, FLAGS) for flag in sorted(item.verdict.flags)),
         why=case.why,
+        repair=case.repair,
+        alike=case.alike,
         near=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
         golds=case.golds,
         predicted=case.predicted,

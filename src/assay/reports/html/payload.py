@@ -115,6 +115,9 @@ class Answered(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     cause: str | None = None
     flags: tuple[Meant, ...] = ()
     why: tuple[str, ...] = ()
+    repair: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it: nothing in them is marked."""
     near: tuple[str, ...] = ()
     golds: tuple[QueryView, ...] = ()
     predicted: QueryView | None = None

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.reports.html.charts import histograms
-from assay.reports.sections.values import Block, Cell, Column, Mark, Matrix, Name, Remark, Row, Section, Table, Times
+from assay.reports.html.charts import cause_bars, histograms
+from assay.reports.sections.values import (
+    Bars,
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Matrix,
+    Name,
+    Remark,
+    Row,
+    Section,
+    Table,
+    Times,
+)
 from assay.reports.views.diff import DiffFigure
 from assay.reports.views.run import Figure
 
@@ -96,6 +109,13 @@ def charts(block: Times) -> list[tuple[object, object]]:
     return [(row, Markup(chart)) for row, chart in histograms(block.rows)]  # the chart escapes its texts itself
 
 
+def bars(block: Bars) -> object:
+    """The bars as a chart."""
+    from markupsafe import Markup
+
+    return Markup(cause_bars(block))
+
+
 def scales(sections: Iterable[Section]) -> Mapping[str, float]:
     """The scale of differences, one for all rows: the largest end of an interval, above 0 and at most 1."""
     ends: dict[str, list[float]] = {"all": [0.01], "bounds": [0.01]}
@@ -120,4 +140,5 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "missed_marks": missed_marks,
     "page_aside": page_aside,
     "histograms": charts,
+    "bars": bars,
 }

@@ -5,7 +5,7 @@ to read before trusting the headline), ``gates`` (what was demanded of the
 run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``lint`` (what was looked at in the golds
 themselves, and which cases are doubtful; null where nobody asked for that), ``cases``. Field names are
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
-``scores``, ``cause``, with a lint also ``gold_findings``; for queries also ``diagnosis`` (every cause, the repair),
+``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
 ``comparison``, ``gold_executions`` and ``predicted_execution``; for SDMX selections ``turns`` instead, with every
 judged term (docs/formats.md).
 
@@ -153,6 +153,7 @@ def _selection_case(item: Evidence) -> dict[str, object]:
         "scores": item.scores,
         "turns": item.turns,
         "cause": item.cause,
+        "diagnosis": item.diagnosis and _builtins(item.diagnosis),
     }
 
 

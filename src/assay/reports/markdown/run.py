@@ -127,6 +127,10 @@ def _case(case: CaseView) -> Iterable[str]:
         yield from selection_turn(turn)
     if case.why:
         yield f"Why: {'; '.join(code(line) for line in case.why)}"
+        yield ""
+    if case.repair:
+        yield f"Repair: {'; '.join(code(line) for line in case.repair)}"
+        yield ""
     if case.findings:
         yield f"Doubts about the gold: {'; '.join(code(line) for line in case.findings)}"
         yield ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 from assay.model import SelectionTotals, TermCounts
@@ -13,6 +14,7 @@ from assay.reports.sections.values import (
     LINES,
     TEXT,
     TEXT_AND_PAGE,
+    Bars,
     Block,
     Cell,
     Column,
@@ -61,6 +63,8 @@ def run_sections(view: RunView) -> tuple[Section, ...]:
 def _sections(view: RunView) -> Iterable[Section]:
     if view.gates:
         yield gates_section(view.gates)
+    if view.fix_first:
+        yield _fix_first(view)
     if view.selection:
         yield from _dimensions(view.selection.totals)
         yield from (_groups(view, table, rank=0) for table in view.groups)
@@ -68,9 +72,10 @@ def _sections(view: RunView) -> Iterable[Section]:
         yield from (_groups(view, table, rank=0) for table in view.first_groups)
     if view.repeats:
         yield _repeats(view)
-    yield from (_counts(title, counted, view) for title, counted in view.count_tables if title == FIX_FIRST_TITLE)
     yield _metrics(view)
     yield from (_counts(title, counted, view) for title, counted in view.count_tables if title != FIX_FIRST_TITLE)
+    if view.cause_groups:
+        yield _cause_groups(view)
     if view.disagreements:
         yield _disagreements(view)
     if not view.selection:
@@ -240,8 +245,9 @@ def explained(metrics: Iterable[MetricRow | DiffMetricRow], only: frozenset[Medi
 
 
 def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section:
+    causes = counted is view.causes
     titles = columns(
-        "name",
+        "cause" if causes else "name",
         Column(title="cases", strong=True),
         Column(title="share", only=frozenset({"book"})),
         Column(title="which", only=EVERYWHERE - {"book"}, ids_in_lines=10),
@@ -258,8 +264,51 @@ def _counts(title: str, counted: tuple[CountRow, ...], view: RunView) -> Section
         for row in counted
     )
     key = "failures" if counted is view.failures else re.sub(r"[^a-z]+", "-", title).strip("-")
-    table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS)
+    bars = (1,) if causes else ()
+    table = Table(columns=titles, rows=made, look="counts", headed=False, most=_COUNTS, bars=bars, bars_are="counts")
     return Section(key=key, title=title[0].upper() + title[1:], blocks=(table,), rank=3)
+
+
+def _fix_first(view: RunView) -> Section:
+    """What to mend first, before all else: on the page with bars beside all answers of that cause."""
+    every = {row.name: row.count for row in view.causes}
+    shown = view.fix_first[:_BARS]
+    bars = Bars(
+        rows=tuple((row.name, every.get(row.name, row.count), row.count) for row in shown),
+        whole="wrong by this cause",
+        part="right if mended alone",
+    )
+    counted = _counts(FIX_FIRST_TITLE, view.fix_first, view)
+    return replace(counted, blocks=(bars, *counted.blocks), rank=-1)
+
+
+_BARS = 6
+
+
+def _cause_groups(view: RunView) -> Section:
+    """The causes by difficulty, database, table, column and feature of SQL: the largest groups of each."""
+    kinds = list(dict.fromkeys(row.kind for row in view.cause_groups))
+    tables = []
+    for kind in kinds:
+        titles = columns(kind, Column(title="wrong", strong=True), "causes")
+        made = rows(
+            (Name(text=row.name), count(row.count, link=(row.facet, ("show", "incorrect"))), row.said)
+            for row in view.cause_groups
+            if row.kind == kind
+        )
+        tables.append(Table(columns=titles, rows=made, look="grouped", title=f"by {kind}", most=_GROUPED))
+    return Section(
+        key="where-causes",
+        title="Where the causes are",
+        blocks=tuple(tables),
+        rank=4,
+        place="bottom",
+        folded=frozenset({"comment"}),
+        only=EVERYWHERE - {"plain"},
+    )
+
+
+_GROUPED: Final[Mapping[Medium, int]] = {"comment": 8, "page": 8, "narrow": 4, "wide": 4, "book": 25}
 
 
 def _disagreements(view: RunView) -> Section:

@@ -181,6 +181,7 @@ class Table:
     """Whether the page has the lowest figures first, where most can be gained."""
     bars: tuple[int, ...] = ()
     """The columns of numbers that a workbook also draws as bars."""
+    bars_are: Literal["shares", "counts"] = "shares"
     only: frozenset[Medium] = EVERYWHERE
 
     def for_medium(self, medium: Medium) -> Table:
@@ -216,6 +217,18 @@ class Matrix:
     most: int = 10_000
     """A comment leaves out a matrix with more names than this."""
     only: frozenset[Medium] = TEXT_AND_PAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """Counts as horizontal bars, of which a part is set off: the page's chart of what a table beside it says."""
+
+    rows: tuple[tuple[str, int, int], ...]
+    """Name, count, and how much of that is the part."""
+    whole: str
+    part: str
+    """What the two are."""
+    only: frozenset[Medium] = frozenset({"page"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +283,7 @@ class Changes:
     only: frozenset[Medium] = TEXT
 
 
-Block: TypeAlias = Table | Matrix | Times | Facts | Paragraph | Changes
+Block: TypeAlias = Table | Matrix | Bars | Times | Facts | Paragraph | Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

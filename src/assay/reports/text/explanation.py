@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import indent
 
-from assay.diagnosis import CAUSES
+from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Repair
 from assay.reports.text.plain import one_line
 
@@ -24,6 +24,7 @@ def _lines(item: Evidence) -> Iterator[str]:
     yield one_line(item.verdict.reason, limit=_LENGTH)
     if item.case.question.strip():
         yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
+    yield from _selected(item)
     for gold in item.case.golds:
         yield f"\ngold:\n{indent(gold.strip(), _MARGIN)}"
     if item.prediction.query is not None:
@@ -39,6 +40,20 @@ def _lines(item: Evidence) -> Iterator[str]:
     yield from _diagnosis(item.diagnosis)
 
 
+def _selected(item: Evidence) -> Iterator[str]:
+    """Of a conversation, what each wrong answer selects beside its target."""
+    for turn in item.turns:
+        if turn.score is not None and not turn.score.exact:
+            where = f" {turn.number}" if len(item.turns) > 1 else ""
+            yield f"\nterms of question{where} (+ too many, - missing):"
+            for one in turn.score.dimensions:
+                signed = [f"+{term.id}" for term in one.false_positives] + [
+                    f"-{term.id}" for term in one.false_negatives
+                ]
+                if signed:
+                    yield f"{_MARGIN}{one_line(one.dimension)}: {one_line(', '.join(signed), limit=_LENGTH)}"
+
+
 def _diagnosis(found: Diagnosis) -> Iterator[str]:
     for place, cause in enumerate(found.causes):
         info = CAUSES[cause.kind]
@@ -47,16 +62,17 @@ def _diagnosis(found: Diagnosis) -> Iterator[str]:
         yield f"{_MARGIN}{one_line(cause.message, limit=_LENGTH)}"
         yield f"{_MARGIN}{info.advice}"
     if found.repair is not None:
-        yield from _repair(found.repair)
+        yield from _repair(found.repair, selection=CAUSES[found.causes[0].kind].category == SELECTION)
     elif found.tried:
         yield f"\nno repair: none of {found.tried} tried makes the answer right"
     yield from (f"\nnote: {one_line(note, limit=_LENGTH)}" for note in found.notes)
 
 
-def _repair(repair: Repair) -> Iterator[str]:
-    yield "\nrepair, executed and judged right:"
+def _repair(repair: Repair, *, selection: bool) -> Iterator[str]:
+    yield "\nrepair, executed and judged right:" if not selection else "\nrepair, judged right:"
     for step in repair.steps:
         for sign, text in (("-", step.before), ("+", step.after)):
             if text:
-                yield f"{_MARGIN}{sign} {one_line(text, limit=_LENGTH)}"
+                place = f"{step.clause}: " if selection else ""
+                yield f"{_MARGIN}{sign} {place}{one_line(text, limit=_LENGTH)}"
     yield f"gives:\n{indent(repair.query.strip(), _MARGIN)}"

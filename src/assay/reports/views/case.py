@@ -9,7 +9,7 @@ from assay.model import Comparison, Evidence, Execution, Failure, Prediction, Sc
 from assay.model.comparison import RowState
 from assay.reports.text.plain import clipped, number, one_line, plural, seconds, words
 from assay.reports.views.alignment import AlignedColumn, merged, sample
-from assay.reports.views.causes import why
+from assay.reports.views.causes import repair, why
 from assay.reports.views.run import CaseLink, CaseView, DifferenceView, QueryView, RowView, ScoreView
 
 _QUERY_LENGTH = 6000
@@ -44,6 +44,8 @@ def case_view(item: Evidence, link: CaseLink, *, sampled: bool = True) -> CaseVi
         failures=_failures(item),
         difference=_difference(item, sampled=sampled),
         why=why(item),
+        repair=repair(item),
+        alike=item.diagnosis.alike if item.diagnosis is not None else (),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.diagnosis import CAUSES
+from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Cause, Diagnosis, Evidence
 from assay.reports.text.plain import one_line
 
@@ -10,11 +10,16 @@ _LENGTH = 400
 
 
 def why(item: Evidence) -> tuple[str, ...]:
-    """Each cause with its evidence, the primary one first, then the repair; nothing for an answer without causes."""
+    """Each cause with its evidence, the primary one first, then notes; nothing for an answer without causes."""
     found = item.diagnosis
     if found is None:
         return ()
-    return (*map(_told, found.causes), *repair_lines(found), *(one_line(note, limit=_LENGTH) for note in found.notes))
+    return (*map(_told, found.causes), *(one_line(note, limit=_LENGTH) for note in found.notes))
+
+
+def repair(item: Evidence) -> tuple[str, ...]:
+    """The repair of an answer, a line for each clause; nothing where none is known."""
+    return () if item.diagnosis is None else repair_lines(item.diagnosis)
 
 
 def _told(cause: Cause) -> str:
@@ -26,8 +31,11 @@ def repair_lines(found: Diagnosis) -> tuple[str, ...]:
     if found.repair is None:
         return ()
     lines = []
+    selection = CAUSES[found.causes[0].kind].category == SELECTION
     for step in found.repair.steps:
         before, after = (one_line(text, limit=_LENGTH) for text in (step.before, step.after))
+        if selection:  # the terms of one dimension stand beside its name
+            before, after = (f"{step.clause} {text}" if text else "" for text in (before, after))
         if before and after:
             lines.append(f"right with {after} in place of {before}")
         else:

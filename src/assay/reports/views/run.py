@@ -120,6 +120,21 @@ class CountRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CauseGroupRow:
+    """Wrong answers that have something in common, such as the table that they are wrong about."""
+
+    kind: str
+    """Such as ``table``."""
+    name: str
+    count: int
+    said: str
+    """The most frequent causes with their counts."""
+    cases: tuple[CaseLink, ...]
+    facet: tuple[str, str]
+    """The filter by which the table of cases shows them, wrong or not where it is not about causes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassRow:
     """The rates over ``k`` answers to each question: pass@k (``any``) and pass^k (``all``)."""
 
@@ -231,11 +246,15 @@ class CaseView:
     turns: tuple[TurnView, ...] = ()
     """For SDMX: the questions of the conversation."""
     why: tuple[str, ...] = ()
-    """Every cause with its evidence, and the repair."""
+    """Every cause with its evidence."""
+    repair: tuple[str, ...] = ()
+    """The smallest change that makes the answer right, a line for each clause."""
     findings: tuple[str, ...] = ()
     """What is doubtful about the case's gold, the severest first."""
     rules: tuple[str, ...] = ()
     """The rules that say so."""
+    alike: tuple[str, ...] = ()
+    """Clauses in which both queries say the same, however they spell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +323,8 @@ class RunView:
     cases: tuple[CaseView, ...]
     fix_first: tuple[CountRow, ...] = ()
     """Causes that, mended alone, make so many answers right, as repairs that were executed prove."""
+    cause_groups: tuple[CauseGroupRow, ...] = ()
+    """Kind after kind, the largest group first. A kind with a single group is left out: it repeats the whole."""
     forgiven: tuple[CountRow, ...] = ()
     """Near misses that a user may forgive, each with the accuracy if it were forgiven."""
     wrong_terms: tuple[CountRow, ...] = ()
@@ -374,7 +395,7 @@ class RunView:
         return tuple(table for table in self.groups if table not in self.first_groups)
 
 
-FIX_FIRST_TITLE = "fix this first: answers that one repaired clause makes right"
+FIX_FIRST_TITLE = "fix this first: answers that one repair makes right"
 FORGIVEN_TITLE = "right but for …, with the accuracy if it were forgiven"
 
 

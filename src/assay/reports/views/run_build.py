@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from assay.model import Count, Disagreement, Evidence, Group, Rate, Run
+from assay.model import CauseGroupKind, Count, Disagreement, Evidence, Group, Rate, Run
 from assay.reports.text.gate_table import gate_rows
 from assay.reports.text.plain import (
     interval,
@@ -27,6 +28,7 @@ from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
     CaseLink,
     CaseView,
+    CauseGroupRow,
     CountRow,
     DisagreementRow,
     Fact,
@@ -155,6 +157,7 @@ class _Builder:
             causes=self.count_rows(numbers.causes, _advice(numbers.causes), facet="cause"),
             fix_first=self.count_rows(numbers.fix_first, _advice(numbers.fix_first), facet="cause"),
             findings=self.finding_rows(),
+            cause_groups=self.cause_group_rows(),
             slowest=tuple(self.survey.slowest.rows(self.survey)),
             facts=tuple(self.facts()),
             cases=cases,
@@ -337,6 +340,22 @@ class _Builder:
             for name, count in named
         )
 
+    def cause_group_rows(self) -> tuple[CauseGroupRow, ...]:
+        groups = self.numbers.cause_groups
+        sizes = Counter(group.kind for group in groups)
+        return tuple(
+            CauseGroupRow(
+                kind="dimension" if self.of_selections and group.kind == "column" else _GROUP_KINDS[group.kind],
+                name=one_line(group.name, limit=80),
+                count=group.count,
+                said=_most_frequent(group.causes),
+                cases=self.linked(group.case_ids),
+                facet=(group.kind, one_line(group.name, limit=80)),
+            )
+            for group in groups
+            if sizes[group.kind] > 1
+        )
+
     def forgiven_rows(self) -> tuple[CountRow, ...]:
         """Per kind of near miss, a row of its cases with the accuracy if this kind were forgiven."""
         rows = []
@@ -435,6 +454,22 @@ def _is(count: int) -> str:
 
 def _counts(count: int) -> str:
     return "counts" if count == 1 else "count"
+
+
+_GROUP_KINDS: Mapping[CauseGroupKind, str] = {
+    "difficulty": "difficulty",
+    "database": "database",
+    "table": "table",
+    "column": "column",
+    "feature": "SQL of gold",
+}
+_MOST_CAUSES = 3
+
+
+def _most_frequent(causes: Sequence[tuple[str, int]]) -> str:
+    said = ", ".join(f"{one_line(name, limit=60)} {count:,}" for name, count in causes[:_MOST_CAUSES])
+    rest = sum(count for _, count in causes[_MOST_CAUSES:])
+    return f"{said}, others {rest:,}" if rest else said
 
 
 def _advice(causes: Sequence[Count]) -> dict[str, str]:

@@ -25,6 +25,7 @@ from assay.model import (
 from assay.reports.text.plain import clipped, one_line, percent, plural, words
 from assay.reports.views import meanings
 from assay.reports.views.case import message, score_view, short_name
+from assay.reports.views.causes import repair, why
 from assay.reports.views.run import CaseLink, CaseView
 from assay.reports.views.selections import (
     BesideHeadline,
@@ -225,6 +226,8 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
         failures=tuple(text for text in rest if text not in told),
         difference=None,
         turns=turns,
+        why=why(item),
+        repair=repair(item),
     )
 
 

@@ -23,6 +23,7 @@ from assay.model import (
     TimeSummary,
     UsageTotals,
 )
+from assay.runs.aggregate.causes import cause_groups
 from assay.runs.aggregate.forgiven import forgiven_of
 from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.repeats import repeat_totals
@@ -95,6 +96,7 @@ def aggregate(
         failures=counts_of(evidence, failures_of),
         causes=counts_of(evidence, lambda item: _one(item.cause)),
         fix_first=counts_of(evidence, _mended_alone),
+        cause_groups=cause_groups(evidence),
         forgiven=forgiven_of(
             evidence, lambda values: rate_of(answers.means(values), binary=once, confidence=confidence)
         ),

@@ -79,9 +79,17 @@ class RepairFacts(msgspec.Struct, frozen=True, gc=False):
     steps: tuple[StepFacts, ...] = ()
 
 
+class CausePlace(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Cause`."""
+
+    table: str = ""
+    column: str = ""
+
+
 class DiagnosisFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Diagnosis`."""
 
+    causes: tuple[CausePlace, ...] = ()
     repair: RepairFacts | None = None
 
 

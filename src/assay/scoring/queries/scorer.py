@@ -17,6 +17,7 @@ from assay.model import (
     Comparison,
     ComparisonOptions,
     DatabaseUrl,
+    Diagnosis,
     Evidence,
     Execution,
     Failure,
@@ -133,8 +134,7 @@ class QueryScorer:
             ),
         )
         if self._diagnoser is not None and verdict.outcome == "incorrect":
-            is_right = partial(self._would_be_right, case, url, golds)
-            evidence = diagnosed(self._diagnoser, self._keeper, evidence, url, is_right)
+            evidence = self._diagnosed(self._diagnoser, evidence, url, golds)
         return ScoredCase(evidence=evidence, executions=executions)
 
     def _ends_at_once(
@@ -143,6 +143,20 @@ class QueryScorer:
         if case.options.leniency != STRICT or self._options.leniency != STRICT:
             return False
         return ends_at_once(prediction, executed, self._executor.dialect(url))
+
+    def _diagnosed(
+        self, diagnoser: Diagnoser, evidence: Evidence, url: DatabaseUrl, golds: Sequence[Execution]
+    ) -> Evidence:
+        """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them."""
+        case, prediction = evidence.case, evidence.prediction
+        key = ("diagnosis", url.text, case.golds, prediction.query, case.options, evidence.verdict)
+        known = self._executor.recall(*key)
+        if isinstance(known, Diagnosis):
+            return replace(evidence, diagnosis=known, cause=known.title)
+        evidence = diagnosed(diagnoser, self._keeper, evidence, url, partial(self._would_be_right, case, url, golds))
+        if evidence.diagnosis is not None:
+            self._executor.keep(evidence.diagnosis, *key)
+        return evidence
 
     def _would_be_right(self, case: Case, url: DatabaseUrl, golds: Sequence[Execution], query: str) -> bool:
         """Whether a query would be a right answer to the case."""

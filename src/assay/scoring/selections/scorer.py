@@ -10,6 +10,7 @@ from assay.model import (
     Case,
     DatabaseUrl,
     DatasetSelection,
+    Diagnosis,
     Evidence,
     Failure,
     Prediction,
@@ -22,6 +23,7 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
+from assay.ports import SelectionDiagnoser
 from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
 from assay.sdmx.answers.any_form import answer_notes, datasets_named, read_answer, silent_notes
 from assay.sdmx.data.execute import compare_on_data
@@ -37,11 +39,15 @@ SELECTED = DatabaseUrl(text="selections:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionScorer:
-    """Judges selections. ``structures`` say what can be selected; with ``data`` it also compares what they return."""
+    """Judges selections. ``structures`` say what can be selected; with ``data`` it also compares what they return.
+
+    ``diagnoser`` names the causes of wrong answers.
+    """
 
     structures: Structures | None = None
     settings: SelectionSettings = SelectionSettings()  # noqa: RUF009 - frozen
     data: DataSource | None = None
+    diagnoser: SelectionDiagnoser | None = None
 
     def evidence(self, case: Case, prediction: Prediction, url: DatabaseUrl = SELECTED) -> Evidence:  # noqa: ARG002
         """Everything about one case. Without data it is pure: it reads only the answers' text."""
@@ -53,13 +59,16 @@ class SelectionScorer:
         )
         turns = tuple(map(self._by_sound_gold, case.turns, turns))
         failure = next((answer.failure for answer in answers if answer.failure is not None), None)
-        return Evidence(
+        evidence = Evidence(
             case=case,
             prediction=replace(prediction, turns=tuple(answers)),
             verdict=self._noted(_verdict(turns, failure), case, answers, turns),
             scores=tuple(_scores(selection_metrics(on_data=self.data is not None), turns)),
             turns=turns,
         )
+        if self.diagnoser is None or evidence.outcome != "incorrect":
+            return evidence
+        return _diagnosed(self.diagnoser, evidence)
 
     def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
         """The score of one turn, or gold's failure where a target is wrong and no sound target was met exactly.
@@ -119,6 +128,14 @@ class SelectionScorer:
                 on_data = replace(on_data, match=False, series_precision=0.0, series_recall=0.0)
             score = replace(score, data=on_data)
         return TurnScore(number=number, score=score, failure=answer.failure)
+
+
+def _diagnosed(diagnoser: SelectionDiagnoser, evidence: Evidence) -> Evidence:
+    try:
+        found = diagnoser.diagnose(evidence)
+    except Exception as error:  # noqa: BLE001 - the case's boundary: a verdict must not be lost for want of its cause
+        found = Diagnosis(causes=(), notes=(f"looking for the cause failed: {type(error).__name__}: {error}",))
+    return evidence if found is None else replace(evidence, diagnosis=found, cause=found.title)
 
 
 def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:

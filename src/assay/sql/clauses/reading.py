@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assay.sql.clauses.difference import unshared_tables
@@ -11,6 +12,7 @@ from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, SourceTa
 from assay.sql.clauses.scopes import Scope, Source
 from assay.sql.clauses.spelling import conjuncts
 from assay.sql.clauses.terms import Merging, Terms, outputs_of
+from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import ParsedQuery, parse_query
 from assay.sql.sources import entries_of
@@ -35,11 +37,11 @@ def read_parts(
 
     ``called`` gives tables other names, under which their columns then stand.
     """
-    parsed = parse_short(query, dialect)
-    if parsed is None:
+    tree = bare_tree(query, dialect)
+    if tree is None:
         return None
     try:
-        return Reader(names, dialect, called or {}).query(without_places(parsed.tree), None, {})
+        return Reader(names, dialect, called or {}).query(tree, None, {})
     except (RecursionError, TooLargeError):
         return None
 
@@ -55,11 +57,21 @@ def parse_short(query: str, dialect: str) -> ParsedQuery | None:
     return None if parsed is None or len(parsed.tokens) > MOST_TOKENS else parsed
 
 
-def without_places(tree: exp.Query) -> exp.Query:
-    """A copy that does not know where its parts stood in the text: copying that takes as long as copying the rest."""
-    made = tree.copy()
-    for node in made.walk():
-        node._meta = None
+@lru_cache(maxsize=64)
+def bare_tree(query: str, dialect: str) -> exp.Query | None:
+    """The tree of a query that does not know where its parts stood in the text; None as for `parse_short`.
+
+    Copying those places takes as long as copying the rest. The tree is shared: whoever changes it must copy it first.
+    """
+    parsed = parse_short(query, dialect)
+    if parsed is None:
+        return None
+    try:
+        made = parsed.tree.copy()
+        for node in made.walk():
+            node._meta = None
+    except RecursionError:
+        return None
     return made
 
 
@@ -123,7 +135,7 @@ class Reader:
         if isinstance(tree, exp.Select):
             select, outputs = self._select(tree, outer, ctes)
             return QueryParts(selects=(select,)), outputs
-        text = str(tree.sql())
+        text = plain_text(tree)
         return QueryParts(selects=(SelectParts(outputs=(Term(text=text, merged=text, shown=text),)),)), {}
 
     def _ctes(self, tree: exp.Expr, outer: Scope | None, ctes: _Ctes) -> _Ctes:
@@ -176,7 +188,7 @@ class Reader:
         limit, offset = _cut(tree)
         parts = SelectParts(
             outputs=tuple(
-                terms.term(resolved, shown or resolved.sql())
+                terms.term(resolved, shown or plain_text(resolved))
                 for resolved, shown in zip(plain, _shown(tree, len(plain)), strict=True)
             ),
             distinct=tree.args.get("distinct") is not None,
@@ -259,8 +271,8 @@ def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:
     cut = None
     if limit is not None:
         count = limit.args.get("expression") or limit.args.get("count")
-        cut = count.sql() if count is not None else limit.sql()
-    return cut, offset.expression.sql() if offset is not None else None
+        cut = plain_text(count if count is not None else limit)
+    return cut, plain_text(offset.expression) if offset is not None else None
 
 
 def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[OrderTerm, ...]:
@@ -273,7 +285,7 @@ def _order(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple[O
 
 
 def _shown(tree: exp.Select, count: int) -> list[str]:
-    written = [output.unalias().sql() for output in tree.expressions]
+    written = [plain_text(output.unalias()) for output in tree.expressions]
     return written if len(written) == count else [""] * count
 
 

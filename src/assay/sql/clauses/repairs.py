@@ -16,8 +16,9 @@ from assay.sql.clauses.leaves import (
     operators_of,
     renaming_of,
 )
-from assay.sql.clauses.reading import parse_short, without_places
+from assay.sql.clauses.reading import bare_tree
 from assay.sql.clauses.spelling import conjuncts
+from assay.sql.clauses.writing import plain_text
 from assay.sql.schema_names import SchemaNames
 
 if TYPE_CHECKING:
@@ -76,11 +77,11 @@ def repaired_queries(gold: str, predicted: str, dialect: str, names: SchemaNames
 
     Nothing where one of them cannot be parsed, or is too long or too deep.
     """
-    read = [parse_short(text, dialect) for text in (gold, predicted)]
-    if read[0] is None or read[1] is None:
+    ours, theirs = bare_tree(gold, dialect), bare_tree(predicted, dialect)
+    if ours is None or theirs is None:
         return
     try:
-        workshop = _Workshop(read[0].tree, read[1].tree, dialect, names)
+        workshop = _Workshop(ours, theirs, dialect, names)
         units = workshop.units()
     except RecursionError:
         return
@@ -115,18 +116,18 @@ class _Workshop:
             for clause, args in _CLAUSES.items():
                 if not any(leaf.args.get(arg) for leaf in (ours, theirs) for arg in args):
                     continue
-                left = self._text(ours, clause, aliases)
-                right = self._text(theirs, clause, {})
+                left = _text(ours, clause, aliases, plain_text)
+                right = _text(theirs, clause, {}, plain_text)
                 if clause == "FROM" and _from_key(ours, aliases) == _from_key(theirs, {}):
                     continue
                 if _alike(left) != _alike(right):
                     found.append(_Unit(place, clause, _size(left, right)))
         if len(self._ours) > 1 or len(self._theirs) > 1:
             if operators_of(self._gold) != operators_of(self._predicted):
-                extra = [leaf.sql() for leaf in (*self._ours[1:], *self._theirs[1:])]
+                extra = [plain_text(leaf) for leaf in (*self._ours[1:], *self._theirs[1:])]
                 found.append(_Unit(-1, _WHOLE, 8 if len(self._ours) == len(self._theirs) else _size(*extra)))
             for clause in ("ORDER BY", "LIMIT"):
-                texts = [self._text(tree, clause, {}) for tree in (self._gold, self._predicted)]
+                texts = [_text(tree, clause, {}, plain_text) for tree in (self._gold, self._predicted)]
                 if len(set(map(_alike, texts))) > 1 and not all(tree.key == "select" for tree in self._trees):
                     found.append(_Unit(-1, clause, _size(*texts)))
         withs = [_with_text(tree) for tree in self._trees]
@@ -160,8 +161,8 @@ class _Workshop:
             if unit.place < 0:
                 steps.append(self._outer_step(unit.clause))
                 continue
-            before = self._text(self._theirs[unit.place], unit.clause, {})
-            after = self._text(leaves[unit.place], unit.clause, {})
+            before = self._shown(self._theirs[unit.place], unit.clause, {})
+            after = self._shown(leaves[unit.place], unit.clause, {})
             steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
         return tuple(steps)
 
@@ -192,7 +193,7 @@ class _Workshop:
         if clause == _WITH:
             return ClauseRepair(clause=clause, before=_with_text(self._predicted), after=_with_text(self._gold))
         if clause != _WHOLE:
-            before, after = (self._text(tree, clause, {}) for tree in (self._predicted, self._gold))
+            before, after = (self._shown(tree, clause, {}) for tree in (self._predicted, self._gold))
             return ClauseRepair(clause=clause, before=before, after=after)
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
@@ -201,21 +202,26 @@ class _Workshop:
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
     def _mixed(self, ours: exp.Expr, theirs: exp.Expr, wanted: Sequence[str]) -> exp.Expr | None:
-        """One SELECT of the prediction with these clauses of gold's."""
+        """One SELECT of the prediction with these clauses of gold's.
+
+        Clauses that stay as they are belong to several such SELECTs: writing one as text copies it first.
+        """
         made = type(theirs)()
         for arg, value in theirs.args.items():
             if arg not in _CLAUSE_ARGS:
-                made.set(arg, _copied(value) if isinstance(value, list) or hasattr(value, "copy") else value)
+                made.set(arg, value)
         host = ours if "FROM" in wanted else theirs
         for clause, args in _CLAUSES.items():
             giver = ours if clause in wanted else theirs
-            renaming = {} if giver is host else self._renaming(giver, host)
+            moves = giver is not host and clause != "FROM"
+            renaming = self._renaming(giver, host) if moves else {}
             for arg in args:
-                copied = _copied(giver.args.get(arg))
-                for node in copied if isinstance(copied, list) else [copied] if copied is not None else []:
-                    if giver is not host and clause != "FROM" and not self._rename(node, renaming, giver, host):
+                given = giver.args.get(arg)
+                given = _copied(given) if moves else list(given) if isinstance(given, list) else given
+                for node in _listed(given) if moves else ():
+                    if not self._rename(node, renaming, giver, host):
                         return None
-                made.set(arg, copied)
+                made.set(arg, given)
         return made
 
     def _rename(self, node: exp.Expr, renaming: Mapping[str, str], giver: exp.Expr, host: exp.Expr) -> bool:
@@ -245,22 +251,24 @@ class _Workshop:
         if len(holding) > 1 and own and own[0] in renaming:
             column.set("table", exp.to_identifier(renaming[own[0]]))
 
-    def _text(self, tree: exp.Expr, clause: str, renaming: Mapping[str, str]) -> str:
-        """A clause as text, with other aliases where those are given."""
-        from sqlglot import exp
+    def _shown(self, tree: exp.Expr, clause: str, renaming: Mapping[str, str]) -> str:
+        """A clause in the database's own dialect."""
+        return _text(tree, clause, renaming, lambda node: node.sql(self._dialect))
 
-        pieces: list[str] = []
-        for arg in _CLAUSES[clause]:
-            given = tree.args.get(arg)
-            found = _copied(given) if renaming else given
-            for node in found if isinstance(found, list) else [found] if found is not None else []:
-                for part in list(node.find_all(exp.Column, exp.Table)) if renaming else []:
-                    _relabel(part, renaming)
-                piece = node.sql(self._dialect)
-                pieces.append(piece.strip().lstrip(",").strip())
-        if clause == "SELECT":
-            return ", ".join(pieces)
-        return " ".join(pieces)
+
+def _text(tree: exp.Expr, clause: str, renaming: Mapping[str, str], write: Callable[[exp.Expr], str]) -> str:
+    """A clause as text, with other aliases where those are given."""
+    from sqlglot import exp
+
+    pieces: list[str] = []
+    for arg in _CLAUSES[clause]:
+        given = tree.args.get(arg)
+        found = _copied(given) if renaming else given
+        for node in _listed(found):
+            for part in list(node.find_all(exp.Column, exp.Table)) if renaming else []:
+                _relabel(part, renaming)
+            pieces.append(write(node).strip().lstrip(",").strip())
+    return (", " if clause == "SELECT" else " ").join(pieces)
 
 
 def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -280,10 +288,10 @@ def _from_key(leaf: exp.Expr, renaming: Mapping[str, str]) -> tuple[list[str], l
             _relabel(part, renaming)
     texts = []
     for one in conditions:
-        sides = [one.this.sql(), one.expression.sql()] if isinstance(one, exp.EQ) else [one.sql()]
+        sides = [plain_text(one.this), plain_text(one.expression)] if isinstance(one, exp.EQ) else [plain_text(one)]
         texts.append(" = ".join(sorted(map(_alike, sides))))
     sided = any(side for side, _ in items)
-    tables = [_alike(f"{side} {item.sql()}") for side, item in items]
+    tables = [_alike(f"{side} {plain_text(item)}") for side, item in items]
     return tables if sided else sorted(tables), sorted(texts)
 
 
@@ -306,7 +314,7 @@ def _prepared(tree: exp.Query, names: SchemaNames) -> exp.Query:
     """A copy whose ORDER BY, GROUP BY and HAVING name no outputs but repeat what those compute."""
     from sqlglot import exp
 
-    made = without_places(tree)
+    made = tree.copy()
     for leaf in leaves_of(made):
         given = {
             output.alias.lower(): output.this
@@ -329,9 +337,13 @@ def _copied(found: object) -> exp.Expr | list[exp.Expr] | None:
     return found.copy() if found is not None else None  # type: ignore[attr-defined]
 
 
+def _listed(found: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
 def _with_text(tree: exp.Expr) -> str:
     with_ = tree.args.get("with_")
-    return "" if with_ is None else str(with_.sql())
+    return "" if with_ is None else plain_text(with_)
 
 
 def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: bool) -> None:

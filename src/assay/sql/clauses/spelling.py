@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.sql.clauses.writing import plain_text
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
 _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ": "NEQ"}
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
+_PLAIN = frozenset({"column", "identifier", "star", "eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "var", "like"})
+"""The kinds of nodes that have one spelling only, by themselves."""
 _REAL = frozenset({"FLOAT", "DOUBLE", "DECIMAL"})
 
 
 def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
     """One node in its plainest spelling; ``keys`` are columns that are never NULL, such as ``singer.id``."""
+    if node.key in _PLAIN:
+        return node
     from sqlglot import exp
 
     while isinstance(node, exp.Paren) and isinstance(
@@ -26,7 +32,7 @@ def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
         return exp.Literal.number(_number(node.name)) if not node.is_string else node
     if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
         one = node.this
-        if isinstance(one, exp.Literal) or (isinstance(one, exp.Column) and one.sql() in keys):
+        if isinstance(one, exp.Literal) or (isinstance(one, exp.Column) and plain_text(one) in keys):
             return exp.Count(this=exp.Star())
     if isinstance(node, exp.Sum | exp.Count) and isinstance(node.this, exp.Case | exp.If):
         counted = _counted(node)

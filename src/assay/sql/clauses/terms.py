@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, Term
 from assay.sql.clauses.scopes import Scope
 from assay.sql.clauses.spelling import conjuncts, disjuncts, plain, positive
+from assay.sql.clauses.writing import plain_text
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -33,7 +34,6 @@ _OPERATORS = {
     "is": "IS",
     "exists": "EXISTS",
 }
-_SORTED = ("EQ", "NEQ", "Add", "Mul")
 
 
 class _Reads(Protocol):
@@ -60,12 +60,14 @@ class Terms:
         from sqlglot import exp
 
         copied = exp.Paren(this=node.copy())
-        for query in [found for found in copied.find_all(exp.Query) if _is_outermost(found)]:
+        nodes = list(copied.walk())
+        queries = [found for found in nodes if isinstance(found, exp.Query) and _is_outermost(found)]
+        for query in queries:
             query.replace(self._held(query))
-        for column in list(copied.find_all(exp.Column)):
-            column.replace(self._column(column))
-        for one in reversed(list(copied.this.walk())):  # what is inside comes first
-            made = plain(one, self._keys)
+        if queries:
+            nodes = list(copied.walk())
+        for one in reversed(nodes[1:]):  # what is inside comes first
+            made = self._column(one) if isinstance(one, exp.Column) else plain(one, self._keys)
             if made is not one:
                 one.replace(made)
         return plain(copied.this, self._keys)
@@ -95,7 +97,7 @@ class Terms:
         if source.table and source.columns is not None and name not in source.columns and not table:
             return exp.column(name)
         derived = source.outputs.get(name)
-        if derived is not None and len(derived.sql()) <= _MOST_CHARACTERS:
+        if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
             return derived.copy()
         return exp.column(name, table="^" * depth + source.name)
 
@@ -114,30 +116,35 @@ class Terms:
         """The term of a resolved expression."""
         from sqlglot import exp
 
-        for node in list(resolved.find_all(exp.EQ, exp.NEQ, exp.Add, exp.Mul)):
-            if node.this.sql() > node.expression.sql() and type(node).__name__ in _SORTED and not _has_literal(node):
-                left, right = node.this.copy(), node.expression.copy()
-                node.set("this", right)
-                node.set("expression", left)
-        text = resolved.sql()
+        nodes = list(resolved.walk())
+        for node in nodes:
+            if type(node) in (exp.EQ, exp.NEQ, exp.Add, exp.Mul) and not _has_literal(node):
+                left, right = node.this, node.expression
+                if plain_text(left) > plain_text(right):
+                    node.set("this", right)
+                    node.set("expression", left)
+        text = plain_text(resolved)
+        nodes = list(resolved.walk())
         functions = [
             node
-            for node in resolved.find_all(exp.Func)
-            if not isinstance(node, exp.AggFunc | exp.Connector | exp.Predicate | exp.Not | exp.Binary)
+            for node in nodes
+            if isinstance(node, exp.Func)
+            and not isinstance(node, exp.AggFunc | exp.Connector | exp.Predicate | exp.Not | exp.Binary)
         ]
-        aggregates = list(resolved.find_all(exp.AggFunc))
         return Term(
             text=text,
             merged=text,
             shown=shown,
-            columns=tuple(one.sql() for one in resolved.find_all(exp.Column)),
-            literals=tuple(one.sql() for one in resolved.find_all(exp.Literal)),
+            columns=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Column)),
+            literals=tuple(plain_text(one) for one in nodes if isinstance(one, exp.Literal)),
             functions=tuple(_name_of(node) for node in functions),
-            aggregates=tuple(_name_of(node) for node in aggregates),
-            arithmetic=tuple(type(node).__name__ for node in resolved.find_all(exp.Add, exp.Sub, exp.Mul, exp.Div)),
-            inner=tuple(self._inner[one.name] for one in resolved.find_all(exp.Var) if one.name in self._inner),
-            distinct=any(True for _ in resolved.find_all(exp.Distinct)),
-            windowed=any(True for _ in resolved.find_all(exp.Window)),
+            aggregates=tuple(_name_of(node) for node in nodes if isinstance(node, exp.AggFunc)),
+            arithmetic=tuple(
+                type(node).__name__ for node in nodes if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div)
+            ),
+            inner=tuple(self._inner[one.name] for one in nodes if isinstance(one, exp.Var) and one.name in self._inner),
+            distinct=any(isinstance(one, exp.Distinct) for one in nodes),
+            windowed=any(isinstance(one, exp.Window) for one in nodes),
         )
 
     def condition(self, resolved: exp.Expr, shown: str) -> Term:
@@ -161,7 +168,7 @@ class Terms:
         if isinstance(core, exp.Is):
             operator = "IS NULL" if isinstance(core.expression, exp.Null) else "IS"
         if isinstance(core, exp.In) and core.expressions:
-            values = sorted(core.expressions, key=lambda value: str(value.sql()))
+            values = sorted(core.expressions, key=plain_text)
             core.set("expressions", [value.copy() for value in values])
             if not negated and len(values) <= _MOST_PARTS:
                 whole = self.term(one, shown)
@@ -189,7 +196,7 @@ class Terms:
             return None
         if left.table == right.table or "^" in left.table + right.table or not left.table or not right.table:
             return None
-        return left.sql(), right.sql()
+        return plain_text(left), plain_text(right)
 
     def using(self, join: exp.Expr) -> Iterator[tuple[str, str]]:
         """The columns that USING or NATURAL makes equal."""

@@ -26,7 +26,7 @@ const caseView = (() => {
     if (!golds.length && !predicted) return null;
     const judged = golds.find((gold) => gold.label.includes("judged")) || golds[0];
     const compared = judged && predicted && judged.query !== null && predicted.query !== null
-      ? sql.compare(judged.query, predicted.query) : null;
+      ? sql.compare(judged.query, predicted.query, detail.alike) : null;
     const mark = compared && detail.outcome !== "correct";
     const plain = (query) => query.query === null ? [] : sql.tokens(query.query);
     const drawnGolds = golds.map((gold) => side(gold, mark && gold === judged ? compared.gold : plain(gold), "del"));
@@ -130,6 +130,7 @@ const caseView = (() => {
     make("p", { class: "reason" }, make("span", { class: `pill ${detail.outcome}` }, `${told ? `${told.mark} ` : ""}${detail.outcome}`), " ", detail.reason),
     detail.cause ? make("p", { class: "cause" }, make("b", {}, "Cause: "), detail.cause) : null,
     detail.why ? make("ul", { class: "near" }, detail.why.map((text) => make("li", {}, make("b", {}, "Why: "), text))) : null,
+    detail.repair ? make("ul", { class: "near" }, detail.repair.map((text) => make("li", {}, make("b", {}, "Repair: "), text))) : null,
     detail.near ? make("ul", { class: "near" }, detail.near.map((text) => make("li", {}, make("b", {}, "Near miss: "), text))) : null,
     detail.flags ? make("ul", { class: "near" }, detail.flags.map((flag) => make("li", {}, make("b", {}, "Flag: "), meant(flag)))) : null,
     detail.strength ? make("p", { class: "strength" }, make("b", {}, "Strength: "), meant(detail.strength)) : null,

@@ -106,8 +106,13 @@ const sql = (() => {
     }
     return pairs;
   };
-  /** Mark what differs between two queries, clause by clause, and say what became of each clause. */
-  const compare = (gold, predicted) => {
+  /** Mark what differs between two queries, clause by clause, and say what became of each clause. Nothing is marked in
+      the clauses that are known to say the same, such as a FROM whose aliases are swapped, unless nothing else differs. */
+  const compare = (gold, predicted, alike = []) => {
+    const found = marked(gold, predicted, alike);
+    return alike.length && found.clauses.every((clause) => clause.state === "same") ? marked(gold, predicted, []) : found;
+  };
+  const marked = (gold, predicted, alike) => {
     const left = tokens(gold);
     const right = tokens(predicted);
     if (left.length > MOST || right.length > MOST) return { gold: left, predicted: right, clauses: [] };
@@ -134,7 +139,8 @@ const sql = (() => {
       }
       tellAdded(other);
       next = other + 1;
-      said.push({ name: clause.name, state: markTokens(clause.tokens, theirs[other].tokens) ? "differs" : "same" });
+      const differs = !alike.includes(clause.name) && markTokens(clause.tokens, theirs[other].tokens);
+      said.push({ name: clause.name, state: differs ? "differs" : "same" });
     });
     tellAdded(theirs.length);
     return { gold: left, predicted: right, clauses: said };
