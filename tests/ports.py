@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 _CLIENTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
-_FIRST, _LAST = 10_000, 32_767
+_FIRST, _LAST = 20_000, 32_767
+"""Beyond the ports that Ray gives its workers."""
 
 
 def free_port(host: str = "127.0.0.1") -> int:

@@ -11,7 +11,8 @@ import pytest
 from assay.cases import load_cases, load_predictions
 from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError, InputError
-from assay.ports import CaseFormat, FieldNames
+from assay.model import FieldNames
+from assay.ports import CaseFormat
 
 GOOD = '{"id": 1, "question": "a", "gold": "SELECT 1"}\n'
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.cases import join, load_cases, load_predictions, recognise
 from assay.errors import CaseFileError
-from assay.ports import FieldNames
+from assay.model import FieldNames
 
 MARK = "\t----- bird -----\t"
 

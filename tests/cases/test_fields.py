@@ -9,7 +9,7 @@ import pytest
 
 from assay.cases import load_cases, load_predictions
 from assay.errors import CaseFileError
-from assay.ports import FieldNames
+from assay.model import FieldNames
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 
 from assay.cases import POSITION, load_cases, load_predictions, recognise
 from assay.errors import CaseFileError, InputError, UsageError
-from assay.model import Case, TokenUsage
-from assay.ports import FieldNames
+from assay.model import Case, FieldNames, TokenUsage
 
 SUFFIXES = [".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".yaml"]
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from assay.cases import POSITION, join, load_predictions
 from assay.errors import InputError
-from assay.model import Case, Prediction
-from assay.ports import FieldNames, LoadedPredictions
+from assay.model import Case, FieldNames, Prediction
+from assay.ports import LoadedPredictions
 
 
 def cases(*ids):

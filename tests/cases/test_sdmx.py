@@ -18,8 +18,7 @@ from assay.cases import load_cases, recognise
 from assay.cases.sdmx.format import SdmxFormat
 from assay.cases.text.yaml import MOST_CHARACTERS
 from assay.errors import CaseFileError
-from assay.model import DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
-from assay.ports import FieldNames
+from assay.model import DatasetSelection, DimensionSelection, FieldNames, Selection, Term, TimeRange, Turn
 
 MEXICO = """\
 id: c48d7624-d376-48ca-b2d8-386999befb45

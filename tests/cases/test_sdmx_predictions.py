@@ -10,7 +10,7 @@ from assay.api.inputs import fingerprint_file
 from assay.cases import POSITION
 from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError
-from assay.ports import FieldNames
+from assay.model import FieldNames
 
 SELECTION = {"indicator_selection": [{"dataset_id": "D", "dimensions": [{"dimension_name": "X", "values": ["A"]}]}]}
 QUERY = {"urn": "IMF.RES:WEO(1.0.0)", "filters": [{"componentCode": "X", "operator": "in", "values": ["LP"]}]}

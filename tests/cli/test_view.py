@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 import threading
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -276,8 +275,9 @@ def test_each_request_prolongs_it(monkeypatch: pytest.MonkeyPatch) -> None:
         serving.start()
         for _ in range(3):
             now_s += 99.0
-            with urllib.request.urlopen(server.url, timeout=300) as answer:
-                assert answer.read() == b"a page"
+            with closing(http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)) as connection:
+                connection.request("GET", "/")
+                assert connection.getresponse().read() == b"a page"
             assert serving.is_alive()
         while serving.is_alive():  # what was answered last may count as answered a little later
             now_s += 101.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -81,10 +82,16 @@ class MariadbServer:
         """The ids of its processes."""
         return [] if self._process is None else [self._process.pid]
 
-    def signal(self, number: int) -> None:
-        """Send its process a signal."""
+    def stand_still(self) -> None:
+        """Stop its process, and return when every thread of it stands: on a busy machine one may run on for a while."""
         assert self._process is not None
-        self._process.send_signal(number)
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+
+    def go_on(self) -> None:
+        """Let its process run again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """End it and remove its data, which nobody needs written out first."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import datetime
 import gc
 import json
-import signal
 import sqlite3
 import sys
 import threading
@@ -302,11 +301,11 @@ def test_a_server_that_falls_silent_costs_the_time_limit(
 ) -> None:
     engine = open_engine(database, HASTY)
     assert settled(engine, "SELECT 1").status == "rows"
-    mariadb.signal(signal.SIGSTOP)
+    mariadb.stand_still()
     try:
         silent = engine.execute("SELECT 2")
     finally:
-        mariadb.signal(signal.SIGCONT)
+        mariadb.go_on()
     assert silent.status == "timeout", silent.failure
     assert rows_of(settled(engine, "SELECT COUNT(*) FROM t")) == ((2,),)
     engine.close()
