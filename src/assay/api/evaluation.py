@@ -50,7 +50,7 @@ from assay.model import (
 )
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.execute import Job, OnProgress
+from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Work, plan_work
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.worker_tasks import WorkerSettings

@@ -11,8 +11,9 @@ from assay.api.run import Run
 from assay.errors import UsageError
 from assay.model import Case, Prediction
 from assay.ports import Backend, System
-from assay.runs.asking import answers_held, ask
-from assay.runs.execute import Job, OnProgress, execute
+from assay.runs.asking import WAITING_PER_WORKER, LiveAnswers, answers_held, ask
+from assay.runs.execute import execute
+from assay.runs.job import Job, OnProgress
 from assay.runs.store.claim import claim_folder, hold_folder
 
 
@@ -31,7 +32,8 @@ def carry_out(
 ) -> Run:
     """Make the run of a job; ``answered`` returns the job with the answers of a live ``system`` to the cases.
 
-    ``pool`` None: its cases are judged in this process. Raises as `evaluate` does.
+    With a ``pool``, answers are judged as they arrive. ``pool`` None: the cases are judged in this process, once all
+    are answered, since what judges them may depend on all answers. Raises as `evaluate` does.
     """
     folder = Path(output) if output is not None else None
     if rescore and system is not None and folder is None:
@@ -47,6 +49,17 @@ def carry_out(
                 held = answers_held(system, cases, folder, repeats=repeats)
             if folder is not None:
                 claim_folder(folder, job.settings, job.provenance, overwrite=anew)
+            if held is None and pool is not None:
+                with LiveAnswers(
+                    system,
+                    cases,
+                    concurrency=concurrency,
+                    most_waiting=WAITING_PER_WORKER * pool.size,
+                    repeats=repeats,
+                    folder=folder,
+                ) as live:
+                    job = answered(tuple(Prediction(case_id=case.id) for case in cases for _ in range(repeats)))
+                    return Run(execute(job, pool, folder=folder, overwrite=anew, live=live, on_progress=on_progress))
             job = answered(
                 held
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)

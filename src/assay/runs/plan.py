@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
@@ -18,6 +18,8 @@ from assay.sql.completions import completed
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches are whole databases."""
+_MOST_AT_ONCE = 16
+"""The largest batch of what arrives while workers are at work."""
 
 
 @quickly_made
@@ -46,9 +48,18 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
     return [
-        Work(index=index, case=case, prediction=completed(case, within_size(prediction)), url=urls[case.database])
+        Work(index=index, case=case, prediction=_to_judge(case, prediction), url=urls[case.database])
         for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
     ]
+
+
+def answered(work: Work, prediction: Prediction) -> Work:
+    """The work with the answer that has arrived."""
+    return replace(work, prediction=_to_judge(work.case, prediction))
+
+
+def _to_judge(case: Case, prediction: Prediction) -> Prediction:
+    return completed(case, within_size(prediction))
 
 
 def digest_of(work: Work, basis: str) -> str:
@@ -84,6 +95,36 @@ def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
             continue
         batches.extend(_fill(sorted(_connected(group), key=len, reverse=True), size))
     return sorted(batches, key=len, reverse=True)
+
+
+class Waiting:
+    """Work that is there before workers are free for it: small batches, each on one database, the oldest first."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._by_database: dict[str, deque[Work]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, work: Work) -> None:
+        """Let it wait."""
+        self._by_database.setdefault(work.url.text, deque()).append(work)
+        self._count += 1
+
+    def batch(self) -> list[Work]:
+        """What a free worker should do next; empty where nothing waits."""
+        if not self._count:
+            return []
+        name = next(iter(self._by_database))
+        queue = self._by_database.pop(name)
+        size = min(len(queue), _MOST_AT_ONCE, -(-self._count // self._workers))
+        found = [queue.popleft() for _ in range(size)]
+        if queue:
+            self._by_database[name] = queue  # behind the others
+        self._count -= size
+        return found
 
 
 def _fill(components: Iterable[list[Work]], size: int) -> list[list[Work]]:
