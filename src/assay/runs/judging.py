@@ -176,6 +176,8 @@ class Judging:
                 self.retried.add(work.index)
                 self._keep(journal, work, line, facts)
                 self.tell()
+            if journal is not None:
+                journal.flush()
             interruption.end_here()
 
     def _wind_up(self) -> None:
@@ -216,7 +218,9 @@ class Judging:
         if journal is None:
             self._lines.keep(work.index, line)
         else:
-            self._lines.note(work.index, journal.append(self.digests[work.index], line), len(line))
+            if self.pool is not None and not journal.waits:
+                self.pool.soon(journal.flush)  # what has arrived together is written together
+            self._lines.note(work.index, journal.put(self.digests[work.index], line), len(line))
         self.found[work.index] = facts
 
     def _facts(self, work: Work) -> CaseFacts:
@@ -253,6 +257,8 @@ class Judging:
         ):
             work, line = self.works[index], encode_evidence(evidence)
             self._keep(journal, work, line, self._reader.read(line, work.case, work.prediction))
+        if journal is not None:
+            journal.flush()
 
     def tell(self) -> None:
         """Report the progress."""

@@ -18,6 +18,8 @@ from assay.sql.completions import completed
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches are whole databases."""
+_MOST_IN_BATCH = 512
+"""A worker's tasks are made when it takes a batch: this bounds their memory, whatever the size of the run."""
 _MOST_AT_ONCE = 16
 """The largest batch of what arrives while workers are at work."""
 
@@ -87,7 +89,7 @@ def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
     by_database: dict[str, list[Work]] = defaultdict(list)
     for work in works:
         by_database[work.url.text].append(work)
-    size = max(1, len(works) // (workers * _BATCHES_PER_WORKER))
+    size = max(1, min(_MOST_IN_BATCH, len(works) // (workers * _BATCHES_PER_WORKER)))
     batches: list[list[Work]] = []
     for group in by_database.values():
         if len(group) <= size:

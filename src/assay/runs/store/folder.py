@@ -48,6 +48,8 @@ MOST_CHARACTERS = 500_000
 """The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
 _MOST_ROW_BYTES = 128 * 1024 * 1024
 """The limit for a row as JSON: enough for all its texts at full length, with each character as ``\\u....``."""
+_ROWS_AT_ONCE = 10_000
+"""How many rows are in memory while results.parquet is written."""
 REPEAT_COLUMN = "repeat"
 """The column with the number of a row's answer, from 1; only where the run asked more than once."""
 
@@ -353,11 +355,12 @@ def write_parquet(path: Path, run: Run) -> None:
                     file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 connection.execute("SET enable_progress_bar = false")
+                connection.execute("SET threads = 1")  # each would hold rows of its own
                 source = connection.read_json(
                     str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
                 )
                 try:
-                    source.write_parquet(str(temporary))
+                    source.write_parquet(str(temporary), row_group_size=_ROWS_AT_ONCE)
                 except duckdb.IOException as error:  # DuckDB's own class, not an OSError
                     raise OSError(0, str(error).partition("\n")[0]) from error
             os.replace(temporary, path)
