@@ -100,7 +100,7 @@ def _finished(job: Job, stored: RunFile, judging: Judging) -> Run | None:
         return None
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
-    if any(map(awaits_timing, judging.found.values())):
+    if any(map(awaits_timing, judging.facts())):
         return None
     return Run(
         settings=job.settings,

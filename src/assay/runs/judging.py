@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from assay.errors import AssayError, RunError
 from assay.model import Evidence, Failure, Prediction, Score, Verdict
@@ -11,14 +13,15 @@ from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.asking import LiveAnswers
 from assay.runs.interruption import winding_up
 from assay.runs.job import Job, OnProgress
-from assay.runs.plan import Waiting, Work, answered, digest_of, plan_batches
+from assay.runs.plan import Waiting, Work, plan_places
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
 from assay.runs.store.facts import CaseFacts, FactReader, Judged
 from assay.runs.store.journal import Finished, Journal, damaged
 from assay.runs.store.kept_lines import KeptLines, LazyEvidence
 from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
+from assay.runs.work_lists import PackedWorks, WorkList
 from assay.runs.worker_tasks import CaseOutcome, CaseTask
 from assay.scoring.queries.metric_scores import Scorer
 from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
@@ -43,13 +46,12 @@ class Judging:
     ) -> None:
         self.job = job
         self.pool = pool
-        self.works = list(job.works)
+        self.works = job.works if isinstance(job.works, PackedWorks) else WorkList(job.works, job.bases)
         """The cases, each with its answer as soon as there is one."""
         self.begun = False
         """Whether the folder says that a run is being made in it."""
-        self.found: dict[int, Judged] = {}
-        self.digests: list[str] = []
-        """The cases' digests; empty without a journal."""
+        self._found: list[Judged | None] = [None] * len(self.works)
+        self._judged = 0
         self.retried: set[int] = set()
         """Indices of the cases that were judged a second time."""
         self._resumed = 0
@@ -71,9 +73,15 @@ class Judging:
         return bool(self._unanswered)
 
     @property
-    def remaining(self) -> list[Work]:
-        """The cases that have an answer, and are not judged yet."""
-        return [work for work in self.works if work.index not in self.found and work.index not in self._unanswered]
+    def remaining(self) -> Sequence[int]:
+        """The places of the cases that have an answer, and are not judged yet."""
+        unanswered = self._unanswered
+        return array("q", [at for at, one in enumerate(self._found) if one is None and at not in unanswered])
+
+    @property
+    def digests(self) -> list[str]:
+        """The cases' digests, once all are answered."""
+        return [self.works.digest(place) for place in range(len(self.works))]
 
     def begin(self) -> None:
         """Have the folder say that a run is being made in it."""
@@ -83,49 +91,51 @@ class Judging:
 
     def take_over(self, journal: Journal) -> None:
         """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
-        self.digests = [""] * len(self.works)
         self._lines = KeptLines(len(self.works), path=journal.path)
-        for work in self.works:
-            if work.index not in self._unanswered:
-                self._take_over(journal, work)
-        self._resumed = len(self.found)
+        for place in range(len(self.works) if journal.finished else 0):
+            if place not in self._unanswered:
+                self._take_over(journal, place)
+        self._resumed = self._judged
 
-    def _take_over(self, journal: Journal, work: Work) -> bool:
-        """Take over the case where an earlier run finished it."""
-        digest = self.digests[work.index] = digest_of(work, self.job.bases.get(work.url.text, ""))
-        if (place := journal.finished.get(digest)) is None:
+    def _take_over(self, journal: Journal, at: int) -> bool:
+        """Take over the case at that place where an earlier run finished it."""
+        if (place := journal.finished.get(self.works.digest(at))) is None:
             return False
-        evidence = _taken_over(journal, place, work, whole=self.job.scorer is not None)
+        evidence = _taken_over(journal, place, self.works[at], whole=self.job.scorer is not None)
         if not is_last_word(evidence):
             return False
-        self._lines.note(work.index, place.start, place.length)
-        self.found[work.index] = evidence if self.job.scorer is not None else self._facts(work)
+        self._lines.note(at, place.start, place.length)
+        self._note(at, evidence if self.job.scorer is not None else self._facts(at, self._lines.line(at)))
         return True
 
-    def _answer(self, place: int, prediction: Prediction) -> Work:
-        work = self.works[place] = answered(self.works[place], prediction)
+    def _note(self, place: int, judged: Judged) -> None:
+        self._judged += self._found[place] is None
+        self._found[place] = judged
+
+    def _answer(self, place: int, prediction: Prediction) -> None:
+        assert isinstance(self.works, WorkList)
+        self.works.answer(place, prediction)
         self._unanswered.discard(place)
-        return work
 
     def _arrived(self, journal: Journal | None) -> None:
         """Let the answers that have arrived be judged, where none was judged before."""
         assert self._live is not None
         assert self.pool is not None
         for place, prediction in self._live.take():
-            work = self._answer(place, prediction)
-            if journal is not None and self._take_over(journal, work):
+            self._answer(place, prediction)
+            if journal is not None and self._take_over(journal, place):
                 self._live.done_with(1)
                 if self._left is not None:
-                    self._left.drop(work.url.text)
+                    self._left.drop(self.works.url(place).text)
             else:
-                self._waiting.add(work)
+                self._waiting.add(place, self.works.url(place).text)
         if self._live.failure is not None:
             self.pool.wind_up()
         self.tell()
 
-    def _batches(self, works: Sequence[Work], size: int) -> Iterator[Sequence[Work] | None]:
-        """The works, and then the answers that arrive; None while there is none."""
-        for batch in plan_batches(works, size):
+    def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
+        """The places to be judged, and then those whose answers arrive; None while there is none."""
+        for batch in plan_places(places, lambda place: self.works.url(place).text, self.works.golds, size):
             if self._ending:
                 return
             yield batch
@@ -146,35 +156,36 @@ class Judging:
         """
         self.tell()
         if self.job.scorer is not None:
-            for work in self.remaining:
+            for place in self.remaining:
+                work = self.works[place]
                 evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
                 if journal is not None:
-                    journal.append(self.digests[work.index], encode_evidence(evidence))
-                self.found[work.index] = evidence
+                    journal.append(self.works.digest(place), encode_evidence(evidence))
+                self._note(place, evidence)
                 self.tell()
             return
-        doubtful: list[Work] = []
-        timed_out: list[Work] = []
+        doubtful: list[int] = []
+        timed_out: list[int] = []
         stalled = False
         with winding_up(self._wind_up) as interruption:
             pool, live = self.pool, self._live
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(lambda: self._arrived(journal)))
-            for work, line, facts in self._scored_lines(self.remaining, attempt=0):
+            for place, line, facts in self._scored_lines(self.remaining, attempt=0):
                 if is_doubtful(facts):
-                    doubtful.append(work)
+                    doubtful.append(place)
                     stalled = stalled or not is_last_word(facts)
                     continue
                 if may_have_stalled(facts):
-                    timed_out.append(work)
-                self._keep(journal, work, line, facts)
+                    timed_out.append(place)
+                self._keep(journal, place, line, facts)
                 self.tell()
             interruption.end_here()
             if live is not None and live.failure is not None:
                 raise live.failure
-            for work, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
-                self.retried.add(work.index)
-                self._keep(journal, work, line, facts)
+            for place, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+                self.retried.add(place)
+                self._keep(journal, place, line, facts)
                 self.tell()
             if journal is not None:
                 journal.flush()
@@ -189,52 +200,67 @@ class Judging:
             self.pool.wind_up()
             self.pool.soon(self.tell)
 
-    def _scored_lines(self, works: Sequence[Work], *, attempt: int) -> Iterator[tuple[Work, bytes, CaseFacts]]:
-        if self.pool is None or not (works or self._unanswered):
+    def _scored_lines(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseFacts]]:
+        if self.pool is None or not (places or self._unanswered):
             return
-        names = [work.url.text for work in works] + [self.works[place].url.text for place in self._unanswered]
+        names = (self.works.url(place).text for place in chain(places, self._unanswered))
         self._left = left = TimeLeft(names, self.job.settings.workers)
-        for index, line, took_s in self._scored(self.pool, works, attempt):
+        for place, line, took_s in self._scored(self.pool, places, attempt):
             # Read while the workers go on with the next cases.
-            work = self.works[index]
-            left.done(work.url.text, took_s)
-            yield work, line, self._reader.read(line, work.case, work.prediction)
+            left.done(self.works.url(place).text, took_s)
+            yield place, line, self._facts(place, line)
 
-    def _scored(self, pool: Backend, works: Sequence[Work], attempt: int) -> Iterator[tuple[int, bytes, float]]:
-        job = self.job
+    def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
         batches = (
-            None if batch is None else [_task(job, work, attempt) for work in batch]
-            for batch in self._batches(works, pool.size)
+            None if batch is None else [self._task(place, attempt) for place in batch]
+            for batch in self._batches(places, pool.size)
         )
         for outcome in pool.run(batches, shared=True):
-            work = self.works[outcome.task_id]
+            place = outcome.task_id
             if isinstance(outcome, TaskLost):
-                yield work.index, encode_evidence(_lost(job, work, outcome)), 0.0
+                yield place, encode_evidence(_lost(self.job, self.works[place], outcome)), 0.0
+            elif isinstance(outcome.outcome, bytes):
+                yield place, outcome.outcome, outcome.took_s
             else:
-                yield work.index, _evidence_line(job, work, outcome), outcome.took_s
+                yield place, _evidence_line(self.job, self.works[place], outcome), outcome.took_s
 
-    def _keep(self, journal: Journal | None, work: Work, line: bytes, facts: CaseFacts) -> None:
+    def _task(self, place: int, attempt: int) -> Task:
+        packed = None
+        if isinstance(self.works, PackedWorks) and not self.job.local_metrics:
+            packed = self.works.packed(place)
+        if packed is None:
+            return _task(self.job, self.works[place], attempt)
+        url = self.works.url(place)
+        return Task(id=place, payload=pack_parts(*packed, url=url, attempt=attempt), database=url)
+
+    def _keep(self, journal: Journal | None, place: int, line: bytes, facts: CaseFacts) -> None:
         self.begin()
         if journal is None:
-            self._lines.keep(work.index, line)
+            self._lines.keep(place, line)
         else:
             if self.pool is not None and not journal.waits:
                 self.pool.soon(journal.flush)  # what has arrived together is written together
-            self._lines.note(work.index, journal.put(self.digests[work.index], line), len(line))
-        self.found[work.index] = facts
+            self._lines.note(place, journal.put(self.works.digest(place), line), len(line))
+        self._note(place, facts)
 
-    def _facts(self, work: Work) -> CaseFacts:
-        return self._reader.read(self._lines.line(work.index), work.case, work.prediction)
+    def _facts(self, place: int, line: bytes) -> CaseFacts:
+        if isinstance(self.works, PackedWorks):
+            return self._reader.read_alone(line)
+        work = self.works[place]
+        return self._reader.read(line, work.case, work.prediction)
 
     def evidence(self) -> Sequence[Evidence]:
         """The evidence of all cases, in their order, once all are judged."""
         facts = self.facts()
         held = tuple([one for one in facts if isinstance(one, Evidence)])
-        return held if len(held) == len(facts) else LazyEvidence(len(facts), self._evidence_of, facts=facts)
+        if len(held) == len(facts):
+            return held
+        line = self._lines.line if isinstance(self.works, PackedWorks) else None
+        return LazyEvidence(len(facts), self._evidence_of, facts=facts, line=line)
 
     def facts(self) -> list[Judged]:
         """The facts of all cases, in their order, once all are judged."""
-        return [self.found[place] for place in range(len(self.works))]
+        return [one for one in self._found if one is not None]
 
     def _evidence_of(self, place: int) -> Evidence:
         work = self.works[place]
@@ -247,7 +273,7 @@ class Judging:
             return
         for index, evidence in time_pairs(
             self.works,
-            self.found,
+            self.facts(),
             job.metrics,
             job.settings,
             self.pool,
@@ -255,8 +281,8 @@ class Judging:
             retried=self.retried,
             on_progress=self._on_progress,
         ):
-            work, line = self.works[index], encode_evidence(evidence)
-            self._keep(journal, work, line, self._reader.read(line, work.case, work.prediction))
+            line = encode_evidence(evidence)
+            self._keep(journal, index, line, self._facts(index, line))
         if journal is not None:
             journal.flush()
 
@@ -265,7 +291,7 @@ class Judging:
         if self._on_progress is None:
             return
         asking = self._live if self._unanswered else None
-        judged = len(self.found)
+        judged = self._judged
         self._on_progress(
             Progress(
                 stage="judging" if asking is None else "asking",

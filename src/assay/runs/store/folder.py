@@ -9,12 +9,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from assay.errors import InputError, RunError
+from assay.errors import AssayError, InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
-from assay.runs.store.facts import Judged, ScoreFacts, facts_of, reason_of
+from assay.runs.store.facts import AnswerFacts, CaseFacts, CaseName, RowFacts, ScoreFacts, facts_of, reason_of, row_of
 from assay.runs.store.journal_lines import JournalLines, LinePlaces
 from assay.runs.store.kept_lines import LazyEvidence
 
@@ -351,7 +351,7 @@ def write_parquet(path: Path, run: Run) -> None:
     try:
         with _taking(path):
             with lines.open("wb") as file:
-                for judged in facts_of(run.evidence):
+                for judged in _row_sources(run.evidence):
                     file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 connection.execute("SET enable_progress_bar = false")
@@ -369,18 +369,27 @@ def write_parquet(path: Path, run: Run) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _parquet_row(judged: Judged, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+def _row_sources(evidence: Sequence[Evidence]) -> Iterator[Evidence | CaseFacts | RowFacts]:
+    line = getattr(evidence, "line", None)
+    return iter(facts_of(evidence)) if line is None else (row_of(line(place)) for place in range(len(evidence)))
+
+
+def _parquet_row(
+    judged: Evidence | CaseFacts | RowFacts, metrics: Collection[str], *, numbered: bool
+) -> dict[str, object]:
     """The row of an answer; a column that it leaves out is NULL."""
-    case = judged.case
+    case, answer = judged.case, judged.prediction
+    if isinstance(case, CaseName) or isinstance(answer, AnswerFacts):
+        raise AssayError("the facts of a large run have no texts: its rows are read from its lines")
     row: dict[str, object] = {
         "case_id": case.id,
         "question": case.question,
         "db_id": case.database,
         "difficulty": case.difficulty,
-        "predicted_sql": judged.prediction.query,
+        "predicted_sql": answer.query,
         "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
         "outcome": judged.verdict.outcome,
-        "reason": reason_of(judged),
+        "reason": judged.reason if isinstance(judged, RowFacts) else reason_of(judged),
         "flags": sorted(judged.verdict.flags),
         "cause": judged.cause,
     }
@@ -388,7 +397,7 @@ def _parquet_row(judged: Judged, metrics: Collection[str], *, numbered: bool) ->
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
             row[name] = _parquet_text(value)
     if numbered:
-        row[REPEAT_COLUMN] = judged.prediction.repeat + 1
+        row[REPEAT_COLUMN] = answer.repeat + 1
     scores: Sequence[Score | ScoreFacts] = judged.scores
     for score in scores:
         if score.metric in metrics:
