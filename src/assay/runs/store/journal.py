@@ -108,7 +108,7 @@ class Journal:
         return start
 
     def put(self, digest: str, content: bytes) -> int:
-        """As `append`, but written by the next `flush`, with all that was put before it: calls take longer than lines."""
+        """As `append`, but written by the next `flush`, together with all that was put before it."""
         line = line_of(digest, content, _CONTENTS[self.path.name])
         self._waiting.append(line)
         self._size += len(line)
