@@ -62,8 +62,7 @@ class Pair:
 def pairs_of(folder: Path) -> list[Pair]:
     """The experts' pairs."""
     schemas = {
-        db: SchemaNames.of(schema_of(tables))
-        for db, tables in json.loads((folder / "schemas.json").read_text()).items()
+        db: SchemaNames(schema_of(tables)) for db, tables in json.loads((folder / "schemas.json").read_text()).items()
     }
     lines = (folder / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
     return [

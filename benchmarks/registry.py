@@ -19,6 +19,15 @@ def _lazily(where: str) -> Callable[[Setup], Mapping[str, float]]:
     return run
 
 
+def _read(name: str, what: str, *, seconds: float | None = None, ratio: float | None = None) -> tuple[Line, ...]:
+    """What is measured of one thing that reads a stored run."""
+    return (
+        Line(name=f"reading.{name}", what=what, unit="s", bound=seconds),
+        Line(name=f"reading.{name}_ratio", what=f"{what}, against `json.loads`", unit="times", bound=ratio),
+        Line(name=f"reading.{name}_memory", what=f"{what}, memory", unit="MB", bound=300),
+    )
+
+
 MEASUREMENTS: tuple[Measurement, ...] = (
     Measurement(
         name="spider",
@@ -114,14 +123,14 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     ),
     Measurement(
         name="tpch",
-        title="TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
+        title="Tables in the shape of TPC-H at scale 1 on DuckDB, 22 queries as gold and prediction",
         run=_lazily("comparing:tpch"),
         heavy=True,
         lines=(Line(name="tpch.ratio", what="against bare execution of both", unit="times", bound=1.1),),
     ),
     Measurement(
         name="scale",
-        title="A run of 100,000 cases, beside one of 1,000",
+        title="Judging 100,000 cases, beside 1,000",
         run=_lazily("scale:large_run"),
         heavy=True,
         lines=(
@@ -129,14 +138,22 @@ MEASUREMENTS: tuple[Measurement, ...] = (
             Line(name="scale.worker_memory", what="memory of a worker, against 1,000 cases", unit="times", bound=1.5),
             Line(name="scale.driver_cpu", what="CPU of the driver", unit="s", bound=8),
             Line(name="scale.wall", what="`assay run`, the whole process", unit="s"),
-            Line(name="scale.load", what="`load_run`", unit="s", bound=3),
-            Line(name="scale.load_memory", what="`load_run`, memory", unit="MB", bound=300),
-            Line(name="scale.json", what="`assay report --json`", unit="s", bound=5),
-            Line(name="scale.json_memory", what="`assay report --json`, memory", unit="MB", bound=300),
-            Line(name="scale.html", what="`assay report --html`", unit="s", bound=15),
-            Line(name="scale.html_memory", what="`assay report --html`, memory", unit="MB", bound=300),
-            Line(name="scale.xlsx", what="`assay report --xlsx`", unit="s", bound=20),
-            Line(name="scale.xlsx_memory", what="`assay report --xlsx`, memory", unit="MB", bound=300),
+        ),
+    ),
+    Measurement(
+        name="reading",
+        title="A stored run of 100,000 cases: reading it and writing its reports, each a process, in processor time",
+        run=_lazily("reading:reading"),
+        heavy=True,
+        lines=(
+            *_read("load", "`load_run`", seconds=3, ratio=2),
+            *_read("pass", "`load_run` and each case's evidence once", ratio=3),
+            *_read("json", "`assay report --json`", seconds=5, ratio=5),
+            *_read("html", "`assay report --html`", seconds=15, ratio=14),
+            *_read("xlsx", "`assay report --xlsx`", seconds=20, ratio=14),
+            *_read("junit", "`assay report --junit`"),
+            *_read("md", "`assay report --md`"),
+            *_read("parquet", "results.parquet"),
         ),
     ),
     Measurement(

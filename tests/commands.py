@@ -330,7 +330,7 @@ def _run_alone(
         encoding="utf-8",
         env=env,
         cwd=cwd,
-        timeout=240,
+        timeout=600,
         check=False,
     )
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_WAIT_S = 60
+_WAIT_S = 280
 
 _PROGRAM = """
 import os, pathlib, shutil, signal, sys, time
@@ -28,7 +28,7 @@ def running():  # each names its folder in its command; where there is no /proc,
             continue
 
 
-until = time.monotonic() + 30
+until = time.monotonic() + 240
 while (pids := list(running())) and time.monotonic() < until:
     for pid in pids:
         try:

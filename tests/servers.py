@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from keeper import Keeper
+from ports import free_port
 
 
 class NoServer(Exception):
@@ -132,9 +132,7 @@ def _initialise(folder: Path, programs: Path) -> PostgresServer:
         user = _unprivileged()
         for path in (folder, folder / "password"):
             shutil.chown(path, user.pw_uid, user.pw_gid)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+    port = free_port()
     url = f"postgresql://boss:{password}@127.0.0.1:{port}/postgres"
     server = PostgresServer(url=url, folder=folder, programs=programs)
     options = f"-U boss -A scram-sha-256 --pwfile {folder}/password -E UTF8 --locale=C --no-sync"
@@ -155,7 +153,7 @@ def _initialise(folder: Path, programs: Path) -> PostgresServer:
 def _control(server: PostgresServer, verb: str, *options: str) -> None:
     folder = server.folder
     assert folder is not None
-    _run([f"{server.programs}/pg_ctl", verb, "-D", f"{folder}/data", "-w", "-s", "-t", "60", *options], folder)
+    _run([f"{server.programs}/pg_ctl", verb, "-D", f"{folder}/data", "-w", "-s", "-t", "280", *options], folder)
 
 
 def _run(command: list[str], folder: Path) -> None:

@@ -102,7 +102,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=280,
+        timeout=600,
         check=False,
         stdin=subprocess.DEVNULL,
     )

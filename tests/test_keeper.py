@@ -45,11 +45,11 @@ def test_a_server_is_ended_and_its_folder_removed(tmp_path: Path, end: str) -> N
         else:
             assert tests.wait(timeout=300) == 0
             assert not folder.exists()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while folder.exists() and time.monotonic() < until:
         time.sleep(0.02)
     assert not folder.exists()
-    assert not _text(server)
+    assert os.fsencode(folder) not in _text(server)  # another process may have its number by now
 
 
 def _text(file: Path) -> bytes:

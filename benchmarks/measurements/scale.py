@@ -1,11 +1,9 @@
-"""A run of 100,000 cases: what its driver and its workers take, and reading and reporting it."""
+"""A run of 100,000 cases: what its driver and its workers take. What reading it takes is in `reading`."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -13,12 +11,6 @@ from pathlib import Path
 from benchmarks.frame import Setup, Used, assay
 
 _SMALL = 1_000
-_LOAD = """
-import resource, sys, time, assay
-started = time.perf_counter()
-run = assay.load_run(sys.argv[1])
-print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
 
 
 def make_benchmark(folder: Path, cases: int) -> None:
@@ -49,28 +41,18 @@ def run(folder: Path, workers: int, output: Path) -> Used:
 
 
 def large_run(setup: Setup) -> dict[str, float]:
-    """A small and a large run, then everything that reads the large one. Once: it takes minutes."""
+    """A small and a large run. Once: it takes minutes."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         made = []
         for cases in (_SMALL, setup.cases):
-            place = folder / str(cases)
+            place = Path(name) / str(cases)
             place.mkdir()
             make_benchmark(place, cases)
             made.append(run(place, setup.workers, place / "run"))
-        small, large = made
-        stored = folder / str(setup.cases) / "run"
-        done = subprocess.run([sys.executable, "-c", _LOAD, str(stored)], capture_output=True, text=True, check=True)
-        load_s, load_mb = map(float, done.stdout.split())
-        found = {
-            "scale.driver_memory": large.peak_mb / small.peak_mb,
-            "scale.worker_memory": large.children_peak_mb / small.children_peak_mb,
-            "scale.driver_cpu": large.cpu_s,
-            "scale.wall": large.wall_s,
-            "scale.load": load_s,
-            "scale.load_memory": load_mb,
-        }
-        for kind in ("json", "html", "xlsx"):
-            used = assay("report", stored, f"--{kind}", folder / f"report.{kind}")
-            found |= {f"scale.{kind}": used.wall_s, f"scale.{kind}_memory": used.peak_mb}
-        return found
+    small, large = made
+    return {
+        "scale.driver_memory": large.peak_mb / small.peak_mb,
+        "scale.worker_memory": large.children_peak_mb / small.children_peak_mb,
+        "scale.driver_cpu": large.cpu_s,
+        "scale.wall": large.wall_s,
+    }

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from assay.engines.pool.executor import ANY_SCHEME
+from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, EngineClass, Metric, Reporter, StreamingReporter, System
@@ -97,12 +97,11 @@ def engine_class(url: DatabaseUrl) -> EngineClass:
 
     Raises InputError where neither does.
     """
-    from assay.engines.pool.executor import load_engine
-    from assay.engines.sqlalchemy.engine import engine_for_scheme
-
     try:
         find("assay.engines", url.scheme)
     except InputError as error:
+        from assay.engines.sqlalchemy.engine import engine_for_scheme
+
         if reference := engine_for_scheme(url.scheme):
             return load_engine(reference)
         raise InputError(f"{url}: {error}") from None

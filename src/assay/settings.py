@@ -69,6 +69,8 @@ class LintFileSettings:
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     dialect: str | None = None
+    with_run: bool = False
+    """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
 
 
 def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:

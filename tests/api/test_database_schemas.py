@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import assay
+import servers
 from assay.api.database_schemas import Schemas
 from assay.demo import build_database
 from assay.engines.sqlite.engine import SqliteEngine
@@ -44,6 +45,20 @@ def test_a_database_without_tables_or_a_describing_engine_is_an_error(tmp_path: 
         Schemas(DatabaseUrl.parse("sqlite:///:memory:").render, Limits())(_case(1))
     with pytest.raises(InputError, match="'denodo\\+http' cannot say which tables"):
         Schemas(DatabaseUrl.parse("denodo+http://host:9090/denodo-data-catalog").render, Limits())(_case(1))
+
+
+def test_a_system_is_told_what_a_server_holds_whatever_cap_answers_have(postgres: servers.PostgresServer) -> None:
+    url = postgres.create(
+        "assay_told",
+        "CREATE TABLE town (id integer PRIMARY KEY, name text NOT NULL); INSERT INTO town VALUES (2, 'b'), (1, 'a');",
+    )
+    try:
+        found = Schemas(DatabaseUrl.parse(url).render, Limits(max_rows=1))(_case(1))
+    finally:
+        postgres.drop("assay_told")
+    [town] = found.tables
+    assert town.ddl == 'CREATE TABLE "town" (\n  "id" integer,\n  "name" text NOT NULL,\n  PRIMARY KEY ("id")\n)'
+    assert (town.first_row, town.columns[1].values) == (("1", "'a'"), ("'a'", "'b'"))
 
 
 def test_a_system_of_ones_own_gets_the_schema_too(tmp_path: Path) -> None:

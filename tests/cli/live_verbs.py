@@ -39,7 +39,8 @@ class LiveVerb:
         given = [
             str(one).replace(wrong, NOBODY) if mistyped and self.address in str(one) else one for one in self.arguments
         ]
-        return [*given, self.run_option, run, "--concurrency", 1, "--retries", 0, "-q", *more]
+        patient = ("--ask-timeout", 3600)  # who waits for an answer that is held does so as long as a test takes
+        return [*given, self.run_option, run, "--concurrency", 1, "--retries", 0, *patient, "-q", *more]
 
     def slow(self, *, after: int) -> None:
         """From its next question but so many on the system holds its answer, until its faults are cleared."""

@@ -15,7 +15,6 @@ from live_verbs import NOBODY, LiveVerb, live_verb
 from processes import assay, lines, started, until
 
 from assay import load_run
-from assay.testing import Fault
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +43,10 @@ def test_of_two_processes_on_one_folder_one_wins_and_the_other_says_so(verb: Liv
     run = tmp_path / "run"
     assert assay(*verb.command(run), env=verb.env).returncode == 0
     before, count = verb.asked(), answers(run)
-    verb.server.faults.add(Fault(kind="slow", times=1, seconds=3))
+    verb.slow(after=0)  # who wins cannot be done before the other comes
     both = [started(verb.command(run, "--overwrite"), env=verb.env) for _ in range(2)]  # a fork apart, all imported
+    until(lambda: any(process.poll() is not None for process in both), what="the end of the one that came second")
+    verb.server.faults.clear()
     said = [process.communicate(timeout=300)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     [refusal] = [text for process, text in zip(both, said, strict=True) if process.returncode]

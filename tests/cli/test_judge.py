@@ -389,18 +389,24 @@ DRIPS = (bad_server.drip_body, bad_server.drip_head)
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", FAILING.values(), ids=list(FAILING))
 def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: Path, answer: bad_server.Answer) -> None:
-    def judged(server: bad_server.BadServer) -> tuple[int, str, str]:
-        options = ["--retries", 0, "--concurrency", 1, "--ask-timeout", 1 if answer in DRIPS else 20, "-q"]
+    def judged(server: bad_server.BadServer, timeout_s: int) -> tuple[int, str, str]:
+        options = ["--retries", 0, "--concurrency", 1, "--ask-timeout", timeout_s, "-q"]
         where = ["--model", f"chat:{server.url}/v1", "--param", "model=judge-1"]
         return _command(run, *where, *options, "--json")
 
     with bad_server.BadServer(answer, fine=FINE, good=3) as server:
-        status, out, said = judged(server)
+        for timeout_s in (1, 5, 25) if answer in DRIPS else (300,):
+            server.requests = 0
+            status, out, said = judged(server, timeout_s)
+            with closing(sqlite3.connect(run / "judge-answers.sqlite")) as connection:
+                if connection.execute("SELECT COUNT(*) FROM answers").fetchone() == (3,):
+                    break  # none of the good ones came too late
+            (run / "judge-answers.sqlite").unlink()
         assert (status, json.loads(out)["equivalent"]["unscored"] > 0) == (3, True)
         assert "run the same command again to go on" in said
         open_ = server.requests - 3
         server.requests, server.good = 0, 1_000_000
-        status, out, said = judged(server)
+        status, out, said = judged(server, 300)
         assert (status, json.loads(out)["equivalent"]["unscored"]) == (0, 0), said
         kept = json.loads(out)["spending"]["kept"]
     assert (kept, server.requests) == (3, json.loads(out)["spending"]["questions"])

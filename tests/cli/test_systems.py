@@ -59,7 +59,7 @@ def outcomes(run: Path) -> dict[str, str]:
 
 def judge(shop: Path, run: Path, *more: object, **env: str) -> Any:
     arguments = ("run", cases_path(), "--db", f"sqlite:///{shop / 'shop.sqlite'}", "--metrics", "match", "-q")
-    return assay(*arguments, "--limit", LIMIT, "--timeout", 2, "-o", run, *more, cwd=shop, env=env)
+    return assay(*arguments, "--limit", LIMIT, "--timeout", 60, "-o", run, *more, cwd=shop, env=env)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def wait_for_exit() -> Callable[[int], bool]:
     import time
 
     def gone(pid: int) -> bool:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end:
             try:
                 os.kill(pid, 0)

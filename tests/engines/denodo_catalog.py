@@ -97,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
     def misbehave(self, fault: str) -> None:
         match fault:
             case "slow":
-                self.catalog.release.wait(20)
+                self.catalog.release.wait(600)
                 self.answer(200, {})
             case "trickle":
                 self.begin(200, "application/json", 1_000_000)

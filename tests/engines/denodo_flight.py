@@ -100,5 +100,5 @@ class FlightServer(flight.FlightServerBase):  # type: ignore[misc]
 
     def do_get(self, context: Any, ticket: Any) -> Any:
         if b"slow" in ticket.ticket:
-            self.release.wait(20)
+            self.release.wait(600)
         return flight.RecordBatchStream(self.table(ticket.ticket))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,8 +14,9 @@ from typing import Any
 import pymysql
 
 from keeper import Keeper
+from ports import free_port
 
-_START_S = 60.0
+_START_S = 300.0
 _SBIN = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec")
 
 
@@ -35,9 +35,7 @@ class MariadbServer:
         self._user = _unprivileged_user()
         self._folder = Path(tempfile.mkdtemp(prefix="assay-mariadb-"))
         self.host = "127.0.0.1"
-        with socket.socket() as taken:
-            taken.bind((self.host, 0))
-            self.port: int = taken.getsockname()[1]
+        self.port = free_port(self.host)
         if self._user is not None:
             os.chown(self._folder, pwd.getpwnam(self._user).pw_uid, pwd.getpwnam(self._user).pw_gid)
         self._process: subprocess.Popen[bytes] | None = None

@@ -130,12 +130,12 @@ def test_the_timeout_holds_for_the_whole_exchange(catalog: Catalog, fault: str) 
     assert took > 0.35
 
 
-def test_the_engine_goes_on_after_a_timeout(catalog: Catalog) -> None:
+def test_the_engine_goes_on_after_a_timeout(catalog: Catalog, settled: Callable[..., Any]) -> None:
     engine = DenodoHttpEngine.open(DatabaseUrl.parse(catalog.url()), Limits(timeout_s=0.3))
     catalog.fault = "trickle"
     assert engine.execute("SELECT 1").status == "timeout"
     catalog.fault = None
-    assert engine.execute("SELECT 1").status == "rows"
+    assert settled(engine, "SELECT 1").status == "rows"
     engine.close()
 
 
@@ -380,7 +380,10 @@ def test_a_server_that_is_gone_in_the_middle_leaves_the_case_unscored(catalog: C
 @pytest.mark.slow
 def test_a_prediction_that_takes_too_long_is_incorrect(catalog: Catalog) -> None:
     catalog.fault, catalog.spared = "slow", ("SELECT 1",)
-    late = judged(catalog, "SELECT 2", "SELECT 1", timeout_s=3)
+    for timeout_s in (1, 6, 36):  # gold's own query ends sooner, unless the machine is busy
+        late = judged(catalog, "SELECT 2", "SELECT 1", timeout_s=timeout_s)
+        if late.outcome != "unscored":
+            break
     assert (late.outcome, late.flags) == ("incorrect", {"timeout"})
 
 

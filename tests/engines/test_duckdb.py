@@ -13,11 +13,21 @@ from typing import Any
 import duckdb
 import pytest
 
+from assay.engines.duckdb import columnar
+from assay.engines.duckdb import engine as engine_module
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
 
 LIMITS = Limits(timeout_s=30.0, max_memory_bytes=256 * 1024 * 1024, max_rows=200_000)
+
+
+@pytest.fixture(autouse=True, params=["rows", "columns"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a result is fetched as rows or as columns, nobody else sees."""
+    if request.param == "columns":
+        monkeypatch.setattr(engine_module, "_MANY_ROWS", 0)
+        monkeypatch.setattr(columnar, "_FEW_CELLS", -1)
 
 
 @pytest.fixture

@@ -204,13 +204,17 @@ def test_a_crash_without_a_label_loses_the_task_and_no_other(
     assert pool.restarts == (2 if verb == "suicide" else 1), "a kill may be another's doing: once more"
 
 
-def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool) -> None:
-    tasks = [[Task(id=i, payload=("nap", 0.02)) for i in range(b * 20, b * 20 + 20)] for b in range(2)]
+def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool, tmp_path: Path) -> None:
+    # Each worker waits in the middle of its batch for what comes after the kill: none can be done before.
+    mark = tmp_path / "one is killed"
+    verbs: list[tuple[str, object]] = [*[("echo", 1)] * 5, ("wait for", str(mark)), *[("echo", 2)] * 14]
+    tasks = [[Task(id=b * 20 + i, payload=verb) for i, verb in enumerate(verbs)] for b in range(2)]
     outcomes = []
     for outcome in pool.run(tasks):
         outcomes.append(outcome)
-        if len(outcomes) == 5:
+        if len(outcomes) == 10:
             os.kill(pool.pids[0], signal.SIGKILL)
+            mark.touch()
     assert sorted(outcome.task_id for outcome in outcomes) == list(range(40))
     assert sum(isinstance(outcome, TaskLost) for outcome in outcomes) <= 1
     assert pool.restarts == 1
@@ -291,7 +295,7 @@ def test_wrong_arguments_are_said_to_be_wrong() -> None:
 
 def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: Callable[[int], bool]) -> None:
     pids = pool.pids
-    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]])
+    outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 600))]])
     next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]
     assert all(wait_for_exit(pid) for pid in pids)
@@ -303,7 +307,7 @@ sys.path.insert(0, {tasks!r})
 from assay.engines.pool.pool import Task, WorkerPool
 pool = WorkerPool(workers=2, setup="pool_tasks:echo", argument=None)
 pool.start()
-for outcome in pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 60))]]):
+for outcome in pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 600))]]):
     print(*pool.pids, flush=True)
     {then}
 """

@@ -361,7 +361,7 @@ def test_nothing_of_a_query_stays_for_the_next(
     assert kind(engine.execute("SELECT resetting()")) == "timeout"
     assert kind(engine.execute(f"{ENDLESS} SELECT count(*) FROM n")) == "timeout"
     busy = f"SELECT count(*) {OTHERS} AND state <> 'idle'".encode()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while boss.execute(busy).fetchone() != (0,):
         assert time.monotonic() < end
 
@@ -424,7 +424,7 @@ def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(
     assert settled(engine, "SELECT 2").status == "rows"
     postgres.stop()
     try:
-        execution = engine.execute("SELECT 3")
+        execution = settled(engine, "SELECT 3")
         assert kind(execution) == "unreadable_database"
         with pytest.raises(DatabaseError, match=r"cannot be used: .*[Cc]onnection") as raised:
             PostgresEngine.check(DatabaseUrl.parse(url))

@@ -19,8 +19,6 @@ from proxy import CutProxy
 from assay.model import DatabaseUrl
 from runs import SERVER_SCRIPT, Figures, Job, disturb, insert, make_job, workers
 
-_READY_S = 0.8
-"""How old a worker is before it is killed: three in a row that die while they start rightly end a run."""
 KILLED = ("brought its process down, which was ended by SIGKILL", "its worker process was ended by SIGKILL")
 AWAY = ("connection", "Connection", "server", "Server")
 ROOM = "make room and run the same command again"
@@ -49,10 +47,14 @@ def killed_workers(folder: Path, seed: int) -> Figures:
     def kill(process: subprocess.Popen[str]) -> None:
         nonlocal killed
         threading.Event().wait(chance.random() * 0.05)
-        if found := workers(process, older_than_s=_READY_S):
-            with suppress(ProcessLookupError):
-                os.kill(chance.choice(found), signal.SIGKILL)
-                killed += 1
+        # Three in a row that die while they start rightly end a run: who is killed has started.
+        while process.poll() is None and Path("/proc/self/fd").exists():
+            if found := workers(process, folder / "data.sqlite"):
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(found), signal.SIGKILL)
+                    killed += 1
+                return
+            threading.Event().wait(0.005)
 
     done = disturb(job, kill, sorted(chance.sample(range(5, 380), 8)))
     if not killed:
@@ -202,6 +204,8 @@ def two_runs(folder: Path) -> Figures:
 
     def strike(process: subprocess.Popen[str]) -> None:
         process.send_signal(signal.SIGSTOP)  # or it may be done before the other command has started
+        if process.poll() is not None:
+            return
         try:
             refused.append(_refused([*job.command(), *(("--overwrite",) if refused else ())]))
         finally:

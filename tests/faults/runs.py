@@ -93,9 +93,9 @@ class Job:
 
     def wait_for(self, process: subprocess.Popen[str], count: int) -> None:
         """Wait until so many cases are finished, or the run is."""
-        until = time.monotonic() + 240
+        until = time.monotonic() + 300
         while len(self.lines()) < count and process.poll() is None:
-            assert time.monotonic() < until, f"{count} cases were not finished within 240 s"
+            assert time.monotonic() < until, f"{count} cases were not finished within 300 s"
             time.sleep(0.005)
 
     def figures(
@@ -177,15 +177,12 @@ def disturb(
     return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
 
-def workers(process: subprocess.Popen[str], *, older_than_s: float = 0.0) -> list[int]:
-    """The process ids of a run's workers that are at least so old. Linux only."""
+def workers(process: subprocess.Popen[str], database: Path) -> list[int]:
+    """The process ids of a run's workers that have opened the database: the others are starting. Linux only."""
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
     found = []
     for number in path.read_text().split() if path.exists() else ():
         with suppress(OSError):
-            state, *rest = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-            age = uptime - int(rest[18]) / os.sysconf("SC_CLK_TCK")
-            if state != "Z" and age >= older_than_s:
+            if any(os.readlink(file) == str(database.resolve()) for file in Path(f"/proc/{number}/fd").iterdir()):
                 found.append(int(number))
     return found

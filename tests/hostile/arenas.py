@@ -214,7 +214,7 @@ class MariadbArena(Arena):
             self.boss.close()
 
 
-def wait_until_idle(arena: Arena, seconds: float = 60.0) -> bool:
+def wait_until_idle(arena: Arena, seconds: float = 300.0) -> bool:
     """Whether the server has nothing left to do for the worker within so many seconds.
 
     Some: PostgreSQL writes out one large value to its end before it looks whether its client is gone.

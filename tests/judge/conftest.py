@@ -31,7 +31,7 @@ def asking() -> Iterator[Asking]:
         def make(server: ChatEmulator, *, token: str | None = None, retries: int = 1, **settings: Any) -> QueryJudge:
             options = SystemOptions(
                 parameters=(("model", "judge-1"),),
-                timeout_s=5.0,
+                timeout_s=300.0,
                 retries=retries,
                 retry_wait_s=0.01,
                 token=None if token is None else Secret(token),

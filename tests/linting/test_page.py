@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import assay.linting
 from assay.linting import catalogue
 from assay.linting.page import rules_page
 
@@ -25,3 +26,11 @@ def test_every_rule_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for rule in catalogue():
         assert f"\n### {rule.about.name}\n" in text
+
+
+def test_a_rule_stands_in_the_folder_of_what_it_needs() -> None:
+    folder = Path(assay.linting.__file__).parent / "rules"
+    files = {path.stem.replace("_", "-"): path.parent.name for path in folder.glob("*/[a-z]*.py")}
+    assert files == {
+        rule.about.name: "cases" if rule.about.needs == "runs" else rule.about.needs for rule in catalogue()
+    }

@@ -42,7 +42,11 @@ def test_it_is_an_error_with_a_reason_and_the_next_is_judged(
 ) -> None:
     before = _digest(benchmark.database)
     outputs = [{"question_id": 1, "completion": completion}, {"question_id": 2, "completion": GOLDS[2][1]}]
-    report = evaluated(outputs, timeout_s=LIMIT_S, save_report="report.json")
+    for limit_s in (LIMIT_S, 8 * LIMIT_S, 64 * LIMIT_S):  # until the next one does not meet it, too
+        report = evaluated(outputs, timeout_s=limit_s, save_report="report.json")
+        reason = reason.replace(f"{LIMIT_S:g} s", f"{limit_s:g} s")
+        if report["matches"]:
+            break
     assert report["matches"] == 1
     assert report["sql_errors"] >= 1
     (mismatch,) = report["mismatches"]

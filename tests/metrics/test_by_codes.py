@@ -34,7 +34,8 @@ METRICS: list[Metric] = [
 ]
 
 
-def _scores(gold: Result, predicted: Result, *, ignore_order: bool, wanted: tuple[int, ...]) -> dict[str, object]:
+def scores_of(gold: Result, predicted: Result, *, ignore_order: bool, wanted: tuple[int, ...]) -> dict[str, object]:
+    """What each metric says of two results."""
     options = CaseOptions(ignore_order=ignore_order, condition_columns=(wanted,))
     case = Case(id="1", question="", golds=("gold",), options=options)
     golds, found = (
@@ -57,7 +58,7 @@ def _same(gold: Result, predicted: Result, *, ignore_order: bool = True, wanted:
     for many in (math.inf, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(shared, "MANY", many)
-            found.append(_scores(gold, predicted, ignore_order=ignore_order, wanted=wanted))
+            found.append(scores_of(gold, predicted, ignore_order=ignore_order, wanted=wanted))
     assert found[1] == found[0], (gold, predicted)
 
 

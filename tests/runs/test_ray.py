@@ -27,6 +27,7 @@ import assay
 from assay.errors import InputError, RunError
 from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
+from ports import free_port
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
 
@@ -53,20 +54,16 @@ def _until(what: Callable[[], object], why: str) -> None:
         time.sleep(0.05)
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind((_HOST, 0))
-        return int(one.getsockname()[1])
-
-
 class Cluster:
     """A head without workers of its own, and nodes of one processor."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._started = 0
-        self.port, self.client_port = _free_port(), _free_port()
+        self.port, self.client_port = free_port(_HOST), free_port(_HOST)
         self.nodes: list[subprocess.Popen[bytes]] = []
+        self.known: list[int] = []
+        """The nodes that the head was seen to know, and no others."""
         self.head = self._start(
             *("--head", "--port", str(self.port), "--ray-client-server-port", str(self.client_port)),
             *("--temp-dir", str(folder / "s"), "--include-dashboard", "false", "--num-cpus", "0"),
@@ -176,7 +173,10 @@ def two_nodes(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """The cluster with two nodes, whatever the test before did to it."""
     while len([node for node in cluster.nodes if node.poll() is None]) < 2:
         cluster.add_node()
-    subprocess.run([sys.executable, "-c", _WAIT_FOR_TWO, cluster.address], check=True, timeout=_WAIT_S)
+    there = [node.pid for node in cluster.nodes if node.poll() is None]
+    if there != cluster.known:
+        subprocess.run([sys.executable, "-c", _WAIT_FOR_TWO, cluster.address], check=True, timeout=_WAIT_S)
+        cluster.known = there
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     monkeypatch.setattr(ray_connection, "_CONNECT_S", _WAIT_S)  # on a busy machine
     return cluster
@@ -300,7 +300,8 @@ def test_a_worker_killed_on_the_way_changes_nothing(
         if progress.finished >= 20 and not killed:
             killed.extend(pid for node in two_nodes.nodes for pid in two_nodes.pools_of(node)[:1])
             for pid in killed:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     _evaluate(questions, tmp_path / "run", backend="ray", on_progress=kill)
     assert killed

@@ -68,9 +68,9 @@ def _lines(job: dict[str, Path]) -> list[bytes]:
 
 
 def _wait_for_lines(job: dict[str, Path], count: int) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while len(_lines(job)) < count:
-        assert time.monotonic() < until, "the run wrote nothing for 120 s"
+        assert time.monotonic() < until, "the run wrote nothing for 300 s"
         time.sleep(0.01)
 
 
@@ -119,7 +119,7 @@ def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(slow_job: d
     assert process.returncode == 3, errors
     assert "same command" in errors
     assert "Traceback" not in errors
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while any(_is_alive(child) for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(_is_alive(child) for child in children)

@@ -119,20 +119,20 @@ def big_list(codes: int, path: Path) -> Path:
 
 @pytest.mark.slow
 def test_list_of_100_000_codes_loads_and_looks_up_in_constant_time(tmp_path: Path) -> None:
-    def look_ups(codes: int) -> float:
-        structures = load_structures([big_list(codes, tmp_path / f"{codes}.xml")])
-        best = float("inf")
-        for _ in range(5):
-            start = time.process_time()
-            for n in range(2_000):
-                dimension = structures.dataset("IMF.RES:WEO").dimension("COUNTRY")
-                assert f"C{n % 1000}" in dimension.codes.names
-                assert f"X{n}" not in dimension.codes.names
-                assert len(dimension.all_codes) == codes
-            best = min(best, time.process_time() - start)
-        return best
+    loaded = {codes: load_structures([big_list(codes, tmp_path / f"{codes}.xml")]) for codes in (1_000, 100_000)}
 
-    assert look_ups(100_000) < 5 * look_ups(1_000)
+    def look_ups(codes: int) -> float:
+        start = time.process_time()
+        for n in range(2_000):
+            dimension = loaded[codes].dataset("IMF.RES:WEO").dimension("COUNTRY")
+            assert f"C{n % 1000}" in dimension.codes.names
+            assert f"X{n}" not in dimension.codes.names
+            assert len(dimension.all_codes) == codes
+        return time.process_time() - start
+
+    # In turn, so that what else the machine does slows both.
+    few, many = map(min, zip(*[(look_ups(1_000), look_ups(100_000)) for _ in range(5)], strict=True))
+    assert many < 5 * few
 
 
 @contextmanager

@@ -25,7 +25,7 @@ SCHEMA = DatabaseSchema(
         table("award", "id", "song_id", "label"),
     ),
 )
-NAMES = SchemaNames.of(SCHEMA)
+NAMES = SchemaNames(SCHEMA)
 
 
 def kinds(gold: str, predicted: str, dialect: str = "sqlite") -> list[str]:

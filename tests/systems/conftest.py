@@ -23,10 +23,10 @@ def case() -> Case:
 
 @pytest.fixture
 def quick() -> Callable[..., SystemOptions]:
-    """Options with short waits."""
+    """Options with short waits between the tries of a question, and a long one for its answer."""
 
     def make(**given: object) -> SystemOptions:
-        return SystemOptions(**{"timeout_s": 30.0, "retries": 2, "retry_wait_s": 0.01, **given})  # type: ignore[arg-type]
+        return SystemOptions(**{"timeout_s": 300.0, "retries": 2, "retry_wait_s": 0.01, **given})  # type: ignore[arg-type]
 
     return make
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -66,14 +67,16 @@ def test_the_template_is_filled_and_the_paths_are_read(case: Case, quick: Quick)
     )
     odd = Case(id="a", question='He said "how\nmany"? {id} \\', context=None, database="shop")
     with _server(said) as (url, bodies):
+        started = perf_counter()
         prediction = _ask(f"http:{url}", odd, options)
+        took_s = perf_counter() - started
     assert bodies == [
         {"q": odd.question, "db": "shop", "meta": ["a: ", 5], "{question}": None, "k": 3, "who": "me"},
     ]
     assert (prediction.query, prediction.raw) == ("SELECT 1", "SELECT 1;")
     assert prediction.tokens == TokenUsage(input=3, total=4)
     times = dict(prediction.timings_s)
-    assert 0 < times.pop("wall_time") < 5
+    assert 0 < times.pop("wall_time") <= took_s
     assert times == {"llm": 0.5, "db": 0.25}
 
 

@@ -17,6 +17,7 @@ from assay.runs.plan import Locate
 
 _TIMEOUT_S = 10.0
 _RESULT_BYTES = 64 * 1024 * 1024
+_ROWS = 100_000
 
 
 def with_databases(system: System, locate: Locate, limits: Limits) -> System:
@@ -54,6 +55,7 @@ class Schemas:
             limits,
             timeout_s=min(limits.timeout_s, _TIMEOUT_S),
             max_result_bytes=min(limits.max_result_bytes, _RESULT_BYTES),
+            max_rows=max(limits.max_rows, _ROWS),  # a cap on answers must not cut the list of columns
         )
         self._lock = Lock()
         self._locks: dict[str, Lock] = defaultdict(Lock)

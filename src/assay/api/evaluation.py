@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from assay import registry
 from assay._version import __version__
@@ -48,6 +48,7 @@ from assay.model import (
     Provenance,
     RunSettings,
 )
+from assay.model.lint import LintOptions
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.job import Job, OnProgress
@@ -56,6 +57,9 @@ from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.runs.work_lists import LARGE, PackedWorks
 from assay.runs.worker_tasks import WorkerSettings
 from assay.sdmx.gc_pause import collector_paused
+
+if TYPE_CHECKING:
+    from assay.api.run_lint import RunLint
 
 
 def evaluate(
@@ -85,6 +89,7 @@ def evaluate(
     tags: Sequence[str] = (),
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
+    lint: bool | LintOptions = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -124,6 +129,8 @@ def evaluate(
         tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
         files: how to read the files, where they do not show it themselves.
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
+            accuracy without the doubtful cases (docs/lint.md). No verdict depends on it.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -159,6 +166,7 @@ def evaluate(
         rescore=rescore,
         name=name,
         tags=tags,
+        lint=lint,
         on_cases=on_cases,
         on_progress=on_progress,
     )
@@ -192,12 +200,14 @@ def evaluate_inputs(
     backend: str | None = None,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    diagnose: bool = True,
     cache: CacheFolder | None = None,
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     rescore: bool = False,
     name: str | None = None,
     tags: Sequence[str] = (),
+    lint: bool | LintOptions = False,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -205,7 +215,8 @@ def evaluate_inputs(
 
     ``read`` gets the live system to be asked, where there is one. ``head_rows`` is how many rows of each result the
     evidence keeps of an answer that is not right by every metric; None: a few. ``plain_queries``: most
-    queries need no parser, so that workers should not begin by importing one.
+    queries need no parser, so that workers should not begin by importing one. ``diagnose`` False: nobody will read the
+    causes of wrong answers.
     """
     _check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     asked = _asked(metrics)
@@ -220,7 +231,15 @@ def evaluate_inputs(
     )
     named, local = _split(asked, wanted)
     shared = None if cache is None else cache.shared_by(workers or default_workers())
-    worker = worker_settings(options, limits, named, head_rows=head_rows, plain_queries=plain_queries, cache=shared)
+    worker = worker_settings(
+        options,
+        limits,
+        named,
+        head_rows=head_rows,
+        plain_queries=plain_queries,
+        diagnose=diagnose,
+        cache=shared,
+    )
     with open_backend(backend, worker, workers) as pool:
         locate, database_name = locator(databases)
         system = with_databases(predictions, locate, limits) if is_system(predictions) else None
@@ -282,10 +301,23 @@ def evaluate_inputs(
             rescore=rescore,
             concurrency=concurrency,
             on_progress=on_progress,
+            lint=_run_lint(asked=lint, limits=limits, workers=workers, on_progress=on_progress),
         )
     if cache is not None:
         cache.make_room()
     return done
+
+
+def _run_lint(
+    *, asked: bool | LintOptions, limits: Limits, workers: int | None, on_progress: OnProgress | None
+) -> RunLint | None:
+    """What looks at the golds; None where nobody asks for that."""
+    if asked is False:
+        return None
+    from assay.api.run_lint import RunLint  # the rules load only for who wants them
+
+    options = LintOptions() if asked is True else asked
+    return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)
 
 
 def make_pool(
@@ -319,6 +351,7 @@ def worker_settings(
     remember: bool = True,
     head_rows: int | None = None,
     plain_queries: bool = False,
+    diagnose: bool = True,
     cache: CacheFolder | None = None,
 ) -> WorkerSettings:
     """What workers that judge cases need to know. Raises InputError for an unknown metric."""
@@ -331,7 +364,7 @@ def worker_settings(
         plain_queries=plain_queries,
         execution_cache=cache,
         remember=remember,
-        diagnose=remember,
+        diagnose=diagnose and remember,
     )
 
 

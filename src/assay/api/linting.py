@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TypeAlias
@@ -52,36 +52,69 @@ def lint(
 
     Raises InputError for a question set that cannot be used, UsageError for an unknown rule.
     """
-    options = LintOptions(only=_rules(only), ignore=_rules(ignore))
+    options = lint_options(only=only, ignore=ignore)
     loaded, name = read_cases_only(cases, files or FileOptions())
     kept = [case for case in loaded if case.golds]
     loaded_runs = _loaded(runs)
     others = _others(loaded_runs, kept)
-    urls = _located(kept, databases)
     settings = LintWorkerSettings(
         engines=registry.engine_references(),
         limits=limits or Limits(timeout_s=_TIMEOUT_S),
         options=options,
         dialect=_dialect(dialect),
     )
+    whole = lint_located(
+        loaded,
+        _located(kept, databases),
+        settings,
+        name=name,
+        database=None if databases is None else locator(databases)[1],
+        others=others if runs else None,
+        workers=workers,
+        on_progress=on_progress,
+    )
+    return replace(whole, accuracies=_accuracies(loaded_runs, kept, whole.findings))
+
+
+def lint_located(
+    cases: Sequence[Case],
+    urls: Sequence[DatabaseUrl | None],
+    settings: LintWorkerSettings,
+    *,
+    name: str,
+    database: str | None,
+    others: Mapping[str, tuple[OtherAnswer, ...]] | None,
+    workers: int | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> LintReport:
+    """The findings about cases. ``urls`` are the databases of those among them that have gold.
+
+    ``database`` is how the report names these, None where there are none; ``others`` what stored runs answered, None
+    without runs.
+    """
+    options, runs = settings.options, others is not None
+    kept = [case for case in cases if case.golds]
     tasks = [
-        Task(id=index, payload=LintTask(case=case, url=urls[index], others=others.get(case.id, ())))
+        Task(id=index, payload=LintTask(case=case, url=urls[index], others=(others or {}).get(case.id, ())))
         for index, case in enumerate(kept)
     ]
     done = _run(tasks, settings, workers, on_progress)
-    found = _findings(kept, done, options, runs=bool(runs))
-    whole = LintReport(
+    return LintReport(
         name=name,
-        findings=found,
-        cases=len(loaded),
+        findings=_findings(kept, done, options, runs=runs),
+        cases=len(cases),
         golds=sum(len(case.golds) for case in kept),
-        rules=applied(options, database=databases is not None, runs=bool(runs)),
-        gaps=_gaps(kept, done, loaded, databases),
+        rules=applied(options, database=database is not None, runs=runs),
+        gaps=_gaps(kept, done, cases, database),
         notes=_notes(kept, done),
-        database=None if databases is None else locator(databases)[1],
+        database=database,
         ignored=sum(one.ignored for one in done if isinstance(one, GoldLint)),
     )
-    return replace(whole, accuracies=_accuracies(loaded_runs, kept, found))
+
+
+def lint_options(*, only: Iterable[str] = (), ignore: Iterable[str] = ()) -> LintOptions:
+    """Which rules to apply. Raises UsageError for a name that is no rule's."""
+    return LintOptions(only=_rules(only), ignore=_rules(ignore))
 
 
 def _rules(names: Iterable[str]) -> frozenset[str]:
@@ -202,7 +235,7 @@ def _run(
             else:
                 done[outcome.task_id] = f"it could not be looked at: {outcome.message}"
             if on_progress is not None:
-                on_progress(Progress(total=len(tasks), finished=finished))
+                on_progress(Progress(stage="linting", total=len(tasks), finished=finished))
     finally:
         pool.close()
     return done
@@ -238,7 +271,7 @@ def _findings(
 
 
 def _gaps(
-    cases: Sequence[Case], done: Sequence[GoldLint | str], loaded: Sequence[Case], databases: DatabasesInput | None
+    cases: Sequence[Case], done: Sequence[GoldLint | str], loaded: Sequence[Case], database: str | None
 ) -> tuple[LintGap, ...]:
     """What could not be applied, and why, the same reason once."""
     needs = {rule.about.name: rule.about.needs for rule in catalogue()}
@@ -246,7 +279,7 @@ def _gaps(
     without = [case.id for case in loaded if not case.golds]
     if without:
         by_reason["gold", "the case has no gold query"] = without
-    if databases is None:
+    if database is None:
         by_reason["database", "no database was given (--db URL)"] = []
     for case, one in zip(cases, done, strict=True):
         for missing, why in (("gold", one),) if isinstance(one, str) else one.gaps:

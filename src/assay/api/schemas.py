@@ -15,6 +15,8 @@ from assay.model import DatabaseUrl, Limits
 from assay.model.database import filled_path
 from assay.ports import DescribesSchema
 
+_FILES = ("sqlite", "duckdb")
+"""A judge is shown what its kept opinions were asked with; of a server that is nothing but what a file says."""
 SchemaOf = Callable[[str | None], str]
 """From a case's database name to the text of its schema; empty where there is none."""
 
@@ -57,7 +59,7 @@ def schema_from_databases(database: str) -> SchemaOf | None:
     """
     try:
         url = DatabaseUrl.parse(database)
-        if not describes_schema(url):
+        if url.scheme not in _FILES or not describes_schema(url):
             return None
     except InputError:
         return None

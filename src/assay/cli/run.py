@@ -46,12 +46,13 @@ from assay.cli.options import (
 )
 from assay.errors import UsageError
 from assay.model import FieldNames
-from assay.settings import RunFileSettings, is_run_file, read_run_file
+from assay.settings import LintFileSettings, RunFileSettings, is_run_file, read_run_file
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
     from assay.api.inputs import FileOptions
     from assay.api.run import Run
+    from assay.model.lint import LintOptions
     from assay.ports import System
 
 _TIMING_ITERATIONS = 3
@@ -173,6 +174,9 @@ def run(  # one parameter an option
     ves_iterations: VesIterations = None,
     ves_budget: VesBudget = None,
     rescore: Rescore = False,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Also show what is doubtful about the gold itself, beside the verdicts.")
+    ] = False,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
@@ -280,6 +284,7 @@ def run(  # one parameter an option
         quiet=quiet,
         reports=targets,
         keeper=keeper,
+        lint=lint,
     )
 
 
@@ -312,6 +317,7 @@ def run_settings(
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
+    lint: bool = False,
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
     from assay.api.evaluation import evaluate
@@ -354,6 +360,7 @@ def run_settings(
                 tags=settings.tags or (),
                 files=_files(settings),
                 allow_unmatched=bool(settings.allow_unmatched),
+                lint=_lint_options(settings, wanted=lint),
                 on_cases=None if keeper is None else keeper.check_cases,
                 on_progress=on_progress,
             )
@@ -363,6 +370,16 @@ def run_settings(
     _tell_untimed(done)
     tell_cache_use(done)
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice="--html FILE writes every case")
+
+
+def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | bool:
+    """Which rules look at the golds of the run, by the settings' own choice; False: none."""
+    own = settings.lint or LintFileSettings()
+    if not (wanted or own.with_run):
+        return False
+    from assay.api.linting import lint_options
+
+    return lint_options(only=own.only, ignore=own.ignore)
 
 
 def _tell_untimed(done: Run) -> None:

@@ -10,6 +10,7 @@ from math import comb
 from assay.errors import UsageError
 from assay.model import Ambiguity, Result, Row
 from assay.model.making import quickly_made
+from assay.model.result import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class Segment:
     occurs there. ``take`` below ``len(rows)`` means that a LIMIT cut through rows that tie.
     """
 
-    rows: tuple[Row, ...]
+    rows: Rows
     take: int
     start: int = 0
     """The place of its first row among all rows before LIMIT and OFFSET."""
@@ -65,6 +66,7 @@ class Answer:
         the cut reaches; rows with equal consecutive ``ranks`` tie. None where these rows do not
         allow gold's own result: then they cannot be trusted.
         """
+        rows = tuple(rows)
         end = offset + len(result.rows)
         if len(rows) < end:
             return None
@@ -76,7 +78,7 @@ class Answer:
                 stop += 1
             take = min(stop, end) - max(start, offset)
             if take > 0:
-                segments.append(Segment(rows=tuple(rows[start:stop]), take=take, start=start))
+                segments.append(Segment(rows=rows[start:stop], take=take, start=start))
             start = stop
         return cls(result=result, segments=tuple(segments), ordered=ordered, all_seen=start == len(rows))
 

@@ -16,6 +16,7 @@ from typing import TypeAlias, cast
 from uuid import UUID
 
 from assay.model import Cell, Row
+from assay.model.columns import ColumnRows
 
 Key: TypeAlias = Hashable
 Column: TypeAlias = Sequence[Key]
@@ -66,6 +67,8 @@ def _rare_key(cell: Cell, boolean_is_integer: bool) -> Key:  # noqa: FBT001 - pr
 
 def cell_types(rows: Iterable[Row]) -> set[type]:
     """The types that occur in these rows."""
+    if isinstance(rows, ColumnRows):
+        return set(rows.kinds)
     return set(map(type, chain.from_iterable(rows)))
 
 

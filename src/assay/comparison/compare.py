@@ -12,6 +12,7 @@ from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
+from assay.comparison.lone_column import LoneColumns, lone_columns, partners
 from assay.comparison.near import near_misses
 from assay.comparison.pairing import Pairing
 from assay.comparison.permutation import Mapping, NoPlaces, Side, key_rows
@@ -19,6 +20,7 @@ from assay.comparison.reason import Finding
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
+from assay.model.columns import ColumnRows
 
 if TYPE_CHECKING:
     from assay.comparison.codes.agreement import CodedPair
@@ -54,20 +56,26 @@ def compare(
     answer = gold if isinstance(gold, Answer) else Answer.bag(gold)
     if not answer.result.rows and not predicted.rows:
         return _both_empty(answer, predicted)
+    if codes.are_few(answer.result.rows, predicted.rows):
+        return _compared(answer, predicted, options, budget)
     with codes.shared_codes():
         return _compared(answer, predicted, options, budget)
 
 
 def _compared(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Comparison:
     widths_agree = answer.result.column_count == predicted.column_count
+    lone: LoneColumns | None = None
     if widths_agree and len(answer.result.rows) == len(predicted.rows):
+        if _equal_as_they_are(answer, predicted, options, in_order=_takes_sorting(answer, predicted)):
+            return _equal(answer, predicted, tuple(range(predicted.column_count)), options)
+        lone = lone_columns(answer, predicted, options)
         try:
-            mapping = _equal_mapping(answer, predicted, options, budget)
+            mapping = _equal_mapping(answer, predicted, options, budget, lone)
         except BudgetSpent as spent:
             return _undecided(answer, predicted, spent)
         if mapping is not None:
             return _equal(answer, predicted, mapping, options)
-    return _Difference(answer, predicted, options, budget).describe()
+    return _Difference(answer, predicted, options, budget).describe(lone)
 
 
 def compare_with_itself(result: Result, options: ComparisonOptions) -> Comparison | None:
@@ -113,13 +121,29 @@ def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Compari
     )
 
 
-def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Mapping | None:
-    cells = predicted.column_count * (len(predicted.rows) + len(answer.result.rows))
-    takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
-    if _equal_as_they_are(answer, predicted, options, in_order=takes_all and cells >= _SORTED_CELLS):
-        return tuple(range(predicted.column_count))
+def _takes_all(answer: Answer) -> bool:
+    """Whether every row that gold offers must be there."""
+    return all(segment.take == len(segment.rows) for segment in answer.segments)
+
+
+def _cells(answer: Answer, predicted: Result) -> int:
+    return predicted.column_count * (len(predicted.rows) + len(answer.result.rows))
+
+
+def _takes_sorting(answer: Answer, predicted: Result) -> bool:
+    columnar = isinstance(predicted.rows, ColumnRows) or isinstance(answer.result.rows, ColumnRows)
+    return _cells(answer, predicted) >= (codes.MANY if columnar else _SORTED_CELLS) and _takes_all(answer)
+
+
+def _equal_mapping(
+    answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget, lone: LoneColumns | None
+) -> Mapping | None:
+    """The mapping of columns that makes rows equal which are not so as they are; None where there is none."""
+    if lone is not None:
+        return (0,) if lone.equal else None
     budget.check_clock()
-    if takes_all and cells >= codes.MANY:
+    takes_all = _takes_all(answer)
+    if takes_all and _cells(answer, predicted) >= codes.MANY:
         coded = _coded_pair(answer, predicted, options)
         if coded is not None:
             return coded.agreement(budget)
@@ -225,7 +249,9 @@ class _Difference:
     options: ComparisonOptions
     budget: Budget
 
-    def describe(self) -> Comparison:
+    def describe(self, lone: LoneColumns | None) -> Comparison:
+        if not self.options.near_misses and (lone := lone or lone_columns(self.answer, self.predicted, self.options)):
+            return self._described((0,), lone.partners(), ())
         gold, predicted = self.answer.result, self.predicted
         widths = gold.column_count, predicted.column_count
         cells = len(gold.rows) * widths[0] + len(predicted.rows) * widths[1]
@@ -342,7 +368,7 @@ class _Difference:
                 clusters = None  # then only identical cells are shown as equal
         if clusters is not None:
             ours, theirs = clusters.apply(ours), clusters.apply(theirs)
-        return _partners(
+        return partners(
             key_rows([ours[column] for column in columns]), key_rows([theirs[option] for option in mapping])
         )
 
@@ -374,11 +400,3 @@ class _Difference:
 
 def _pairs(mapping: tuple[int | None, ...]) -> list[tuple[int, int]]:
     return [(column, option) for column, option in enumerate(mapping) if option is not None]
-
-
-def _partners(wanted: Sequence[tuple[Key, ...]], rows: Sequence[tuple[Key, ...]]) -> list[int | None]:
-    """For each wanted row, the place of an equal row that no earlier wanted row took."""
-    open_places: dict[tuple[Key, ...], list[int]] = {}
-    for place in range(len(rows) - 1, -1, -1):
-        open_places.setdefault(rows[place], []).append(place)
-    return [places.pop() if (places := open_places.get(row)) else None for row in wanted]

@@ -133,7 +133,7 @@ class CauseFinder:
             if time.monotonic() > ends:
                 return None
             result = self._executor.execute(url, query).result
-            return None if result is None else result.rows
+            return None if result is None else tuple(result.rows)
 
         return ask
 
@@ -158,7 +158,7 @@ class _Pair:
     @classmethod
     def of(cls, evidence: Evidence, dialect: str, schema: DatabaseSchema | None) -> _Pair:
         """The prediction beside the gold that it has fewest differences from."""
-        names = SchemaNames.of(schema)
+        names = SchemaNames(schema)
         query = evidence.prediction.query or ""
         best: _Pair | None = None
         for gold in evidence.case.golds:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain
+from typing import Protocol
 from uuid import UUID
 
 from assay.errors import DatabaseError
-from assay.model import Cell, Row, TableSchema, quoted
-from assay.ports import Engine
+from assay.model import Cell, Execution, Row, TableSchema, quoted
 
 ROWS_LOOKED_AT = 50
 _MOST_VALUES = 3
@@ -20,13 +20,21 @@ _MOST_CHARACTERS = 40
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
-def rows_of(engine: Engine, query: str) -> tuple[Row, ...]:
+class Executes(Protocol):
+    """As much of an engine as is needed here."""
+
+    def execute(self, query: str) -> Execution:
+        """As `assay.ports.Engine.execute`."""
+        ...
+
+
+def rows_of(engine: Executes, query: str) -> tuple[Row, ...]:
     """The rows of one of Assay's own queries, within the limits. Raises DatabaseError where it fails."""
     execution = engine.execute(query)
-    if execution.result is None:
+    if execution.result is None or execution.status == "truncated":  # half a list would pass for the whole
         why = "it gave no rows" if execution.failure is None else execution.failure.message
         raise DatabaseError(f"what the database holds cannot be read: {why}")
-    return execution.result.rows
+    return tuple(execution.result.rows)
 
 
 def text_literal(text: str) -> str:
@@ -34,17 +42,22 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def with_samples(engine: Engine, table: TableSchema) -> TableSchema:
+def with_samples(
+    engine: Executes, table: TableSchema, *, by_key: bool = False, most: str = f"LIMIT {ROWS_LOOKED_AT}"
+) -> TableSchema:
     """The table with its first row and a few values per column; unchanged where these cannot be read.
 
-    Only the first `ROWS_LOOKED_AT` rows are looked at, in the order in which the table is stored.
+    Only the first `ROWS_LOOKED_AT` rows are looked at, in the order in which the table is stored. A server may read it
+    in any order, so that ``by_key`` asks for that of its primary key, where it has one.
     """
     if table.kind == "view" or not table.columns:
         return table
     # The columns are named one by one, so that none hidden from `*` is missed and their order is known.
-    columns = ", ".join(quoted(column.name) for column in table.columns)
+    columns = ", ".join(quoted(column.name, table.quote) for column in table.columns)
+    keys = ", ".join(quoted(name, table.quote) for name in table.primary_key) if by_key else ""
+    order = f" ORDER BY {keys}" if keys else ""
     try:
-        rows = rows_of(engine, f"SELECT {columns} FROM {table.quoted_name} LIMIT {ROWS_LOOKED_AT}")
+        rows = rows_of(engine, f"SELECT {columns} FROM {table.quoted_name}{order} {most}")
     except DatabaseError:
         return table  # a query may still name a broken or locked table
     if not rows:

@@ -1,4 +1,4 @@
-"""All rules: every module of `assay.linting.rules` that begins with a letter is one."""
+"""All rules: every module in a folder of `assay.linting.rules` is one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
 
 from assay.model.lint import LintRule
@@ -30,19 +30,24 @@ def catalogue() -> tuple[Rule, ...]:
     """Every rule, by what it needs and then by name."""
     package = import_module("assay.linting.rules")
     found = []
-    for module in iter_modules(package.__path__):
-        if module.name.startswith("_"):
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        if module.ispkg:
             continue
-        loaded: Any = import_module(f"{package.__name__}.{module.name}")
+        loaded: Any = import_module(module.name)
         about: LintRule = loaded.RULE
         found.append(Rule(about=about, check=getattr(loaded, "check", None), across=getattr(loaded, "across", None)))
     order = ("query", "question", "database", "cases", "runs")
     return tuple(sorted(found, key=lambda rule: (order.index(rule.about.needs), rule.about.name)))
 
 
+def rules_by_name() -> dict[str, LintRule]:
+    """All that is said of each rule."""
+    return {rule.about.name: rule.about for rule in catalogue()}
+
+
 def rule_named(name: str) -> LintRule:
     """The rule of that name. Raises KeyError where there is none."""
-    return {rule.about.name: rule.about for rule in catalogue()}[name]
+    return rules_by_name()[name]
 
 
 def closest_rule(name: str) -> str | None:

@@ -165,6 +165,7 @@ def assess(
     workers: int | None = None,
     cache: CacheFolder | None = None,
     head_rows: int | None = None,
+    diagnose: bool = True,
     options: ComparisonOptions = ComparisonOptions(),  # noqa: B008 (frozen)
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -177,7 +178,8 @@ def assess(
 
     ``timeout_s`` is for gold's query and for all queries of a completion together, None as for
     every query of Assay; ``workers`` None: one per core; ``head_rows``: how many rows per result are kept where an
-    output does not match; ``options``: how our own verdict compares. The rest is as in `assay.evaluate`. Raises as
+    output does not match; ``diagnose``: whether to look for the causes of wrong ones; ``options``: how our own verdict
+    compares. The rest is as in `assay.evaluate`. Raises as
     `read_outputs`, `read_questions`, `locate_files`, `check_known` and `assay.evaluate` do.
     """
     if timeout_s is not None and not timeout_s > 0:
@@ -214,6 +216,7 @@ def assess(
         workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
         head_rows=head_rows,
         plain_queries=True,
+        diagnose=diagnose,
         cache=cache,
         output=output,
         overwrite=overwrite,

@@ -82,7 +82,9 @@ def _evaluated(
         outputs,
         **options,
         head_rows=SHOWN_ROWS,
-        options=ComparisonOptions(near_misses=False, sample_rows=0),  # the report does not show them
+        # The report shows neither near misses nor causes.
+        options=ComparisonOptions(near_misses=False, sample_rows=0),
+        diagnose=False,
     )
     for finding in assessment.mismatches[:shown]:
         say(mismatch_text(finding) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.comparison.codes import shared as codes
@@ -118,6 +119,12 @@ def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | N
         return None
     rule = ruling(failure, "predicted")
     return blamed(failure, "predicted") if rule.outcome == "unscored" else None
+
+
+@lru_cache(maxsize=1024)
+def plain_score(metric: str, value: float) -> Score:
+    """A score of nothing but a value, which many cases share."""
+    return Score(metric=metric, value=value)
 
 
 def unscored(metric: str, failure: Failure | None) -> Score:

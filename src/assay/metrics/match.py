@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from assay.metrics.base import QueryMetric, befallen, gold_failure, unscored
+from assay.metrics.base import QueryMetric, befallen, gold_failure, plain_score, unscored
 from assay.model import Case, Comparison, Failure, Prediction, Score
 from assay.ports import Executions
 
@@ -28,14 +28,14 @@ class Match(QueryMetric):
         comparison: Comparison | None,
     ) -> Score:
         """1 where the results are equal."""
-        if not any(gold.succeeded for gold in executions.golds):
+        if not any([gold.succeeded for gold in executions.golds]):  # noqa: C419 - every case passes here: a generator takes longer
             return unscored(self.name, gold_failure(executions.golds))
         if comparison is None:
             failure = befallen(prediction, executions.predicted)
-            return unscored(self.name, failure) if failure else Score(metric=self.name, value=0.0)
+            return unscored(self.name, failure) if failure else plain_score(self.name, 0.0)
         if not comparison.decided:
             return unscored(self.name, undecided(comparison))
-        return Score(metric=self.name, value=float(comparison.equal))
+        return plain_score(self.name, 1.0 if comparison.equal else 0.0)
 
 
 class NonEmptyMatch(Match):

@@ -19,6 +19,7 @@ from assay.comparison.codes.shared import same_lists
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
 from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
+from assay.model.columns import ColumnRows
 from assay.ports import Executions, QueryRequest
 
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
@@ -165,7 +166,7 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    if gold is predicted or (same_lists(gold, predicted) and all(map(_same_types, gold, predicted))):
+    if gold is predicted or (same_lists(gold, predicted) and _typed_alike(gold, predicted)):
         return True
     if large := by_codes(gold, predicted):
         if large.is_typed_alike and (large.same_list if ordered else large.same_bag):
@@ -182,6 +183,13 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
     places: Sequence[int] = range(len(gold)) if ordered else NoPlaces(len(gold))
     sides = [Side(columns=list(zip(*rows, strict=True)), places=places) for rows in (gold, predicted)]
     return find_mapping(sides[0], sides[1]) is not None
+
+
+def _typed_alike(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether cells that are equal, one by one, are of the same types, too."""
+    if isinstance(gold, ColumnRows) and isinstance(predicted, ColumnRows):
+        return all(one.kinds == two.kinds for one, two in zip(gold.columns, predicted.columns, strict=True))
+    return all(map(_same_types, gold, predicted))
 
 
 def _hashable(rows: Sequence[Row]) -> Sequence[Row]:

@@ -12,6 +12,7 @@ from assay.model.diagnosis import Diagnosis
 from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
+from assay.model.lint import LintReport
 from assay.model.making import quickly_made
 from assay.model.metric import MetricInfo
 from assay.model.result import Execution, Limits
@@ -128,7 +129,7 @@ class TimeSpread:
 class Group:
     """The metrics over the cases that share a tag, difficulty or database.
 
-    ``kind`` is ``all``, ``determined``, ``difficulty``, ``database``, ``tag``, ``turn`` or ``dataset``;
+    ``kind`` is ``all``, ``determined``, ``sound``, ``difficulty``, ``database``, ``tag``, ``turn`` or ``dataset``;
     ``name`` the shared value, None where the cases have none. Of the kinds ``turn`` and ``dataset``, ``cases``
     counts scored questions of conversations.
     """
@@ -271,6 +272,8 @@ class Aggregates:
     """None where no answer states tokens or a cost."""
     determined: Group | None = None
     """The cases without the flag ``ambiguous_gold``, whose gold determines its answer; None where all are."""
+    sound: Group | None = None
+    """The cases whose gold the lint did not find doubtful; None where there was no lint, or it doubts no gold."""
     times: tuple[TimeSpread, ...] = ()
     """The times of answers, gold queries and predicted queries, as far as they were measured."""
 
@@ -386,3 +389,5 @@ class Run:
     """The results of the run's gates, for its reports; not stored with it."""
     history: tuple[HistoryPoint, ...] = ()
     """Earlier runs beside this one, oldest first, for its reports; not stored with it."""
+    lint: LintReport | None = None
+    """What is doubtful about the gold itself; None where nobody asked for that. Stored in a file of its own."""

@@ -103,6 +103,8 @@ class LintReport:
     """Findings that a comment in a query turned off."""
     accuracies: tuple[LintAccuracy, ...] = ()
     """Of the runs that were given, in their order."""
+    fingerprint: str = ""
+    """Of a run's own lint: a hash of all that it looked at, and of how."""
 
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""
@@ -120,6 +122,13 @@ class LintReport:
         for finding in self.findings:
             found[finding.rule] = found.get(finding.rule, 0) + 1
         return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    def rules_by_case(self) -> dict[str, list[str]]:
+        """Per case with findings the names of their rules, each once, in the order of the query."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.findings:
+            found.setdefault(one.case_id, {})[one.rule] = None
+        return {case_id: list(rules) for case_id, rules in found.items()}
 
     def doubtful(self, severity: Severity = "warning") -> frozenset[str]:
         """The ids of the cases with a finding at least that severe."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from assay.model.failure import Failure
 from assay.model.making import quickly_made
@@ -14,6 +14,14 @@ Cell: TypeAlias = object
 """One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
 
 Row: TypeAlias = tuple[Cell, ...]
+
+if TYPE_CHECKING:
+    from assay.model.columns import ColumnRows
+
+    Rows: TypeAlias = tuple[Row, ...] | ColumnRows
+    """Rows as an engine gave them: a tuple of them, or columns that give each row as one asks for it."""
+else:
+    Rows = tuple[Row, ...]  # what is stored and read is tuples
 
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 
@@ -24,11 +32,12 @@ class Result:
 
     Rows are plain tuples of one length, in the order in which they came; duplicate and empty
     column names are kept as they came. ``columns`` is empty where a source gives no names with
-    an empty result.
+    an empty result. A large result of DuckDB's makes its rows as they are asked for: take ``tuple(rows)``
+    to look at many of them.
     """
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Rows
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[Cell]], *, columns: Sequence[str] | None = None) -> Result:

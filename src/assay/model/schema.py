@@ -35,6 +35,8 @@ class TableSchema:
 
     name: str
     """The name without quotes; see ``quoted_name``."""
+    quote: str = '"'
+    """What the database puts around names: MySQL a backtick."""
     namespace: str | None = None
     """The table's schema, where it is not the default one."""
     kind: Literal["table", "view"] = "table"
@@ -53,7 +55,7 @@ class TableSchema:
     @property
     def quoted_name(self) -> str:
         """The name as a query must write it, whatever characters it has."""
-        return ".".join(quoted(part) for part in (self.namespace, self.name) if part is not None)
+        return ".".join(quoted(part, self.quote) for part in (self.namespace, self.name) if part is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,6 @@ class DatabaseSchema:
     tables: tuple[TableSchema, ...]
 
 
-def quoted(name: str) -> str:
-    """An identifier in SQL's double quotes."""
-    return '"' + name.replace('"', '""') + '"'
+def quoted(name: str, quote: str = '"') -> str:
+    """An identifier in SQL's double quotes, or in the database's own."""
+    return quote + name.replace(quote, quote * 2) + quote

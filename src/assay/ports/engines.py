@@ -69,10 +69,18 @@ class EngineClass(Protocol):
 
 
 class DescribesSchema(Protocol):
-    """An optional ability of an Engine: say what its database holds, for systems that write queries from that."""
+    """An optional ability of an Engine: say what its database holds.
+
+    Whoever needs a schema asks here: systems that write queries from it, the lint of gold, causes, the search for
+    databases on which two queries differ.
+    """
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
         """All tables and views but the database's own, and a few values, read under the engine's limits.
+
+        Of each table its columns, what is kept out of them, its keys and its conditions; a user who may only read
+        sees enough for that. A key or condition is told only if all rows keep to it, as the columns' values compare:
+        of indexes neither those of some rows nor those of expressions.
 
         The same content gives the same answer. What cannot be read (a view on a table that is gone) is left
         out. Raises `assay.errors.DatabaseError` where the tables cannot be listed.

@@ -23,6 +23,7 @@ from assay.runs.store.folder import (
     finish_folder,
     is_same_run,
     make_folder,
+    read_lint,
     relabel,
 )
 from assay.runs.store.journal import Journal
@@ -70,10 +71,14 @@ def _execute_in(
         # Checked again: another process may have written before the journal was locked.
         stored = check_folder(folder, job.settings, overwrite=overwrite)
         judging = Judging(
-            job, pool, on_progress, live=live, begin=lambda: begin_folder(folder, job.settings, job.provenance)
+            job,
+            pool,
+            on_progress,
+            live=live,
+            begin=lambda: begin_folder(folder, job.settings, job.provenance, lint=job.lint),
         )
         judging.take_over(journal)
-        if stored is not None and (finished := _finished(job, stored, judging)):
+        if stored is not None and (finished := _finished(job, stored, judging, folder)):
             relabel(folder, stored, job.settings)
             judging.tell()
             return finished
@@ -84,7 +89,7 @@ def _execute_in(
         started = perf_counter()
         judging.judge(journal)
         # The answers that were still missing may turn out to be judged already: failures that came again.
-        if stored is not None and not judging.begun and (finished := _finished(job, stored, judging)):
+        if stored is not None and not judging.begun and (finished := _finished(job, stored, judging, folder)):
             relabel(folder, stored, job.settings)
             return finished
         judging.begin()
@@ -94,19 +99,23 @@ def _execute_in(
     return run
 
 
-def _finished(job: Job, stored: RunFile, judging: Judging) -> Run | None:
-    """The stored run, if nothing except its name or tags is new."""
+def _finished(job: Job, stored: RunFile, judging: Judging, folder: Path) -> Run | None:
+    """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
     if judging.unanswered or judging.remaining:
         return None
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
         return None
     if any(map(awaits_timing, judging.facts())):
         return None
+    lint = read_lint(folder)
+    if job.lint not in (None, lint):
+        return None
     return Run(
         settings=job.settings,
         provenance=stored.provenance,
         evidence=judging.evidence(),
         aggregates=stored.aggregates,
+        lint=lint,
     )
 
 
@@ -115,7 +124,8 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
     judging.time(journal)
     facts = judging.facts()
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
-    aggregates = aggregate(facts, infos, repeats=job.settings.repeats)
+    doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()
+    aggregates = aggregate(facts, infos, repeats=job.settings.repeats, doubtful=doubtful)
     evidence = judging.evidence()
     if job.settings.selection is not None:
         from assay.runs.aggregate.selections import selection_totals
@@ -127,4 +137,5 @@ def _finished_run(job: Job, judging: Judging, journal: Journal | None, started: 
         provenance=replace(job.provenance, wall_time_s=round(perf_counter() - started, 3), cache=cache),
         evidence=evidence,
         aggregates=aggregates,
+        lint=job.lint,
     )

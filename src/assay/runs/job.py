@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from assay.model import MetricInfo, Provenance, RunSettings
+from assay.model.lint import LintReport
 from assay.ports import CaseScorer, Metric
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
@@ -29,3 +30,5 @@ class Job:
     """Judges the cases in this process, without workers; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
     """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
+    lint: LintReport | None = None
+    """What is doubtful about the golds; None: nobody asks."""

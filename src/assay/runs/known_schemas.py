@@ -1,4 +1,4 @@
-"""The schemas of a worker's databases, each read once."""
+"""The schemas of a worker's databases, each read once: for causes, for the lint of gold, for whatever else asks."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ _MOST = 200
 
 
 class KnownSchemas:
-    """Gives the schema of a database; None where it cannot be read."""
+    """Gives the schema of a database, from memory where it was read before."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._known: dict[str, DatabaseSchema | None] = {}
+        self._known: dict[str, DatabaseSchema | DatabaseError | None] = {}
 
     def __call__(self, url: DatabaseUrl) -> DatabaseSchema | None:
-        """The schema, from memory where it was read before."""
+        """The schema; None where it cannot be read."""
+        try:
+            return self.read(url)
+        except DatabaseError:
+            return None
+
+    def read(self, url: DatabaseUrl) -> DatabaseSchema | None:
+        """The schema; None where the engine cannot describe it. Raises DatabaseError where it cannot be read."""
         if url.text not in self._known:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[url.text] = self._read(url)
-        return self._known[url.text]
-
-    def _read(self, url: DatabaseUrl) -> DatabaseSchema | None:
-        try:
-            return self._executor.schema(url)
-        except DatabaseError:
-            return None
+            try:
+                self._known[url.text] = self._executor.schema(url)
+            except DatabaseError as error:
+                self._known[url.text] = error
+        found = self._known[url.text]
+        if isinstance(found, DatabaseError):
+            raise found
+        return found

@@ -9,9 +9,9 @@ from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
-from assay.linting.information_schema import read_information_schema
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintOptions
+from assay.runs.known_schemas import KnownSchemas
 from assay.sql.facts import SchemaNames
 
 LINT_SETUP = "assay.runs.lint_worker:set_up"
@@ -57,6 +57,7 @@ class LintWorker:
         self._executor = Executor(
             engines=settings.engines, limits=settings.limits, cache=ByteCache(settings.cache_bytes)
         )
+        self._schemas = KnownSchemas(self._executor)
         self._databases: dict[str, GoldDatabase | str] = {}
 
     def __call__(self, task: object) -> GoldLint:
@@ -82,7 +83,7 @@ class LintWorker:
         found = self._databases.get(url.text)
         if found is None:
             try:
-                schema = self._executor.schema(url) or read_information_schema(self._executor, url)
+                schema = self._schemas.read(url)
                 names = None if schema is None else SchemaNames(schema)
                 found = GoldDatabase(self._executor, url, names, self._settings.limits)
             except DatabaseError as error:

@@ -165,15 +165,17 @@ def _connected(group: Sequence[int], golds_of: Callable[[int], Iterable[Hashable
     owner: dict[Hashable, int] = {}
     for at, place in enumerate(group):
         for query in golds_of(place):
-            parent[root(at)] = root(owner.setdefault(query, at))
-    first = array("q", [len(group)]) * len(group)
+            first = owner.setdefault(query, at)
+            if first != at:  # most gold queries are of one case
+                parent[root(at)] = root(first)
+    earliest = array("q", [len(group)]) * len(group)
     sizes = array("q", [0]) * len(group)
     for at in range(len(group)):
         top = root(at)
         parent[at] = top
-        first[top] = min(first[top], at)
+        earliest[top] = min(earliest[top], at)
         sizes[top] += 1
-    order = sorted(range(len(group)), key=lambda at: (-sizes[parent[at]], first[parent[at]], at))
+    order = sorted(range(len(group)), key=lambda at: (-sizes[parent[at]], earliest[parent[at]], at))
     start = 0
     while start < len(order):
         end = start + sizes[parent[order[start]]]

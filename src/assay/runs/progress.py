@@ -8,12 +8,13 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of one stage of a run: asking the system, scoring its answers, timing the right ones.
+    """The state of one stage of a run.
 
+    The stages are asking the system, linting the golds, judging the answers, timing the right ones;
     ``repeating`` means timing pairs again whose noise could change their score.
     """
 
-    stage: Literal["asking", "judging", "timing", "repeating"] = "judging"
+    stage: Literal["asking", "linting", "judging", "timing", "repeating"] = "judging"
     total: int
     finished: int
     resumed: int = 0

@@ -9,19 +9,18 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from assay.diagnosis.diagnoser import CauseFinder
 from assay.engines.execution_cache.recall import Recall
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
-from assay.ports import Executions, Metric
-from assay.runs.known_schemas import KnownSchemas
+from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.worker_tasks import CaseOutcome, CaseTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
+from assay.sql.plain import is_plain
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -89,8 +88,15 @@ class WorkerScorer:
             limits=self._settings.limits,
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
-            diagnoser=CauseFinder(executor, KnownSchemas(executor)) if self._settings.diagnose else None,
+            diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
         )
+
+
+def _diagnoser(executor: Executor) -> Diagnoser:
+    from assay.diagnosis.diagnoser import CauseFinder  # not every run looks for causes
+    from assay.runs.known_schemas import KnownSchemas
+
+    return CauseFinder(executor, KnownSchemas(executor))
 
 
 def time_pair(executor: Executor, task: TimingTask) -> Timed:
@@ -117,12 +123,10 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
 
 def _is_plain(task: CaseTask) -> bool:
     """Whether the case can be judged without a parser."""
-    from assay.sql import is_plain
-
-    queries = [*task.case.golds, *(request.query for request in task.requests)]
-    if task.prediction.query is not None:
-        queries.append(task.prediction.query)
-    return all(map(is_plain, queries))
+    predicted = task.prediction.query
+    if predicted is not None and not is_plain(predicted):
+        return False
+    return not task.requests and all(map(is_plain, task.case.golds))
 
 
 def _scored(scorer: QueryScorer, task: CaseTask) -> bytes | CaseOutcome:
@@ -160,10 +164,11 @@ def load_metric(reference: str) -> Metric:
 
 
 def _load_parsers(metrics: Sequence[str]) -> None:
-    """Import the parsers that nearly every case needs while the worker is idle."""
+    """Import the parsers that nearly every case needs, and what looks for ties, while the worker is idle."""
     from assay.sql import warm_up
 
     warm_up()
+    importlib.import_module("assay.scoring.queries.inner_ties")
     for module in {reference.partition(":")[0] for reference in metrics}:
         getattr(importlib.import_module(module), "warm_up", _nothing)()
 

@@ -7,6 +7,7 @@ that ended the first one (`assay.ports.Pulse`). Outside a worker only the timer 
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 import time
@@ -21,6 +22,8 @@ from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
 """Seconds until the timer goes off again, where code has caught its exception."""
+_TICK_S = 0.25
+"""Seconds until the system's timer goes off, where a step has more time than that."""
 _BRIEFLY_S = 1.0
 _GRACE_S = 2.0
 """Seconds after the timer until the pool may end the worker."""
@@ -135,10 +138,11 @@ class Timekeeper:
             self._start()
 
     def _start(self) -> None:
-        left = max(self._deadline - time.monotonic(), 0.001)
+        now = time.monotonic()
+        left = max(self._deadline - now, 0.001)
         # A briefly held step does not end its process sooner: a long call that does return may be done again.
         self._pulse.begin(self._label or b"\0" * LABEL_BYTES, (self.limit_s if self._brief else left) + _GRACE_S)
-        _timer.start(left, alone=self._pulse is not SILENT)
+        _timer.start(now, now + left, alone=self._pulse is not SILENT)
 
     def _stop(self) -> None:
         _timer.stop()
@@ -149,19 +153,27 @@ class _Timer:
     """Raises _Alarm in the main thread. It never does elsewhere, on Windows, or where other code uses the signal.
 
     Once it has the signal it keeps it, unless other code takes it: handing it back each time takes longer than most
-    steps.
+    steps. In a worker it also leaves the system's timer running from step to step: that goes off a few times per
+    second, and only then does anything find out whether the step of that moment is late.
     """
 
     def __init__(self) -> None:
         self._armed = False
         self._has_signal = False
+        self._alone = False
+        self._deadline = 0.0
+        self._due = 0.0
+        """When the system's timer goes off next, by `time.monotonic`. In the past: it does not run."""
 
-    def start(self, seconds: float, *, alone: bool) -> None:
+    def start(self, now: float, deadline: float, *, alone: bool) -> None:
         """Start the timer. ``alone``: in a worker, where no other code takes the signal, which saves a slow check."""
         if not (alone and self._has_signal) and not self._takes_signal():
             return
-        self._armed = True
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+        self._alone = alone
+        self._deadline = deadline
+        self._armed = True  # from here on the signal's handler sees to the deadline
+        if not alone or not now < self._due <= deadline:
+            self._set(now)
 
     def _takes_signal(self) -> bool:
         if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
@@ -171,6 +183,9 @@ class _Timer:
             signal.signal(signal.SIGALRM, self._raise)
         elif handler != self._raise:
             return False
+        if not self._has_signal:
+            # At its end Python gives the signal back, and one that comes then would end the process as a failure.
+            atexit.register(signal.setitimer, signal.ITIMER_REAL, 0)
         self._has_signal = True
         return True
 
@@ -178,11 +193,27 @@ class _Timer:
         if not self._armed:
             return
         self._armed = False  # first, so that an alarm on its way has no effect
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if not self._alone:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _set(self, now: float) -> None:
+        seconds = max(self._deadline - now, 0.001)
+        if self._alone:
+            seconds = min(seconds, _TICK_S)
+        self._due = now + seconds
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.0 if self._alone else _AGAIN_S)
 
     def _raise(self, _number: int, _frame: FrameType | None) -> None:
-        if self._armed:
-            raise _Alarm
+        if not self._armed:
+            return  # nor does it go off again, until a step begins
+        now = time.monotonic()
+        if self._alone and now < self._deadline:
+            self._set(now)
+            return
+        if self._alone:
+            self._due = now + _AGAIN_S
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+        raise _Alarm
 
 
 _timer = _Timer()

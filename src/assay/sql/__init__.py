@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.sql.checks import check_conditions
     from assay.sql.comments import without_comments
     from assay.sql.mysql import read_mysql
     from assay.sql.plain import is_plain
@@ -26,6 +27,7 @@ __all__ = [
     "QueryShape",
     "StatementReading",
     "TieProbe",
+    "check_conditions",
     "chooses_by_number",
     "is_nondeterministic",
     "is_plain",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "checks": "check_conditions",
     "comments": "without_comments",
     "mysql": "read_mysql",
     "plain": "is_plain",

@@ -7,6 +7,7 @@ such as LLMSQL has hardly any other. Whatever is not surely plain is left to the
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _QUOTED = r'"(?:[^"]|"")+"'
 _PLAIN = re.compile(
@@ -24,6 +25,7 @@ _NOT_PLAIN = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
     """The text before the aggregate's end, the aggregate, and the rest, of a plain query in SQLite's dialect.
 
@@ -39,5 +41,5 @@ def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
 
 
 def is_plain(query: str) -> bool:
-    """Whether nothing about the query needs a parser."""
+    """Whether nothing about the query needs a parser: it has no order and no limit, and no chance or clock is in it."""
     return plain_aggregate(query) is not None

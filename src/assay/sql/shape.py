@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from assay.sql.plain import is_plain
+
 if TYPE_CHECKING:
     from sqlglot import Token, exp
 
@@ -100,9 +102,16 @@ class QueryShape:
     """The number in its LIMIT, if that is a plain number."""
 
 
+_PLAIN = QueryShape()
+_PLAINLY_READ = "sqlite"
+"""The dialect that plain queries are recognised in."""
+
+
 @lru_cache(maxsize=2048)
-def may_be_cut(query: str) -> bool:
+def may_be_cut(query: str, dialect: str | None = None) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
+    if dialect == _PLAINLY_READ and is_plain(query):
+        return False
     return _has_any(query.lower(), _CUT) or chooses_by_number(query)
 
 
@@ -122,6 +131,8 @@ def chooses_by_number(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> QueryShape:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
+    if dialect == _PLAINLY_READ and is_plain(query):
+        return _PLAIN
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
         return QueryShape(written=lowered.lstrip().startswith("values"))
@@ -141,6 +152,8 @@ def read_shape(query: str, dialect: str) -> QueryShape:
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
+    if dialect == _PLAINLY_READ and is_plain(query):
+        return False
     lowered = query.lower()
     if not _has_any(lowered, _LUCK):
         return False

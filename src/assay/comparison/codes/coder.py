@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from assay.comparison.cells import key_of
+from assay.comparison.codes.from_columns import codes_of, has_negative_zero
 from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes
 from assay.model import Cell, Row
+from assay.model.columns import ColumnCells, ColumnRows
 
 _PORTION = 1024
 """Rows that are coded together."""
@@ -54,6 +56,8 @@ class Coder:
 
     def columns(self, rows: Sequence[Row], width: int) -> list[CodedColumn]:
         """The rows' cells as columns of codes."""
+        if isinstance(rows, ColumnRows):
+            return [self._column(column) for column in rows.columns]
         columns = [_Growing(self, len(rows)) for _ in range(width)]
         for start in range(0, len(rows), _PORTION):
             portion = rows[start : start + _PORTION]
@@ -64,6 +68,13 @@ class Coder:
             for column, part in zip(columns, parts, strict=True):
                 column.add(start, part)
         return [column.coded() for column in columns]
+
+    def _column(self, column: ColumnCells) -> CodedColumn:
+        kinds = column.kinds
+        negative_zero = has_negative_zero(column)
+        return CodedColumn(
+            codes=codes_of(self, column), floats=float in kinds, kinds=kinds, has_negative_zero=negative_zero
+        )
 
 
 class _Growing:

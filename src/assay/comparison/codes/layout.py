@@ -1,12 +1,14 @@
 """Which code a cell has: equal codes exactly where the cells' keys are equal, so that nothing is left to chance.
 
-Most numbers are their own codes: whole numbers up to 2**61 whatever their type, then all floats with a fraction.
-Every other key (text, dates, decimals, large numbers) is numbered as it is first met, by a dictionary.
+Most numbers are their own codes: whole numbers up to 2**61 whatever their type, then all floats with a fraction, then
+decimals that are none of these, then moments without time zone. Every other key (text, large numbers) is numbered as it
+is first met, by a dictionary.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
 from math import isfinite
 from typing import TypeAlias
 
@@ -28,7 +30,22 @@ _FRACTIONS = 0x433 << 52
 """The bits of a float's magnitude are below these exactly where it is below 2**52, as are all with a fraction."""
 NULL = _FLOATS + 2 * _FRACTIONS
 NAN = NULL + 1
-OTHERS = NULL + 2
+DECIMALS = NULL + 2
+_SIGN_AND_PLACES = 53
+"""Below these bits of a decimal's code are its digits, above them its sign and the number of its decimal places."""
+_MOST_DIGITS = 2**53
+MOST_PLACES = 22
+"""A float holds each power of ten up to this one, and so the nearest float to a decimal is one division away."""
+MOMENTS = DECIMALS + 2**59
+"""Microseconds since the year 1, of which there are less than 2**59."""
+EPOCH = MOMENTS + 719_162 * 86_400_000_000
+"""The code of 1970."""
+OTHERS = MOMENTS + 2**59
+_MOST_READ = 40
+_MOST_FIVES = 27
+_EXACTLY = Context(prec=60)
+_MICROSECOND = timedelta(microseconds=1)
+_YEAR_1 = datetime.fromisoformat("0001-01-01")
 _MAGNITUDE = 2**63 - 1
 _SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -42,7 +59,11 @@ class Known(dict[Key, int]):
         """The keys with codes from `OTHERS` on, in the order of their codes."""
 
     def __missing__(self, key: Key) -> int:
-        code = _number_code(key) if is_number(key) else None
+        code = None
+        if is_number(key):
+            code = _number_code(key)
+        elif isinstance(key, datetime):
+            code = _moment_code(key)
         if code is None:
             code = OTHERS + len(self.keys_met)
             self.keys_met.append(key)
@@ -72,9 +93,74 @@ def _number_code(number: int | float | Decimal) -> int | None:
         return whole + WHOLE
     value = as_float(number)
     if value != number or not abs(value) < 2.0**52:
-        return None
+        return _decimal_code(number) if isinstance(number, Decimal) else None
     bits = int(np.float64(value).view(np.uint64))
     return _FLOATS + (bits & _MAGNITUDE) + (_FRACTIONS if bits >> 63 else 0)
+
+
+def _decimal_code(number: Decimal) -> int | None:
+    """The code of a decimal that is no float and not whole; None where it has too many digits."""
+    sign, digits, places = number.as_tuple()
+    if not isinstance(places, int) or len(digits) > _MOST_READ:
+        return None
+    unscaled = int("".join(map(str, digits)))
+    while unscaled % 10 == 0:
+        unscaled, places = unscaled // 10, places + 1
+    if not (0 < -places <= MOST_PLACES and unscaled < _MOST_DIGITS):
+        return None
+    return DECIMALS + (((-places) * 2 + sign) << _SIGN_AND_PLACES) + unscaled
+
+
+def _moment_code(moment: datetime) -> int | None:
+    """The code of a moment; None of one that has a time zone or counts less than microseconds."""
+    plain = datetime(  # noqa: DTZ001 - as the other one, which has no time zone
+        moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond
+    )
+    if moment.tzinfo is not None or moment != plain:
+        return None
+    return MOMENTS + (plain - _YEAR_1) // _MICROSECOND
+
+
+def decimal_codes(unscaled: Integers, scale: int, known: Known) -> Codes:
+    """The codes of decimals with so many decimal places."""
+    codes = np.empty(len(unscaled), dtype=np.uint64)
+    left = np.arange(len(unscaled))
+    numbers = unscaled
+    for places in range(scale, -1, -1):
+        # Trailing zeros are no digits: what has them is looked at with one place less.
+        shorter = numbers % 10 == 0 if places else np.zeros(len(numbers), dtype=np.bool_)
+        here = ~shorter
+        codes[left[here]] = _codes_of_decimals(numbers[here], places, known)
+        left, numbers = left[shorter], numbers[shorter] // 10
+        if not len(left):
+            break
+    return codes
+
+
+def _codes_of_decimals(numbers: Integers, places: int, known: Known) -> Codes:
+    """The codes of decimals that do not end with a zero, but for whole ones."""
+    if not places:
+        whole = integer_codes(numbers)
+        return known.codes_of(numbers.tolist()) if whole is None else whole
+    few = (np.abs(numbers) < _MOST_DIGITS) & (numbers != np.iinfo(np.int64).min)
+    if places > MOST_PLACES or not few.all():
+        few &= places <= MOST_PLACES
+    codes = np.empty(len(numbers), dtype=np.uint64)
+    odd, among = np.divmod(numbers, 5**places) if places <= _MOST_FIVES else (numbers, np.ones_like(numbers))
+    exact = (among == 0) & few
+    codes[exact] = float_codes(odd[exact].astype(np.float64) / 2.0**places, known)
+    plain = few & ~exact
+    head = (2 * places + (numbers[plain] < 0)) << _SIGN_AND_PLACES
+    codes[plain] = (head + np.abs(numbers[plain])).view(np.uint64) + np.uint64(DECIMALS)
+    rest = ~few
+    if rest.any():
+        codes[rest] = known.codes_of([Decimal(number).scaleb(-places, _EXACTLY) for number in numbers[rest].tolist()])
+    return codes
+
+
+def moment_codes(microseconds: Integers) -> Codes:
+    """The codes of moments, given as microseconds since 1970."""
+    return microseconds.view(np.uint64) + np.uint64(EPOCH)
 
 
 def integer_codes(numbers: Integers) -> Codes | None:
@@ -113,7 +199,13 @@ def numbers_of(codes: Codes, known: Known) -> Floats:
         magnitude[negative] -= np.uint64(_FRACTIONS)
         magnitude[negative] |= np.uint64(2**63)
         values[floats] = magnitude.view(np.float64)
+    decimals = (codes >= np.uint64(DECIMALS)) & (codes < np.uint64(MOMENTS))
+    if decimals.any():
+        parts = (codes[decimals] - np.uint64(DECIMALS)).view(np.int64)
+        found = (parts & (_MOST_DIGITS - 1)) / 10.0 ** (parts >> (_SIGN_AND_PLACES + 1))
+        values[decimals] = np.where((parts >> _SIGN_AND_PLACES) & 1, -found, found)
     values[(codes == np.uint64(NULL)) | (codes == np.uint64(NAN))] = np.nan
+    values[(codes >= np.uint64(MOMENTS)) & (codes < np.uint64(OTHERS))] = np.nan
     others = codes >= np.uint64(OTHERS)
     if others.any():
         values[others] = known.floats()[(codes[others] - np.uint64(OTHERS)).astype(np.int64)]

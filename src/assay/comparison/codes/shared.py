@@ -19,6 +19,8 @@ _T = TypeVar("_T")
 MANY = 100_000
 """From this many cells of both results on codes pay, numpy's import included."""
 _MANY_ROWS = 2_000
+_FEW_CELLS = 5_000
+"""Up to this many cells are compared again in less time than it takes to keep that they are equal."""
 _MOST_RESULTS = 4
 """How many results of one case are kept as codes; a prediction and its golds are two, mostly."""
 
@@ -148,6 +150,14 @@ def same_lists(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
     if store is None or len(ours) != len(theirs) or len(ours) < _MANY_ROWS:
         return ours == theirs
     return ours is theirs or store.same_lists(ours, theirs)
+
+
+def are_few(*results: Sequence[Row]) -> bool:
+    """Whether the results are so small that nothing about them is worth keeping."""
+    for rows in results:  # noqa: SIM110 - every case passes here: a generator takes longer
+        if rows and len(rows) * len(rows[0]) > _FEW_CELLS:
+            return False
+    return True
 
 
 def cell_count(gold: Sequence[Row], predicted: Sequence[Row]) -> int:

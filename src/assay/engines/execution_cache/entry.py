@@ -44,7 +44,7 @@ def encode_execution(execution: Execution) -> bytes | None:
     if not execution.succeeded or result is None or execution.columns != result.columns:
         return None
     try:
-        rows = result.rows
+        rows = tuple(result.rows)
         if not set(map(type, chain.from_iterable(rows))) <= _PLAIN:
             return _checked_tagged(execution, result)
         try:

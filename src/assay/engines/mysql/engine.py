@@ -19,7 +19,7 @@ from assay.engines import outcomes
 from assay.engines.mysql.rights import beyond_reading, loaded_functions
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 
 _AFTER_WATCHDOG_S = 0.2
 _KILL_TIMEOUT_S = 0.4
@@ -137,6 +137,12 @@ class MysqlEngine(SqlAlchemyBase):
         if driver == "mysqldb":
             return {"charset": "utf8mb4", "local_infile": 0, "connect_timeout": seconds}
         return {}
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views that the account may read. Raises DatabaseError where they cannot be listed."""
+        from assay.engines.mysql.schema import read_schema
+
+        return read_schema(self, with_values=with_values)
 
     def close(self) -> None:
         """Close the connections. Closing twice is harmless."""

@@ -10,6 +10,8 @@ from functools import cache
 from itertools import chain
 from marshal import dumps
 
+from assay.model.columns import ColumnRows
+
 _CHUNK = 4096
 _ROW_BYTES = 56
 _CELL_BYTES = 40
@@ -139,6 +141,8 @@ def _field_names(kind: type) -> tuple[str, ...] | None:
 
 def rows_size(rows: Sequence[Sequence[object]]) -> int:
     """As `size_of`, of a result's rows: tuples of one length, and at least one."""
+    if isinstance(rows, ColumnRows):
+        return rows.nbytes
     width = len(rows[0])
     size = sys.getsizeof(rows) + len(rows) * (_ROW_BYTES + _CELL_BYTES * width)
     for start in range(0, len(rows), _CHUNK):

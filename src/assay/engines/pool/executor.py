@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, cast
+from typing import cast
 
 from assay.engines import outcomes
 from assay.engines.execution_cache.recall import Recall
+from assay.engines.loading import engine_for
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
-from assay.errors import DatabaseError, PluginError, UsageError
+from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
-from assay.ports import LABEL_BYTES, Engine, EngineClass, Loss
+from assay.ports import LABEL_BYTES, DescribesSchema, Engine, EngineClass, Loss
 
-ANY_SCHEME = "*"
-"""Among the engines: a function that names the class for any other scheme, or None."""
 _CONNECTIONS = 8
 _OPENING_S = 10.0
 _BESIDE_ROWS_BYTES = 2_000
 """About how many bytes an Execution takes besides its query, its rows and its column names."""
 _CACHE_BYTES = 256 * 1024 * 1024
 _MOST_REMEMBERED = 20_000
+_SCHEMA_ROWS = 100_000
+_SCHEMA_BYTES = 64 * 1024 * 1024
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
 """Kinds of failure for which the server may be at fault, and not the query."""
 _PLAIN_QUERY = "SELECT 1"
@@ -44,10 +45,11 @@ _REST = 4.0
 class Executor:
     """Runs queries under limits, each (database, query) only once.
 
-    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` to the
-    ``module:function`` that is asked for any other. Results are kept in ``cache``, which others may use, too. A query
-    whose result was dropped there runs again, which ``reruns`` counts. A query that ended an earlier worker is not run
-    again by an executor of the same ``attempt``. ``recall`` knows the executions of earlier runs. Used by one thread.
+    ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` of
+    `assay.engines.loading` to the ``module:function`` that is asked for any other. Results are kept in ``cache``, which
+    others may use, too. A query whose result was dropped there runs again, which ``reruns`` counts. A query that ended
+    an earlier worker is not run again by an executor of the same ``attempt``. ``recall`` knows those of earlier
+    runs. Used by one thread.
 
     A query that ran out of time, or lost its connection, is blamed only once a plain query on a fresh connection has
     shown that the server is there. A server that is away is waited for once, for a few seconds.
@@ -132,10 +134,20 @@ class Executor:
         label = label_of(url, "\0schema", self._attempt)
         if (loss := heartbeat.lost(label)) is not None:
             raise DatabaseError(f"{url}: its tables cannot be listed: the process that tried {loss.message}")
+        limits = replace(
+            self._limits,
+            max_rows=max(self._limits.max_rows, _SCHEMA_ROWS),
+            max_result_bytes=max(self._limits.max_result_bytes, _SCHEMA_BYTES),
+        )
         heartbeat.begin(label, self._limits.timeout_s + _OPENING_S)
         try:
-            describe = getattr(self._engine(url), "schema", None)
-            return None if describe is None else cast("DatabaseSchema", describe(with_values=False))
+            engine = self._engine(url)
+            if getattr(engine, "schema", None) is None:
+                return None
+            if limits == self._limits:
+                return cast("DescribesSchema", engine).schema(with_values=False)
+            with closing(self._class(url).open(url, limits)) as roomy:  # a cap on answers must not cut the list
+                return cast("DescribesSchema", roomy).schema(with_values=False)
         finally:
             heartbeat.end()
 
@@ -396,28 +408,3 @@ def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
         return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=limits.timeout_s)
     message = f"the query brought its process down, which {loss.message}"
     return outcomes.failed(query, "error", loss.kind, message)
-
-
-def engine_for(url: DatabaseUrl, references: Mapping[str, str]) -> EngineClass:
-    """The engine of a URL among those of an `Executor`. Raises UsageError where there is none for its scheme."""
-    reference = references.get(url.scheme)
-    if reference is None and ANY_SCHEME in references:
-        reference = _load(references[ANY_SCHEME])(url.scheme)
-    if reference is None:
-        names = ", ".join(sorted(references.keys() - {ANY_SCHEME})) or "none"
-        raise UsageError(f"no engine is registered for {url.scheme!r} URLs such as {url}: there are {names}")
-    return load_engine(reference)
-
-
-def load_engine(reference: str) -> EngineClass:
-    """The class that ``module:Class`` names. Raises PluginError where it cannot be loaded."""
-    engine_class: EngineClass = _load(reference)
-    return engine_class
-
-
-def _load(reference: str) -> Any:
-    module_name, _, name = reference.partition(":")
-    try:
-        return getattr(importlib.import_module(module_name), name)
-    except (ImportError, AttributeError) as error:
-        raise PluginError(f"the engine {reference!r} cannot be loaded: {error}") from error

@@ -19,7 +19,7 @@ from assay.engines.outcomes import Cap
 from assay.engines.postgres.guard import refusal, volatile_refusal
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
-from assay.model import DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 
 if TYPE_CHECKING:
     import psycopg
@@ -137,6 +137,12 @@ class PostgresEngine:
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """None: the other databases of a server have schemas of their own."""
         return ()
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views that the role may read. Raises DatabaseError where they cannot be listed."""
+        from assay.engines.postgres.schema import read_schema
+
+        return read_schema(self, with_values=with_values)
 
     def close(self) -> None:
         """Close the connection. Closing twice is harmless."""

@@ -23,6 +23,7 @@ CHECK_TIMEOUT_S = 10.0
 _FIRST_ROWS = 16
 _BUFFERED_ROWS = 4096
 _CHECK_QUERY = "SELECT 1"
+_Answer = TypeVar("_Answer")
 _Self = TypeVar("_Self", bound="SqlAlchemyBase")
 
 
@@ -86,6 +87,23 @@ class SqlAlchemyBase:
     def execute(self, query: str) -> Execution:
         """Run one query under the limits. Never raises for what the query does."""
         return self._unsendable(query) or self._run(query)
+
+    def ask_connection(self, ask: Callable[[Any], _Answer]) -> _Answer:
+        """What a function learns from the connection, under the time limit. Raises DatabaseError where that fails."""
+        started = time.perf_counter()
+        self._watchdog.start(self._limits.timeout_s)
+        try:
+            self._connect()
+            answer = ask(self._connection)
+            self._check_clock()  # what a late answer lacks, the database may have
+            self._finish_or_drop()
+            return answer
+        except Exception as error:  # noqa: BLE001 - drivers raise what they like
+            failure = self._failed("", error, "unreadable_database", started).failure
+            self._drop()
+            raise DatabaseError("" if failure is None else failure.message) from None
+        finally:
+            self._watchdog.stop()
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """None: a server has no databases of the same schema beside it."""

@@ -8,16 +8,17 @@ the server does not end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from assay.engines import outcomes
+from assay.engines.samples import ROWS_LOOKED_AT
 from assay.engines.sqlalchemy.base import SqlAlchemyBase, driver_package
 from assay.errors import DatabaseError, MissingDependency
-from assay.model import DatabaseUrl, Execution, FailureKind, Row
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class Family:
     """Sets the limit on the driver's connection, for dialects that need it."""
     has_boolean_type: bool = True
     check_query: str = "SELECT 1"
+    first_rows: str | None = f"LIMIT {ROWS_LOOKED_AT}"
+    """What ends a query for the first rows of a table; None: its dialect puts it elsewhere, and no values are shown."""
 
 
 def _milliseconds(seconds: float) -> int:
@@ -68,11 +71,13 @@ FAMILIES: dict[str, Family] = {
         driver_timeout=_oracle_timeout,
         has_boolean_type=False,
         check_query="SELECT 1 FROM dual",
+        first_rows=f"FETCH FIRST {ROWS_LOOKED_AT} ROWS ONLY",
     ),
     "mssql": Family(
         dialect="tsql",
         begin=lambda seconds: (f"SET LOCK_TIMEOUT {_milliseconds(seconds)}",),
         driver_timeout=_odbc_timeout,
+        first_rows=None,
     ),
     "snowflake": Family(
         dialect="snowflake",
@@ -85,7 +90,7 @@ FAMILIES: dict[str, Family] = {
     "hive": Family(dialect="hive"),
     "clickhouse": Family(dialect="clickhouse"),
     "clickhousedb": Family(dialect="clickhouse"),
-    "teradatasql": Family(dialect="teradata", has_boolean_type=False),
+    "teradatasql": Family(dialect="teradata", has_boolean_type=False, first_rows=None),
     "awsathena": Family(dialect="athena"),
     "druid": Family(dialect="druid"),
     "exa": Family(dialect="exasol"),
@@ -153,6 +158,28 @@ class SqlAlchemyEngine(SqlAlchemyBase):
 
             return SqliteEngine.fingerprint(url)
         return super().fingerprint(url)
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the default schema, as far as the dialect's inspector can tell.
+
+        Raises DatabaseError where they cannot be listed.
+        """
+        if self.name == "postgresql":  # whichever the driver, our own reading tells more than SQLAlchemy's
+            from assay.engines.postgres.schema import read_schema as read_postgres
+
+            return read_postgres(self, with_values=with_values)
+        if self.name == "sqlite":
+            from assay.engines.sqlite.schema import read_schema as read_sqlite
+
+            return read_sqlite(self, with_values=with_values)
+        from assay.engines.samples import with_samples
+        from assay.engines.sqlalchemy.schema import read_schema
+
+        found = self.ask_connection(lambda connection: read_schema(connection, self.dialect))
+        if not with_values or self.family.first_rows is None:
+            return found
+        most = self.family.first_rows
+        return replace(found, tables=tuple(with_samples(self, table, by_key=True, most=most) for table in found.tables))
 
     @classmethod
     def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:  # noqa: ARG003

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from assay.engines.samples import rows_of, text_literal, with_samples
+from assay.engines.samples import Executes, rows_of, text_literal, with_samples
 from assay.errors import DatabaseError
-from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
-from assay.ports import Engine
+from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, Row, TableSchema
+from assay.sql import check_conditions
 
 _TABLES = """
 SELECT name, type, sql FROM sqlite_master
@@ -15,10 +18,11 @@ WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND s
 ORDER BY rowid
 """
 _SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
+_MADE_UP = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _HIDDEN = 1  # a virtual table's hidden column, which queries do not ask for
 
 
-def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
+def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
     """Tables and views in order of creation. Raises DatabaseError where they cannot be listed."""
     listed = rows_of(engine, _TABLES)
     shadows = _shadows(engine)
@@ -31,10 +35,10 @@ def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
         except DatabaseError:
             continue  # a view on a table that is gone: no query can read it
         tables.append(with_samples(engine, table) if with_values else table)
-    return DatabaseSchema(dialect=engine.dialect, tables=tuple(tables))
+    return DatabaseSchema(dialect="sqlite", tables=tuple(tables))
 
 
-def _shadows(engine: Engine) -> frozenset[object]:
+def _shadows(engine: Executes) -> frozenset[object]:
     """The internal tables that hold virtual tables' content."""
     try:
         return frozenset(row[0] for row in rows_of(engine, _SHADOWS))
@@ -42,25 +46,70 @@ def _shadows(engine: Engine) -> frozenset[object]:
         return frozenset()  # SQLite before 3.37 cannot list them
 
 
-def _table(engine: Engine, name: str, ddl: str, *, is_view: bool) -> TableSchema:
+def _table(engine: Executes, name: str, ddl: str, *, is_view: bool) -> TableSchema:
     argument = text_literal(name)
-    columns = rows_of(engine, f"SELECT name, type, pk, hidden FROM pragma_table_xinfo({argument}) ORDER BY cid")
-    keys = sorted((int(str(place)), str(column)) for column, _, place, _ in columns if place)
+    columns = rows_of(
+        engine, f'SELECT name, type, pk, hidden, "notnull" FROM pragma_table_xinfo({argument}) ORDER BY cid'
+    )
+    placed = sorted((int(str(place)), str(column)) for column, _, place, _, _ in columns if place)
+    keys = tuple(column for _, column in placed)
+    indexes = () if is_view else _indexes(engine, argument)
+    # The row's own number, which has no index, is never NULL. Any other key lets NULLs in, unless its column says not.
+    number = keys if len(keys) == 1 and not any(index.origin == "pk" for index in indexes) else ()
     return TableSchema(
         name=name,
         kind="view" if is_view else "table",
         ddl=ddl.strip().rstrip(";").rstrip(),
         columns=tuple(
-            ColumnSchema(name=str(column), type=str(type_ or ""))
-            for column, type_, _, hidden in columns
+            ColumnSchema(name=str(column), type=str(type_ or ""), not_null=bool(kept) or column in number)
+            for column, type_, _, hidden, kept in columns
             if hidden != _HIDDEN
         ),
-        primary_key=tuple(column for _, column in keys),
+        primary_key=keys,
+        unique=tuple(index.columns for index in indexes if index.origin != "pk" and index.columns),
+        checks=() if is_view or _MADE_UP.match(ddl) else check_conditions(ddl, "sqlite"),
         foreign_keys=() if is_view else _foreign_keys(engine, argument),
     )
 
 
-def _foreign_keys(engine: Engine, argument: str) -> tuple[ForeignKey, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """A unique index."""
+
+    origin: str
+    """``pk`` of the primary key, ``u`` of a constraint, ``c`` of CREATE INDEX."""
+    columns: tuple[str, ...]
+    """Empty: it says nothing of whole columns, as their values compare."""
+
+
+def _indexes(engine: Executes, argument: str) -> tuple[_Index, ...]:
+    """The unique indexes in the order in which they were made."""
+    try:
+        found = rows_of(
+            engine,
+            f"SELECT l.name, l.origin, l.partial, i.name, i.key, m.sql FROM pragma_index_list({argument}) l "
+            "JOIN pragma_index_xinfo(l.name) i LEFT JOIN sqlite_master m ON m.type = 'index' AND m.name = l.name "
+            'WHERE l."unique" ORDER BY l.seq DESC, i.seqno',
+        )
+    except DatabaseError:
+        return ()  # a virtual table may not have these
+    parts: dict[object, list[Row]] = defaultdict(list)
+    for row in found:
+        parts[row[0]].append(row)
+    return tuple(_Index(origin=str(rows[0][1]), columns=_whole_columns(rows)) for rows in parts.values())
+
+
+def _whole_columns(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns that an index keeps unique; none where it is of some rows only, of expressions, or sorts by a
+    collation of its own, by which values differ that the column takes for equal."""
+    _, _, partial, _, _, sql = rows[0]
+    names = [name for _, _, _, name, is_key, _ in rows if is_key]
+    if partial or None in names or (sql is not None and "collate" in str(sql).lower()):
+        return ()
+    return tuple(map(str, names))
+
+
+def _foreign_keys(engine: Executes, argument: str) -> tuple[ForeignKey, ...]:
     # The table's name is beside the columns of the key: "table", "from" and "to" are SQLite's own names.
     found = rows_of(
         engine, f'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({argument}) ORDER BY id, seq'

@@ -1,1 +1,1 @@
-"""The rules, one per file: ``RULE`` says all about it, ``check(gold)`` or ``across(cases)`` finds."""
+"""The rules, one a module, in the folder that says the most that a rule looks at."""

@@ -19,6 +19,7 @@ from assay.reports.excel.page import Page
 from assay.reports.text.plain import words
 from assay.reports.views.case import failures, near_misses
 from assay.reports.views.causes import why
+from assay.reports.views.gold_findings import GoldFindings
 
 _LINES = 10
 """How many lines of text a row shows at most; the cell holds the whole text."""
@@ -102,7 +103,7 @@ def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[Case
     return [
         *guide,
         *ours,
-        *_where_any(seen),
+        *_where_any(run, seen),
         *(metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others),
     ]
 
@@ -137,9 +138,12 @@ def _tokens() -> list[CaseColumn]:
     ]
 
 
-def _where_any(seen: DetailsSeen) -> list[CaseColumn]:
+def _where_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
     """Columns that most runs leave empty: each is written only where some case has a value."""
     columns = []
+    if run.lint is not None and run.lint.findings:
+        doubts = GoldFindings(run)
+        columns.append(text_column("Doubts about gold", 60, lambda item: "\n".join(doubts.of(item.case.id)) or None))
     if seen.causes:
         columns.append(text_column("Cause", 28, lambda item: item.cause))
     if seen.diagnoses:

@@ -236,6 +236,7 @@ def _run_facets(view: RunView) -> Iterable[FacetColumn]:
             for link in row.cases:
                 by_anchor.setdefault(link.anchor, []).append(row.name)
         yield FacetColumn(name, label, partial(_of_anchor, by_anchor))
+    yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     pairs = [(row.first, row.second) for row in view.disagreements]
     yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
 
@@ -296,6 +297,7 @@ def case_detail(item: Evidence, case: CaseView) -> Detail:
         tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
         scores=tuple((score.metric, score.text, score.detail) for score in case.scores),
         failures=case.failures,
+        findings=case.findings,
         facts=tuple(_facts(item)),
         difference=_difference(item, case),
         turns=case.turns,

@@ -137,6 +137,8 @@ class Detail(Answered, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     explanation: str | None = None
     tables: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """What is doubtful about the gold."""
     facts: tuple[tuple[str, str], ...] = ()
 
 

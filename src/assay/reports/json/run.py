@@ -2,10 +2,12 @@
 
 Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (sentences
 to read before trusting the headline), ``gates`` (what was demanded of the
-run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``cases``. Field names are
+run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``lint`` (what was looked at in the golds
+themselves, and which cases are doubtful; null where nobody asked for that), ``cases``. Field names are
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
-``scores``, ``cause``; for queries also ``diagnosis`` (every cause, the repair), ``comparison``, ``gold_executions``
-and ``predicted_execution``; for SDMX selections ``turns`` instead, with every judged term (docs/formats.md).
+``scores``, ``cause``, with a lint also ``gold_findings``; for queries also ``diagnosis`` (every cause, the repair),
+``comparison``, ``gold_executions`` and ``predicted_execution``; for SDMX selections ``turns`` instead, with every
+judged term (docs/formats.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
 is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
@@ -22,10 +24,12 @@ from typing import Any
 
 from assay.model import AlignedRow, Evidence, Execution, Run
 from assay.model.cell_json import cell_to_json
+from assay.model.lint import LintReport
 from assay.reports.views.run_build import drawing_of
 
 FORMAT_VERSION = 1
 _PIECE = 1 << 20
+_FINDING = ("rule", "severity", "gold", "evidence", "remedy", "line", "column", "end_line", "end_column", "excerpt")
 
 
 class JsonReporter:
@@ -41,6 +45,7 @@ class JsonReporter:
     def pieces(self, run: Run) -> Iterator[bytes]:
         """The whole report, case by case: that of 100,000 cases has hundreds of megabytes."""
         view, _ = drawing_of(run)
+        findings = _by_case(run)
         document = {
             "format": "assay-report",
             "version": FORMAT_VERSION,
@@ -56,6 +61,7 @@ class JsonReporter:
             "settings": _builtins(run.settings),
             "provenance": _builtins(run.provenance),
             "aggregates": _builtins(run.aggregates),
+            "lint": None if run.lint is None else _lint(run.lint),
         }
         case = _case if run.settings.selection is None else _selection_case
         written = bytearray()
@@ -64,12 +70,37 @@ class JsonReporter:
         for place, item in enumerate(run.evidence):
             if place:
                 written += b","
-            _write(case(item), written)
+            told = case(item)
+            if run.lint is not None:
+                told["gold_findings"] = findings.get(item.case.id, ())
+            _write(told, written)
             if len(written) >= _PIECE:
                 yield bytes(written)
                 written.clear()
         written += b"]}\n"
         yield bytes(written)
+
+
+def _by_case(run: Run) -> Mapping[str, list[object]]:
+    """The findings about each case's gold, without what the case says itself."""
+    found: dict[str, list[object]] = {}
+    for one in run.lint.findings if run.lint is not None else ():
+        told = _builtins(one)
+        found.setdefault(one.case_id, []).append({name: told[name] for name in _FINDING})
+    return found
+
+
+def _lint(lint: LintReport) -> dict[str, object]:
+    """What the lint looked at; its findings stand with their cases."""
+    return {
+        "golds": lint.golds,
+        "rules": lint.rules,
+        "findings": len(lint.findings),
+        "doubtful": sorted(lint.doubtful()),
+        "ignored": lint.ignored,
+        "gaps": [_builtins(gap) for gap in lint.gaps],
+        "notes": lint.notes,
+    }
 
 
 def document(value: dict[str, object]) -> bytes:

@@ -127,6 +127,9 @@ def _case(case: CaseView) -> Iterable[str]:
         yield from selection_turn(turn)
     if case.why:
         yield f"Why: {'; '.join(code(line) for line in case.why)}"
+    if case.findings:
+        yield f"Doubts about the gold: {'; '.join(code(line) for line in case.findings)}"
+        yield ""
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""

@@ -232,6 +232,10 @@ class CaseView:
     """For SDMX: the questions of the conversation."""
     why: tuple[str, ...] = ()
     """Every cause with its evidence, and the repair."""
+    findings: tuple[str, ...] = ()
+    """What is doubtful about the case's gold, the severest first."""
+    rules: tuple[str, ...] = ()
+    """The rules that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,6 +321,8 @@ class RunView:
     """What was demanded of the run, in the order of the demands."""
     joined: str = ""
     """How answers from a file were matched to their questions, and which column was used for which field."""
+    findings: tuple[CountRow, ...] = ()
+    """What the lint found doubtful about gold, by rule."""
     caution: str = ""
     """A caution shown in the headline itself, and in ``tally``: without it the number would mislead."""
 
@@ -352,6 +358,7 @@ class RunView:
             (FORGIVEN_TITLE, self.forgiven),
             ("causes", self.causes),
             ("flags", self.flags),
+            ("doubts about gold, by rule", self.findings),
         )
         return tuple((title, rows) for title, rows in tables if rows)
 

@@ -21,6 +21,7 @@ from assay.reports.text.plain import (
 from assay.reports.views import meanings, selections_build
 from assay.reports.views.case import case_view
 from assay.reports.views.causes import advice_of
+from assay.reports.views.gold_findings import GoldFindings
 from assay.reports.views.joined import joined_text, joining_notes
 from assay.reports.views.repeats import repeats_view
 from assay.reports.views.run import (
@@ -81,6 +82,7 @@ class _Builder:
         self.run = run
         self.numbers = run.aggregates
         self.survey = Survey(run, beside)
+        self.findings = GoldFindings(run)
         self.links = {
             id_: link if not link.answer else replace(link, answer="")
             for (id_, repeat), link in self.survey.answers.items()
@@ -152,6 +154,7 @@ class _Builder:
             failures=tuple(sorted(failures, key=lambda row: _BLAME_ORDER.get(row.blame or "", 9))),
             causes=self.count_rows(numbers.causes, _advice(numbers.causes), facet="cause"),
             fix_first=self.count_rows(numbers.fix_first, _advice(numbers.fix_first), facet="cause"),
+            findings=self.finding_rows(),
             slowest=tuple(self.survey.slowest.rows(self.survey)),
             facts=tuple(self.facts()),
             cases=cases,
@@ -170,7 +173,9 @@ class _Builder:
         link = self.survey.link_of(item)
         if self.of_selections:
             return selections_build.case_view(item, link, room)
-        return case_view(item, link, sampled=sampled)
+        view = case_view(item, link, sampled=sampled)
+        found = self.findings.of(item.case.id)
+        return replace(view, findings=found, rules=self.findings.rules(item.case.id)) if found else view
 
     def joined(self) -> str:
         joining = self.run.provenance.joining
@@ -246,6 +251,7 @@ class _Builder:
             said = "both results are empty or computed over no rows, which says little"
             yield f"In {plural(vacuous, 'case')} {said}.{rest}"
         yield from self.open_gold_notes()
+        yield from self.doubtful_gold_notes()
         yield from joining_notes(provenance.joining)
         if provenance.blank_rows:
             rows = plural(provenance.blank_rows, "blank row")
@@ -262,11 +268,23 @@ class _Builder:
             return
         cases, all_tie = len(self.survey.ambiguous), len(self.survey.all_tie)
         wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
-        without = self.figure(determined, self.headline_metric)
+        rest = self.over_the_others(determined)
+        yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
+
+    def doubtful_gold_notes(self) -> Iterable[str]:
+        """Notes on how many golds the lint doubts, and on the accuracy without them."""
+        sound = self.numbers.sound
+        yield from self.findings.notes("" if sound is None else self.over_the_others(sound, bounded=True))
+
+    def over_the_others(self, others: Group, *, bounded: bool = False) -> str:
+        """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
+        without = self.figure(others, self.headline_metric)
+        if not without.rate.n:
+            return ""
         info = info_of(self.headline_metric, self.run.settings)
         what = info.heading.lower() or one_line(info.title, limit=80)
-        rest = f" Over the others, {what} is {without.text} ({without.tally})." if without.rate.n else ""
-        yield f"In {plural(cases, 'case')} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
+        bounds = f" {without.interval}" if bounded and without.interval else ""
+        return f" Over the others, {what} is {without.text}{bounds} ({without.tally})."
 
     def group_table(self, kind: str, groups: Sequence[Group]) -> GroupTable:
         def name(group: Group) -> str:
@@ -343,6 +361,14 @@ class _Builder:
             example=example,
         )
 
+    def finding_rows(self) -> tuple[CountRow, ...]:
+        """Per rule, the cases whose gold it doubts."""
+        said = self.findings.meanings()
+        return tuple(
+            replace(self.count_row(count, count.name, said.get(count.name, "")), facet=("finding", count.name))
+            for count in self.findings.counts()
+        )
+
     def failure_row(self, count: Count) -> CountRow:
         blame, _, kind = count.name.partition(": ")
         example = self.survey.messages.of(count.name)
@@ -375,6 +401,7 @@ class _Builder:
             *(of_selections if self.of_selections else of_queries),
             ("Asked", "" if self.repeats is None else f"each question {self.repeats.asked:,} times"),
             *usage_facts(self.numbers, len(self.run.evidence)),
+            *self.findings.facts(),
             ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
             ("Started", provenance.started_at or ""),
             ("Took", seconds(provenance.wall_time_s) if provenance.wall_time_s is not None else ""),

@@ -38,7 +38,12 @@ _DIFFICULTY_ORDER = ("simple", "easy", "moderate", "medium", "challenging", "har
 
 
 def aggregate(
-    evidence: Sequence[Judged], metrics: Sequence[MetricInfo], *, repeats: int = 1, confidence: float = 0.95
+    evidence: Sequence[Judged],
+    metrics: Sequence[MetricInfo],
+    *,
+    repeats: int = 1,
+    confidence: float = 0.95,
+    doubtful: Collection[str] = (),
 ) -> Aggregates:
     """Every number of a run: over all cases, and over those that share a difficulty, database or tag.
 
@@ -49,7 +54,7 @@ def aggregate(
     Where each question was asked ``repeats`` times, the answers to a case are consecutive. Rates and times are over
     cases, each by the mean of its answers that have a value: answers to one question are not an independent sample
     of questions, and an interval depends on the number of questions. Flags, near misses, failures and causes count
-    the cases that have some answer with them.
+    the cases that have some answer with them. ``doubtful`` are the ids of the cases whose gold is.
 
     Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
     """
@@ -65,6 +70,7 @@ def aggregate(
         list(zip([metric.name for metric in metrics], map(answers.means, columns), binary, strict=True)),
         answers.means(times),
         confidence=confidence,
+        doubtful=doubtful,
     )
     outcomes = [item.verdict.outcome for item in evidence]
     return Aggregates(
@@ -78,6 +84,7 @@ def aggregate(
         by_database=groups.by_database,
         by_tag=groups.by_tag,
         determined=groups.determined,
+        sound=groups.sound,
         disagreements=_disagreements(
             firsts,
             metrics,
@@ -107,10 +114,17 @@ class Groups:
     by_tag: tuple[Group, ...]
     determined: Group | None
     """The cases whose gold determines its answer; None where all are."""
+    sound: Group | None
+    """The cases whose gold is not doubtful; None where all are."""
 
 
 def groups_of(
-    evidence: Sequence[Judged], metrics: Sequence[tuple[str, Values, bool]], times: Values, *, confidence: float
+    evidence: Sequence[Judged],
+    metrics: Sequence[tuple[str, Values, bool]],
+    times: Values,
+    *,
+    confidence: float,
+    doubtful: Collection[str] = (),
 ) -> Groups:
     """Every rate of a run. For each metric: its name, its value per case, and whether all values are 0 or 1."""
 
@@ -130,7 +144,9 @@ def groups_of(
         return tuple(group(kind, name, members) for name, members in _partition(evidence, names_of, order))
 
     determined = [i for i, item in enumerate(evidence) if "ambiguous_gold" not in item.verdict.flags]
+    sound = [i for i, item in enumerate(evidence) if item.case.id not in doubtful] if doubtful else range(len(evidence))
     return Groups(
+        sound=group("sound", None, sound) if len(sound) < len(evidence) else None,
         determined=group("determined", None, determined) if len(determined) < len(evidence) else None,
         overall=group("all", None, range(len(evidence))),
         by_difficulty=grouped("difficulty", lambda item: _one(item.case.difficulty)),

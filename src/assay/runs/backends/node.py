@@ -21,7 +21,7 @@ from time import monotonic, time
 from urllib.parse import quote
 
 from assay.engines.database_files import fingerprint_file
-from assay.engines.pool.executor import engine_for
+from assay.engines.loading import engine_for
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import DatabaseUrl

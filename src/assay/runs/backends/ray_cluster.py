@@ -18,7 +18,7 @@ from queue import Empty, Full, Queue, SimpleQueue
 from time import monotonic
 from types import TracebackType
 
-from assay.engines.pool.executor import engine_for
+from assay.engines.loading import engine_for
 from assay.errors import InputError, RunError, UsageError
 from assay.ports import NeededDatabase, Task, TaskDone, TaskLost
 from assay.runs.backends.bundle import Bundle, bundle_of, is_file

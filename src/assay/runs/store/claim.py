@@ -13,6 +13,7 @@ from assay.runs.store import journal
 from assay.runs.store.codec import decode_value
 from assay.runs.store.folder import (
     LOCK,
+    RUN_FILE,
     RUN_FILES,
     aside,
     begin_folder,
@@ -21,6 +22,10 @@ from assay.runs.store.folder import (
     read_run_file,
     unwritable,
 )
+
+_RUN_FILE_LAST = (*(name for name in RUN_FILES if name != RUN_FILE), RUN_FILE)
+_TRIES = 100
+"""How often a folder is made anew that another process removes; some file systems say for ever that it is gone."""
 
 
 @contextmanager
@@ -34,29 +39,27 @@ def hold_folder(
     folder is restored: the earlier run is back, and a folder that was made for this one is removed.
     Raises RunError where the folder holds something else, or another process holds it.
     """
-    check_place(folder)
-    made = _make(folder)
+    check_place(folder, locked=False)
+    made, descriptor, ours = _enter(folder)
     try:
-        descriptor = _lock(folder)
-    except BaseException:
-        _remove(made)
-        raise
-    try:
-        _settle(folder, fresh=_is_running(folder))
+        check_place(folder)
+        ours = True
+        _settle(folder, fresh=_has_status(folder, "running"))
         fresh = check_folder(folder, settings, overwrite=overwrite) is None and not overwrite
         if forget:
-            _move(folder, back=False)
+            _set_aside(folder)
         try:
             yield
         except BaseException:
             if _is_held(descriptor, folder):
                 _settle(folder, fresh=fresh or forget)
             raise
-        _drop_aside(folder)
+        with suppress(OSError):  # who comes next goes on with it
+            _drop_aside(folder)
     finally:
         # Another process may have replaced the folder: then neither it nor its content is ours to remove.
         held = _is_held(descriptor, folder)
-        _unlock(descriptor, folder if held else None)
+        _unlock(descriptor, folder if held and ours else None)
         if held:
             _remove(made)
 
@@ -67,12 +70,29 @@ def claim_folder(folder: Path, settings: RunSettings, provenance: Provenance, *,
         begin_folder(folder, settings, provenance)
 
 
-def _is_running(folder: Path) -> bool:
-    """Whether the folder holds an unfinished run, such as one that was killed."""
+def _has_status(folder: Path, status: str) -> bool:
+    """Whether the folder holds a run that is ``running``, such as one that was killed, or ``finished``."""
     try:
-        return read_run_file(folder).status == "running"
-    except AssayError:
+        return read_run_file(folder).status == status
+    except (AssayError, OSError):
         return False  # none, or a damaged one, which the next reader reports
+
+
+def _enter(folder: Path) -> tuple[list[Path], int | None, bool]:
+    """Make the folder and lock it. Returns all folders that were made for it, the lock, and whether its file is new."""
+    for _ in range(_TRIES):
+        made: list[Path] = []
+        try:
+            made = _make(folder)
+            return made, *_lock(folder)
+        except FileNotFoundError as error:
+            # The process that had made the folder removed it again, with its run that came to nothing.
+            _remove(made)
+            gone = error
+        except BaseException:
+            _remove(made)
+            raise
+    raise unwritable(folder, gone) from gone
 
 
 def _make(folder: Path) -> list[Path]:
@@ -86,6 +106,8 @@ def _make(folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         _remove(made)
+        if isinstance(error, FileNotFoundError):
+            raise
         raise unwritable(folder, error) from error
     return made
 
@@ -97,23 +119,75 @@ def _remove(made: Sequence[Path]) -> None:
             path.rmdir()
 
 
+# Of a run's files run.json goes aside last, comes back first and is dropped last. So the names tell at what a process
+# was killed: with run.json aside, all of the earlier run was, and what stands in its place is the new run's; with other
+# files aside alone, the earlier run was on its way, and no other is there.
+
+
 def _settle(folder: Path, *, fresh: bool = False) -> None:
     """Keep the new run if anything of it is finished, else bring back the earlier run that was set aside.
 
     ``fresh``: there was no earlier run; then a new run without anything finished is removed.
+    Raises RunError where the folder cannot be written.
     """
-    if _anything_finished(folder):
-        _drop_aside(folder)
-    elif any((folder / aside(name)).exists() for name in RUN_FILES):
-        _move(folder, back=True)
-    elif fresh:
-        for name in RUN_FILES:
-            with suppress(OSError):
-                (folder / name).unlink(missing_ok=True)
+    try:
+        if not (folder / aside(RUN_FILE)).exists():
+            _return_rest(folder)
+            if fresh and not _anything_finished(folder):
+                _remove_files(folder)
+        elif _anything_finished(folder):
+            _drop_aside(folder)
+        else:
+            _bring_back(folder)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _set_aside(folder: Path) -> None:
+    """Set the folder's run aside. Nothing is aside before; where it cannot be done, nothing is afterwards."""
+    try:
+        if not (folder / RUN_FILE).exists():
+            _remove_files(folder)  # a process that was killed in its first moment left them, empty
+            return
+        for name in _RUN_FILE_LAST:
+            with suppress(FileNotFoundError):
+                os.replace(folder / name, folder / aside(name))
+    except BaseException as error:
+        _settle(folder)
+        if isinstance(error, OSError):
+            raise unwritable(folder, error) from error
+        raise
+
+
+def _bring_back(folder: Path) -> None:
+    """Put the run that was set aside in the place of the present one."""
+    for name in _RUN_FILE_LAST:
+        if not (folder / aside(name)).exists():
+            (folder / name).unlink(missing_ok=True)
+    os.replace(folder / aside(RUN_FILE), folder / RUN_FILE)
+    _return_rest(folder)
+
+
+def _return_rest(folder: Path) -> None:
+    for name in RUN_FILES:
+        with suppress(FileNotFoundError):
+            os.replace(folder / aside(name), folder / name)
+
+
+def _drop_aside(folder: Path) -> None:
+    for name in _RUN_FILE_LAST:
+        (folder / aside(name)).unlink(missing_ok=True)
+
+
+def _remove_files(folder: Path) -> None:
+    for name in _RUN_FILE_LAST:
+        (folder / name).unlink(missing_ok=True)
 
 
 def _anything_finished(folder: Path) -> bool:
-    """Whether the folder holds a judged case, or an answer that would not be asked for again."""
+    """Whether the folder holds a whole run, a judged case, or an answer that would not be asked for again."""
+    if _has_status(folder, "finished"):
+        return True
     try:
         if any(True for _ in journal.read_lines(folder / journal.NAME)):
             return True
@@ -134,38 +208,22 @@ def _is_answer(content: bytes) -> bool:
     return failure is None or failure.kind != "ask_failed"
 
 
-def _move(folder: Path, *, back: bool) -> None:
-    """Set the folder's run aside, or bring back the one set aside in place of the present one."""
-    for name in RUN_FILES:
-        here, there = folder / name, folder / aside(name)
-        try:
-            if not back:
-                with suppress(FileNotFoundError):
-                    os.replace(here, there)
-            elif there.exists():
-                os.replace(there, here)
-            else:
-                here.unlink(missing_ok=True)
-        except OSError as error:
-            raise unwritable(folder, error) from error
+def _lock(folder: Path) -> tuple[int | None, bool]:
+    """Lock the folder's lock file, and say whether it is new; None where the system has no such locks.
 
-
-def _drop_aside(folder: Path) -> None:
-    for name in RUN_FILES:
-        with suppress(OSError):
-            (folder / aside(name)).unlink(missing_ok=True)
-
-
-def _lock(folder: Path) -> int | None:
-    """Lock the folder's lock file; None where the system has no such locks. Raises RunError where it is held."""
+    Raises RunError where it is held, and FileNotFoundError where the folder is gone.
+    """
     try:
         import fcntl
     except ImportError:  # Windows has no flock: there two runs in one folder are not noticed
-        return None
+        return None, False
     path = folder / LOCK
     while True:
+        new = not path.exists()
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            raise
         except OSError as error:
             raise unwritable(folder, error) from error
         try:
@@ -176,7 +234,7 @@ def _lock(folder: Path) -> int | None:
         # The previous holder removed the file with its lock: a lock on a removed file keeps no other process out.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
+                return descriptor, new
         os.close(descriptor)
 
 

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 
 from assay.errors import AssayError, InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
+from assay.model.lint import LintReport
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
@@ -24,7 +25,8 @@ FORMAT = 1
 """Raised whenever an older Assay could not read what this one writes."""
 RUN_FILE = "run.json"
 _PARQUET_FILE = "results.parquet"
-RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE)
+LINT_FILE = "lint.json"
+RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
@@ -42,6 +44,7 @@ RESULT_COLUMNS = {
     "reason": "VARCHAR",
     "flags": "VARCHAR[]",
     "cause": "VARCHAR",
+    "gold_findings": "VARCHAR[]",
 }
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
 MOST_CHARACTERS = 500_000
@@ -92,19 +95,33 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
     return None
 
 
-def check_place(folder: Path) -> None:
-    """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError."""
-    if (folder / RUN_FILE).exists():
+def check_place(folder: Path, *, locked: bool = True) -> None:
+    """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError.
+
+    ``locked``: this process holds the folder's lock, or nobody does. Otherwise a folder with a lock in it passes: what
+    else is in it may come and go meanwhile.
+    """
+    try:
+        names = set(os.listdir(folder))  # at once: a look at one name after the other would see several moments
+    except FileNotFoundError:
         return
-    if folder.exists() and not (folder.is_dir() and all(map(_is_first_trace, folder.iterdir()))):
-        raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
+    except NotADirectoryError:
+        names = None
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    if names is not None:
+        if names & {RUN_FILE, aside(RUN_FILE)} or (LOCK in names and not locked):
+            return
+        if all(_is_first_trace(folder / name) for name in names):
+            return
+    raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
     """Whether the path is something that a run leaves if it is killed in its first moment."""
-    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK, *map(aside, RUN_FILES)):
+    if path.name in (_temporary(Path(RUN_FILE)).name, LOCK):
         return True
-    return path.name in (journal.NAME, journal.ANSWERS) and path.stat().st_size == 0
+    return path.name in (journal.NAME, journal.ANSWERS) and path.is_file() and path.stat().st_size == 0
 
 
 def aside(name: str) -> str:
@@ -125,10 +142,24 @@ def unwritable(folder: Path, error: OSError) -> RunError:
     return RunError(f"{folder}: the run cannot be written there ({error.strerror}): choose another folder")
 
 
-def begin_folder(folder: Path, settings: RunSettings, provenance: Provenance) -> None:
-    """Write into the folder which run it is for, and that it is unfinished."""
+def begin_folder(
+    folder: Path, settings: RunSettings, provenance: Provenance, *, lint: LintReport | None = None
+) -> None:
+    """Write into the folder which run it is for, that it is unfinished, and what is doubtful about its golds."""
     _write(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
+    if lint is None:
+        (folder / LINT_FILE).unlink(missing_ok=True)
+    else:
+        _write(folder / LINT_FILE, lint)
+
+
+def read_lint(folder: Path) -> LintReport | None:
+    """The findings about the run's golds; None where there are none, or they cannot be read: they are found again."""
+    try:
+        return decode_value((folder / LINT_FILE).read_bytes(), LintReport)
+    except (OSError, RunError):
+        return None
 
 
 def _check_same(folder: Path, stored: RunSettings, wanted: RunSettings) -> None:
@@ -211,7 +242,7 @@ def save_run(run: Run, folder: Path) -> None:
         raise RunError(f"{folder} is no empty folder: choose another")
     make_folder(folder)
     digests = [digest_of(_work_of(index, evidence), "saved") for index, evidence in enumerate(run.evidence)]
-    begin_folder(folder, run.settings, run.provenance)
+    begin_folder(folder, run.settings, run.provenance, lint=run.lint)
     with (folder / journal.NAME).open("wb") as file:
         for digest, evidence in zip(digests, run.evidence, strict=True):
             file.write(journal.line_of(digest, encode_evidence(evidence)))
@@ -231,6 +262,7 @@ def load_run(folder: Path) -> Run:
         provenance=stored.provenance,
         evidence=_stored_evidence(folder, stored),
         aggregates=stored.aggregates,
+        lint=read_lint(folder),
     )
 
 
@@ -304,7 +336,7 @@ def read_run_file(folder: Path) -> RunFile:
     return stored
 
 
-def _write(path: Path, content: RunFile) -> None:
+def _write(path: Path, content: RunFile | LintReport) -> None:
     """Write a file completely or not at all. Raises RunError where the disk does not take it."""
     import msgspec
 
@@ -346,13 +378,16 @@ def write_parquet(path: Path, run: Run) -> None:
     repeat = {REPEAT_COLUMN: "INTEGER"} if run.settings.repeats > 1 else {}
     columns = {**RESULT_COLUMNS, **repeat, **dict.fromkeys(metrics, "DOUBLE")}
     wanted = frozenset(metrics)
+    findings = None if run.lint is None else run.lint.rules_by_case()
     lines = path.with_suffix(".lines.tmp")
     temporary = _temporary(path)
     try:
         with _taking(path):
             with lines.open("wb") as file:
                 for judged in _row_sources(run.evidence):
-                    file.write(encode_value(_parquet_row(judged, wanted, numbered=bool(repeat))) + b"\n")
+                    row = _parquet_row(judged, wanted, numbered=bool(repeat))
+                    row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
+                    file.write(encode_value(row) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 connection.execute("SET enable_progress_bar = false")
                 connection.execute("SET threads = 1")  # each would hold rows of its own

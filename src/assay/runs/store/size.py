@@ -14,7 +14,7 @@ _SHOWN = 1000
 def within_size(prediction: Prediction) -> Prediction:
     """The answer as it is kept and judged, nearly always unchanged."""
     query, raw, explanation = prediction.query, prediction.raw, prediction.explanation
-    longest = max((len(text) for text in (query, raw, explanation) if text is not None), default=0)
+    longest = max(len(query or ""), len(raw or ""), len(explanation or ""))
     if longest > MOST_CHARACTERS:
         too_long = query is not None and len(query) > MOST_CHARACTERS
         prediction = replace(
@@ -24,7 +24,7 @@ def within_size(prediction: Prediction) -> Prediction:
             explanation=_cut(explanation),
             failure=_too_long("query", query) if too_long else prediction.failure,
         )
-    if any(_is_long(turn) for turn in prediction.turns):
+    if prediction.turns and any(map(_is_long, prediction.turns)):
         prediction = replace(prediction, turns=tuple(map(_turn_within_size, prediction.turns)))
     return prediction
 

@@ -10,8 +10,6 @@ from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.model.making import quickly_made
 from assay.ports import QueryExecutor
-from assay.scoring.queries.inner_ties import different, inner_choices
-from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.scoring.queries.watching import ThriftyExecutor, WatchedExecutor
 from assay.sql import may_be_cut, read_shape
 
@@ -70,8 +68,9 @@ class GoldAnswers:
 
     def of(self, url: DatabaseUrl, execution: Execution, gold: Result) -> GoldAnswer:
         """The answer of a gold query that gave this result."""
-        if not may_be_cut(execution.query):
-            shape = read_shape(execution.query, self._executor.dialect(url))
+        dialect = self._executor.dialect(url)
+        if not may_be_cut(execution.query, dialect):
+            shape = read_shape(execution.query, dialect)
             if not shape.ordered and not shape.limited:
                 return GoldAnswer(answer=Answer.bag(gold))  # looking it up would take as long
         known = self._executor.recall("answer", url.text, execution.query)
@@ -85,13 +84,16 @@ class GoldAnswers:
 
     def ambiguity(self, url: DatabaseUrl, golds: Sequence[Execution]) -> Ambiguity | None:
         """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
-        cut = (gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query))
+        dialect = self._executor.dialect(url)
+        cut = [gold for gold in golds if gold.succeeded and gold.result is not None and may_be_cut(gold.query, dialect)]
         found = (self.of(url, gold, gold.result).ambiguity for gold in cut if gold.result is not None)
         return next((ambiguity for ambiguity in found if ambiguity is not None), None)
 
     def _work_out(self, executor: QueryExecutor, url: DatabaseUrl, query: str, gold: Result) -> GoldAnswer:
+        from assay.scoring.queries.inner_ties import different, inner_choices
+
         own = self._outermost(executor, url, query, gold)
-        inner = inner_choices(executor, url, query, gold) if may_be_cut(query) else None
+        inner = inner_choices(executor, url, query, gold) if may_be_cut(query, executor.dialect(url)) else None
         if inner is None:
             return own
         answers = [own.answer]
@@ -114,6 +116,8 @@ class GoldAnswers:
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(gold))
         if shape.parsed and not (shape.limited and not gold.rows):
+            from assay.scoring.queries.tie_seeing import answer_with_ties
+
             answer = answer_with_ties(executor, url, query, gold, limited=shape.limited)
             if answer is not None:
                 return GoldAnswer(answer=answer, ambiguity=answer.ambiguity)

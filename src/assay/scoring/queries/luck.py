@@ -11,7 +11,6 @@ from assay.comparison import Answer
 from assay.model import Comparison, DatabaseUrl, Flag, Result, Row
 from assay.ports import QueryExecutor
 from assay.scoring.queries.gold_answers import GoldAnswer
-from assay.scoring.queries.tie_seeing import answer_with_ties
 from assay.sql import QueryShape, read_shape, same_text, visible_keys
 
 
@@ -65,6 +64,8 @@ class Luck:
         keys = None if cut else visible_keys(prediction, self._dialect)
         if keys is not None:
             return _runs(tuple(row[key] for key in keys) for row in result.rows), None
+        from assay.scoring.queries.tie_seeing import answer_with_ties
+
         own = answer_with_ties(self._executor, self._url, prediction, result, limited=cut)
         if own is None:
             return None, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -19,16 +18,18 @@ _SLACK = 1e-9
 """How far a sum of floats may exceed a range."""
 
 
-@dataclass(frozen=True, slots=True)
 class Scorer:
     """Computes the metrics of one case. An exception or a timeout becomes a score without a value."""
 
-    keeper: Timekeeper
-    case: Case
-    prediction: Prediction
-    url: DatabaseUrl
-    _failed: dict[str, Failure] = field(default_factory=dict)
-    _requests: dict[str, tuple[QueryRequest, ...]] = field(default_factory=dict)
+    __slots__ = ("_failed", "_requests", "case", "keeper", "prediction", "url")
+
+    def __init__(self, keeper: Timekeeper, case: Case, prediction: Prediction, url: DatabaseUrl) -> None:
+        self.keeper = keeper
+        self.case = case
+        self.prediction = prediction
+        self.url = url
+        self._failed: dict[str, Failure] = {}
+        self._requests: dict[str, tuple[QueryRequest, ...]] = {}
 
     def requests(self, metrics: Iterable[Metric]) -> tuple[QueryRequest, ...]:
         """The queries that the metrics need executed."""
@@ -46,7 +47,9 @@ class Scorer:
 
     def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
         """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own."""
-        failure = _unscored_by(verdict) or _lost_request(self._requests.get(metric.name, ()), executions)
+        failure = _unscored_by(verdict) if verdict.failure is not None else None
+        if failure is None and self._requests:
+            failure = _lost_request(self._requests.get(metric.name, ()), executions)
         if failure is not None:
             return Score(metric=metric.name, value=None, failure=failure)
         if metric.name not in self._failed:

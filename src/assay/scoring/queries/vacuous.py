@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from assay.model import Comparison, DatabaseUrl, Execution, Row
+from assay.model.making import remade
 from assay.ports import QueryExecutor
 from assay.sql import nothing_probe
 
@@ -23,7 +22,7 @@ def see_vacuity(
     if not (_over_nothing(executor, url, gold) and _over_nothing(executor, url, predicted)):
         return comparison
     reason = f"{comparison.reason}; both queries computed it over no rows"
-    return replace(comparison, vacuous=True, reason=reason)
+    return remade(comparison, vacuous=True, reason=reason)
 
 
 def _over_nothing(executor: QueryExecutor, url: DatabaseUrl, execution: Execution) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from assay.model import (
@@ -20,6 +20,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.blame import Side, befalls, blamed, is_final, ruling
+from assay.model.making import quickly_made, remade
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"
@@ -34,7 +35,8 @@ _BEGINS_LIKE_SQL = re.compile(
 """Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The findings about one case, and the verdict that follows from them."""
 
@@ -42,8 +44,8 @@ class Finding:
     golds: Sequence[Execution]
     predicted: Execution | None
     comparison: Comparison | None
-    index: int | None
-    flags: frozenset[Flag]
+    index: int | None = None
+    flags: frozenset[Flag] = frozenset()
     ambiguity: Ambiguity | None = None
     trouble: Failure | None = None
     """The failure that kept a probe of gold's ties from running."""
@@ -118,7 +120,7 @@ def is_no_query(text: str | None) -> bool:
 def blame(execution: Execution, side: Side) -> Execution:
     """The execution of one side, with the blame set where it failed."""
     failure = execution.failure
-    return execution if failure is None else replace(execution, failure=blamed(failure, side))
+    return execution if failure is None else remade(execution, failure=blamed(failure, side))
 
 
 def _cut_short() -> Failure:

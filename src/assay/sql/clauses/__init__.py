@@ -5,8 +5,8 @@ from assay.sql.clauses.parts import QueryParts, SelectParts, Term
 from assay.sql.clauses.probes import count_of_joined_rows, quoted_for
 from assay.sql.clauses.reading import read_pair, read_parts
 from assay.sql.clauses.repairs import ClauseRepair, RepairedQuery, repaired_queries
-from assay.sql.clauses.scopes import SchemaNames
 from assay.sql.clauses.unknown import UnknownNames, unknown_names
+from assay.sql.schema_names import SchemaNames
 
 __all__ = [
     "Clause",

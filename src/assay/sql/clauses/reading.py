@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.sql.clauses.difference import unshared_tables
 from assay.sql.clauses.parts import OrderTerm, QueryParts, SelectParts, SourceTable, Term, inner_queries
-from assay.sql.clauses.scopes import SchemaNames, Scope, Source
+from assay.sql.clauses.scopes import Scope, Source
 from assay.sql.clauses.spelling import conjuncts
 from assay.sql.clauses.terms import Merging, Terms, outputs_of
+from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import ParsedQuery, parse_query
+from assay.sql.sources import entries_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -159,7 +161,7 @@ class Reader:
         scope = Scope(outer=outer)
         inner: list[QueryParts] = []
         tables: list[SourceTable] = []
-        for item, join in _from_items(tree):
+        for item, join in entries_of(tree):
             source, query = self._source(item, scope, ctes, outer)
             scope.sources[(item.alias_or_name or source.name).lower()] = source
             inner += [] if query is None else [query]
@@ -249,17 +251,6 @@ class Reader:
         for source in sources if not isinstance(sources, tuple) else ():  # type: ignore[attr-defined]
             found |= {f"{source.name}.{key}" for key in self._names.keys.get(source.table, ())}
         return frozenset(found)
-
-
-def _from_items(tree: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    """What a SELECT reads from, each with the kind of its join."""
-    start = tree.args.get("from_")
-    if start is not None:
-        yield start.this, "INNER"
-        for join in start.this.args.get("joins") or ():
-            yield join.this, (join.args.get("side") or "INNER").upper()
-    for join in tree.args.get("joins") or ():
-        yield join.this, (join.args.get("side") or "INNER").upper()
 
 
 def _cut(tree: exp.Expr) -> tuple[str | None, str | None]:

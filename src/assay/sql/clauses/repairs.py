@@ -17,8 +17,8 @@ from assay.sql.clauses.leaves import (
     renaming_of,
 )
 from assay.sql.clauses.reading import parse_short, without_places
-from assay.sql.clauses.scopes import SchemaNames
 from assay.sql.clauses.spelling import conjuncts
+from assay.sql.schema_names import SchemaNames
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -6,33 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.model import DatabaseSchema
-
 if TYPE_CHECKING:
     from sqlglot import exp
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaNames:
-    """The names of a database's tables and columns in small letters, and its keys."""
-
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By table."""
-    keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By table: the only column of its primary key."""
-
-    @classmethod
-    def of(cls, schema: DatabaseSchema | None) -> SchemaNames:
-        """The names in a schema; none without one."""
-        tables = schema.tables if schema is not None else ()
-        return cls(
-            columns={table.name.lower(): tuple(column.name.lower() for column in table.columns) for table in tables},
-            keys={
-                table.name.lower(): frozenset(name.lower() for name in table.primary_key)
-                for table in tables
-                if len(table.primary_key) == 1
-            },
-        )
 
 
 @dataclass(slots=True)

@@ -14,9 +14,9 @@ from assay.sql.facts.model import (
     Source,
     Term,
 )
-from assay.sql.facts.names import SchemaNames, type_family
 from assay.sql.facts.probes import column_name, column_probe, pairs_probe, probe_of_level, table_name, value_probe
 from assay.sql.facts.read import comments_of, read_facts
+from assay.sql.schema_names import SchemaNames, type_family
 
 __all__ = [
     "Aggregate",

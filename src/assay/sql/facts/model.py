@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-TypeFamily = Literal["integer", "real", "numeric", "text", "date", "other"]
-"""``numeric`` may hold both whole numbers and others, as SQLite's NUMERIC does."""
+from assay.sql.schema_names import TypeFamily
+
 Clause = Literal["where", "having", "on", "output", "group", "order", "other"]
 TermKind = Literal["column", "literal", "null", "aggregate", "subquery", "star", "computed"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "like", "in", "between", "is"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.model import TableSchema
 from assay.sql.facts.model import ColumnRef
-from assay.sql.facts.names import SchemaNames
+from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import outermost, parse_query
 
 if TYPE_CHECKING:

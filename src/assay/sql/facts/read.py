@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from assay.sql.facts.levels import read_levels
 from assay.sql.facts.model import QueryFacts
-from assay.sql.facts.names import SchemaNames
 from assay.sql.facts.scopes import Scopes
 from assay.sql.facts.terms import Terms
+from assay.sql.schema_names import SchemaNames
 from assay.sql.shape import parse_query
 
 if TYPE_CHECKING:

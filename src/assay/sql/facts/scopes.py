@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from assay.sql.facts.model import ColumnRef, Place, Source
-from assay.sql.facts.names import SchemaNames, type_family
+from assay.sql.schema_names import SchemaNames, type_family
+from assay.sql.sources import Ctes, entries_of, named_outputs
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
 _QUOTED_TEXT = frozenset({"sqlite"})
 """Dialects in which a name in double quotes that is no column is a text."""
 _MOST_HOPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The query behind a source, and the names that the source gives its columns."""
+
+    query: exp.Query
+    names: list[str]
 
 
 @dataclass(slots=True)
@@ -24,8 +33,8 @@ class Scope:
     select: exp.Select
     parent: Scope | None
     sources: dict[str, Source] = field(default_factory=dict)
-    inner: dict[str, exp.Query] = field(default_factory=dict)
-    """The queries behind sources that are subqueries or CTEs."""
+    inner: dict[str, Inner] = field(default_factory=dict)
+    """What is behind sources that are subqueries or CTEs."""
 
     @property
     def is_known(self) -> bool:
@@ -46,7 +55,7 @@ class Scopes:
         self._of: dict[int, Scope] = {}
         self._memo: dict[int, ColumnRef | None] = {}
         self._hops = 0
-        self._ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE) if cte.alias}
+        self._ctes = Ctes()
         self.all: list[Scope] = []
         for index, select in enumerate(tree.find_all(exp.Select)):
             above = select.find_ancestor(exp.Select)
@@ -63,17 +72,7 @@ class Scopes:
         return None if select is None else self._of.get(id(select))
 
     def _read_sources(self, scope: Scope) -> None:
-        from sqlglot import exp
-
-        start = scope.select.args.get("from_") or scope.select.args.get("from")
-        entries = [] if start is None else [start.this]
-        entries += [join.this for join in scope.select.args.get("joins") or ()]
-        while entries:
-            entry = entries.pop(0)
-            entries += [join.this for join in entry.args.get("joins") or ()]
-            if isinstance(entry, exp.Paren | exp.Subquery) and isinstance(entry.this, exp.Table):
-                entries.append(entry.this)  # parentheses around a join
-                continue
+        for entry, _ in entries_of(scope.select):
             alias = (entry.alias_or_name or f"?{len(scope.sources)}").lower()
             scope.sources.setdefault(alias, self._source(scope, entry, alias))
 
@@ -82,9 +81,8 @@ class Scopes:
 
         place = place_of(entry)
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
-            name = entry.name.lower()
-            inner = self._ctes.get(name)
-            if inner is None or entry.args.get("db"):
+            cte = None if entry.args.get("db") else self._ctes.find(entry.name, entry)
+            if cte is None:
                 stored = None if self.names is None else self.names.table(entry.name)
                 return Source(
                     alias=alias,
@@ -92,13 +90,15 @@ class Scopes:
                     known=stored is not None,
                     place=place,
                 )
+            inner, names = cte.this, cte.alias_column_names
         else:
             inner = entry.this if isinstance(entry, exp.Subquery) else None
+            names = entry.alias_column_names if isinstance(entry, exp.Subquery) else []
         if inner is None:
             return Source(
                 alias=alias, table=None, known=False, single_row=not isinstance(entry, exp.Table), place=place
             )
-        scope.inner[alias] = inner
+        scope.inner[alias] = Inner(inner, names)
         stars = any(output.is_star for output in inner.selects)
         return Source(alias=alias, table=None, known=not stars, single_row=_is_single(inner), place=place)
 
@@ -163,11 +163,12 @@ class Scopes:
                     return replace(found, source=alias, level=scope.index, place=place)
         return None
 
-    def _through(self, inner: exp.Query, name: str) -> ColumnRef | None:
+    def _through(self, source: Inner, name: str) -> ColumnRef | None:
         """What a subquery's or CTE's column stands for: a stored column where it passes one on."""
         from sqlglot import exp
 
-        output = next((one for one in inner.selects if one.alias_or_name.lower() == name.lower()), None)
+        inner, wanted = source.query, name.lower()
+        output = next((one for named, one in named_outputs(inner, source.names) if named == wanted), None)
         own = self._of.get(id(inner))
         if self._hops >= _MOST_HOPS:
             return None if output is None else ColumnRef(column=name)

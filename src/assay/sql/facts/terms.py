@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assay.sql.facts.model import ColumnRef, Place, Term, TypeFamily
-from assay.sql.facts.names import type_family
+from assay.sql.facts.model import ColumnRef, Place, Term
 from assay.sql.facts.scopes import Scopes, place_of
+from assay.sql.schema_names import TypeFamily, type_family
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -19,7 +19,16 @@ PLACEHOLDERS = ("question", "context", "database", "id", *OF_THE_DATABASE)
 MOST_CHARACTERS = 60_000
 """For the tables in one placeholder: about 15,000 tokens. Tables beyond that are left out, and a note says so."""
 
-_DIALECTS = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+_DIALECTS = {
+    "sqlite": "SQLite",
+    "duckdb": "DuckDB",
+    "postgres": "PostgreSQL",
+    "mysql": "MySQL",
+    "tsql": "SQL Server",
+    "oracle": "Oracle",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+}
 _PARAGRAPH_END = re.compile(r"(\n[ \t]*\n\s*)")
 _WORD = re.compile(r"[\w-]+")
 
@@ -141,7 +150,7 @@ def _ddl(table: TableSchema) -> str:
 
 def _values(table: TableSchema) -> str:
     return "\n".join(
-        f"{table.quoted_name}.{quoted(column.name)}: {', '.join(column.values)}"
+        f"{table.quoted_name}.{quoted(column.name, table.quote)}: {', '.join(column.values)}"
         for column in table.columns
         if column.values
     )
@@ -154,7 +163,7 @@ def _as_llmsql(table: TableSchema) -> str:
         lines.append(f"Primary key: {', '.join(table.primary_key)}")
     for key in table.foreign_keys:
         referenced = f" ({', '.join(key.referenced)})" if key.referenced else ""
-        lines.append(f"Foreign key: {', '.join(key.columns)} refers to {quoted(key.table)}{referenced}")
+        lines.append(f"Foreign key: {', '.join(key.columns)} refers to {quoted(key.table, table.quote)}{referenced}")
     if table.first_row:
         lines.append(f"First row: {', '.join(table.first_row)}")
     return "\n".join(lines)

@@ -1,13 +1,16 @@
-"""Which table's column a name in a query means."""
+"""The tables, columns and keys of a database by their names, for whoever reads a query beside its schema."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
-from assay.sql.facts.model import TypeFamily
+
+TypeFamily: TypeAlias = Literal["integer", "real", "numeric", "text", "date", "other"]
+"""The kind of values of a column; ``numeric`` may hold both whole numbers and others, as SQLite's NUMERIC does."""
 
 _INTEGER = re.compile(r"\b(?:tiny|small|medium|big)?int(?:eger)?(?:2|4|8)?\b|\b(?:big|small)?serial\b|\bu?int\d+\b")
 _REAL = re.compile(r"real|floa|doub")
@@ -39,17 +42,25 @@ class NamedTable:
 
 
 class SchemaNames:
-    """A schema's tables and columns by name, whatever the case of letters."""
+    """A schema's tables and columns by name, whatever the case of letters. Without a schema it knows no name."""
 
-    __slots__ = ("dialect", "schema", "tables")
+    __slots__ = ("columns", "dialect", "keys", "tables")
 
-    def __init__(self, schema: DatabaseSchema) -> None:
-        self.schema = schema
-        self.dialect = schema.dialect
+    def __init__(self, schema: DatabaseSchema | None = None) -> None:
+        self.dialect = "" if schema is None else schema.dialect
         self.tables: dict[str, NamedTable] = {}
-        for table in schema.tables:
+        for table in schema.tables if schema is not None else ():
             columns = {column.name.lower(): column for column in table.columns}
+            # Of two tables of one name, the first is in the default schema.
             self.tables.setdefault(table.name.lower(), NamedTable(schema=table, columns=columns))
+        self.columns: Mapping[str, tuple[str, ...]] = {name: tuple(one.columns) for name, one in self.tables.items()}
+        """By table, all names in small letters."""
+        self.keys: Mapping[str, frozenset[str]] = {
+            name: frozenset(key.lower() for key in one.schema.primary_key)
+            for name, one in self.tables.items()
+            if len(one.schema.primary_key) == 1
+        }
+        """By table: the only column of its primary key, in small letters."""
 
     def table(self, name: str) -> TableSchema | None:
         """The table of that name."""
@@ -68,5 +79,4 @@ class SchemaNames:
 
     def is_key(self, table: str, name: str) -> bool:
         """Whether the column alone is the table's primary key."""
-        found = self.table(table)
-        return found is not None and [one.lower() for one in found.primary_key] == [name.lower()]
+        return name.lower() in self.keys.get(table.lower(), ())

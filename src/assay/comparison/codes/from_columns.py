@@ -1,0 +1,134 @@
+"""Give the cells of a columnar result their codes: those that the same cells have in rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.comparison.cells import key_of
+from assay.comparison.codes.layout import (
+    NULL,
+    WHOLE,
+    Codes,
+    decimal_codes,
+    float_codes,
+    integer_codes,
+    mixed,
+    moment_codes,
+)
+from assay.model.columns import (
+    BooleanCells,
+    ColumnCells,
+    DateCells,
+    DecimalCells,
+    FloatCells,
+    IntegerCells,
+    TextCells,
+    TimestampCells,
+)
+
+if TYPE_CHECKING:
+    from assay.comparison.codes.coder import Coder
+
+_PORTION = 65_536
+_DAY_US = 86_400_000_000
+_LONG_TEXT = 64
+_SAMPLE = 2_048
+_SLOT_BITS = 16
+_ROUNDS = 3
+
+
+def codes_of(coder: Coder, column: ColumnCells) -> Codes:
+    """The codes of one column."""
+    codes = np.empty(len(column), dtype=np.uint64)
+    for start in range(0, len(column), _PORTION):
+        stop = min(start + _PORTION, len(column))
+        codes[start:stop] = _portion(coder, column, start, stop)
+    if column.nulls is not None:
+        codes[column.nulls] = NULL
+    return codes
+
+
+def has_negative_zero(column: ColumnCells) -> bool:
+    """Whether a cell is -0.0."""
+    if not isinstance(column, FloatCells):
+        return False
+    zeros = column.values[column.values == 0]
+    return bool(len(zeros) and np.signbit(zeros).any())
+
+
+def _portion(coder: Coder, column: ColumnCells, start: int, stop: int) -> Codes:
+    values = column.values[start:stop]
+    match column:
+        case BooleanCells() if coder.boolean_is_integer:
+            return values.astype(np.uint64) + np.uint64(WHOLE)
+        case BooleanCells():
+            known = [coder.known[key_of(value, boolean_is_integer=False)] for value in (False, True)]
+            return np.array(known, dtype=np.uint64)[values.astype(np.intp)]
+        case FloatCells():
+            return float_codes(values, coder.known)
+        case DecimalCells():
+            return decimal_codes(values, column.scale, coder.known)
+        case DateCells():
+            return moment_codes(values.astype(np.int64) * _DAY_US)
+        case TimestampCells():
+            return moment_codes(values)
+        case IntegerCells():
+            return _integers(coder, values)
+        case TextCells():
+            return _texts(coder, column, start, stop)
+    return coder.known.codes_of(column.cells(start, stop))
+
+
+def _integers(coder: Coder, values: NDArray[Any]) -> Codes:
+    codes = integer_codes(values.astype(np.int64)) if not len(values) or int(values.max()) < WHOLE else None
+    return coder.known.codes_of(values.tolist()) if codes is None else codes
+
+
+def _texts(coder: Coder, column: TextCells, start: int, stop: int) -> Codes:
+    """The codes of texts. Where many are the same, one of each is looked up in the dictionary."""
+    known, cells = coder.known, column.cells
+    codes = np.empty(stop - start, dtype=np.uint64)
+    left = np.arange(stop - start)
+    sample = cells(start, min(stop, start + _SAMPLE))
+    words = _words(column, start, stop) if len(set(sample)) <= len(sample) // 2 else None
+    for round_ in range(_ROUNDS):
+        if words is None or not len(left):
+            break
+        mine = words[left]
+        hashes = mixed(mine[:, 0])
+        for word in mine.T[1:]:
+            hashes = mixed(hashes + word)
+        slots = (hashes >> np.uint64(round_ * _SLOT_BITS)) & np.uint64(2**_SLOT_BITS - 1)
+        owners = np.empty(2**_SLOT_BITS, dtype=np.intp)
+        owners[slots] = np.arange(len(left))
+        owner = owners[slots]
+        same = (mine == mine[owner]).all(axis=1)
+        first = np.flatnonzero(owner == np.arange(len(left)))
+        found = [cells(start + place, start + place + 1)[0] for place in left[first].tolist()]
+        mine_codes = np.empty(len(left), dtype=np.uint64)
+        mine_codes[first] = known.codes_of(found)
+        codes[left[same]] = mine_codes[owner[same]]
+        left = left[~same]
+    if len(left) == stop - start:
+        return known.codes_of(cells(start, stop))
+    codes[left] = known.codes_of([cells(start + place, start + place + 1)[0] for place in left.tolist()])
+    return codes
+
+
+def _words(column: TextCells, start: int, stop: int) -> NDArray[np.uint64] | None:
+    """Each text as words of 64 bits, its length among them, equal exactly where texts are; None for long texts."""
+    begins, ends = column.values[start:stop], column.values[start + 1 : stop + 1]
+    lengths = ends - begins
+    longest = int(lengths.max(initial=0))
+    if longest > _LONG_TEXT:
+        return None
+    width = max(8, -(-longest // 8) * 8)
+    first, last = int(begins[0]), int(ends[-1])
+    content = np.frombuffer(bytes(column.content[first:last]).ljust(last - first + width, b"\0"), dtype=np.uint8)
+    place = np.arange(width)
+    letters = content[(begins - first)[:, None] + place]
+    letters[place >= lengths[:, None]] = 0
+    return np.concatenate([letters.view(np.uint64), lengths[:, None].astype(np.uint64)], axis=1)

@@ -1,0 +1,1 @@
+"""Rules that execute the query, or look at what its tables hold."""

@@ -1,0 +1,1 @@
+"""Rules that look at the query alone."""

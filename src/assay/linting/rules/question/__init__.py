@@ -1,0 +1,1 @@
+"""Rules that compare the query with its question and evidence."""

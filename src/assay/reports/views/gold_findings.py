@@ -1,0 +1,78 @@
+"""What the lint of a run's gold found, beside the verdicts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from assay.model import Count, Run
+from assay.model.lint import SEVERITIES, LintFinding
+from assay.reports.text.plain import one_line, plural
+
+_LENGTH = 500
+_MOST = 20
+
+
+class GoldFindings:
+    """The findings of a run's lint by case and by rule; nothing where there was no lint."""
+
+    def __init__(self, run: Run) -> None:
+        self.lint = run.lint
+        self._by_case: dict[str, list[LintFinding]] = defaultdict(list)
+        for finding in run.lint.findings if run.lint is not None else ():
+            self._by_case[finding.case_id].append(finding)
+
+    def of(self, case_id: str) -> tuple[str, ...]:
+        """Each finding about a case, the severest first: ``rule (severity): evidence remedy``."""
+        found = sorted(self._by_case.get(case_id, ()), key=lambda one: SEVERITIES.index(one.severity))
+        several = len({one.gold for one in found}) > 1
+        return tuple(_told(one, numbered=several) for one in found[:_MOST])
+
+    def rules(self, case_id: str) -> tuple[str, ...]:
+        """The names of the rules that found something about a case, each once."""
+        return tuple(dict.fromkeys(one.rule for one in self._by_case.get(case_id, ())))
+
+    def counts(self) -> tuple[Count, ...]:
+        """The cases of each rule, the severest rules first, then the most frequent."""
+        cases: dict[str, dict[str, None]] = defaultdict(dict)
+        worst: dict[str, int] = {}
+        for finding in self.lint.findings if self.lint is not None else ():
+            cases[finding.rule][finding.case_id] = None
+            rank = SEVERITIES.index(finding.severity)
+            worst[finding.rule] = min(rank, worst.get(finding.rule, rank))
+        order = sorted(cases, key=lambda rule: (worst[rule], -len(cases[rule]), rule))
+        return tuple(Count(name=rule, count=len(cases[rule]), case_ids=tuple(cases[rule])) for rule in order)
+
+    def meanings(self) -> dict[str, str]:
+        """Per rule its severity and what it finds."""
+        from assay.linting.catalogue import rules_by_name
+
+        known = rules_by_name() if self._by_case else {}
+        return {name: f"{rule.severity}: {rule.finds}" for name, rule in known.items()}
+
+    def notes(self, without: str) -> Iterable[str]:
+        """How many golds are doubtful; ``without``: a sentence with the accuracy over the others."""
+        if self.lint is None:
+            return
+        doubtful = len(self.lint.doubtful())
+        if doubtful:
+            cases = plural(doubtful, "case")
+            yield f"In {cases} the gold itself is doubtful, by an error or a warning of the lint.{without}"
+        for gap in self.lint.gaps:
+            if gap.cases:
+                cases = plural(len(gap.cases), "case")
+                yield f"The lint knows less of the gold of {cases}: {one_line(gap.why, limit=200)}."
+
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """What the lint looked at, for how the run was made."""
+        if self.lint is None:
+            return ()
+        found = f"{plural(len(self.lint.findings), 'finding')} by {plural(len(self.lint.rules), 'rule')}"
+        ignored = f", {self.lint.ignored:,} turned off by comments" if self.lint.ignored else ""
+        return (("Lint of gold", f"{found} about {plural(self.lint.golds, 'gold')}{ignored}"),)
+
+
+def _told(finding: LintFinding, *, numbered: bool) -> str:
+    gold = f", gold {finding.gold + 1}" if numbered else ""
+    said = f"{finding.rule} ({finding.severity}{gold}): {finding.evidence} {finding.remedy}"
+    return one_line(said, limit=_LENGTH)
