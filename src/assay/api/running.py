@@ -67,7 +67,8 @@ def carry_out(
                     repeats=repeats,
                     folder=folder,
                 ) as live:
-                    job = answered(tuple(Prediction(case_id=case.id) for case in cases for _ in range(repeats)))
+                    places = ((case.id, repeat) for case in cases for repeat in range(repeats))
+                    job = answered(tuple(Prediction(case_id=id_, repeat=repeat) for id_, repeat in places))
                     job = linted(job)
                     return Run(execute(job, pool, folder=folder, overwrite=anew, live=live, on_progress=on_progress))
             job = answered(
