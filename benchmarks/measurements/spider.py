@@ -17,7 +17,8 @@ from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
 from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, RunSettings
-from assay.runs.execute import Job, execute
+from assay.runs.execute import execute
+from assay.runs.job import Job
 from assay.runs.plan import Work, plan_work
 from assay.scoring.queries.scorer import QueryScorer
 from benchmarks.frame import NotHere, Setup, assay, seconds

@@ -238,6 +238,7 @@ def test_killed_while_judging_it_asks_nothing_again(server: DenodoEmulator, work
     arguments = command(server, workbook, output)
     process = started(arguments, env=SECRET)
     until(lambda: lines(run / "journal.jsonl") >= 1 and server.executed.total() >= 7, what="a case judged")
+    until(lambda: lines(run / "answers.jsonl") >= len(QUESTIONS), what="every answer, while one case is judged")
     end_group(process, signal.SIGKILL)
     server.faults.clear()
     assert assay(*arguments, env=SECRET).returncode == 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.pool.lanes import Lane, fill
+from assay.engines.pool.lanes import Lane, Source, fill
 
 Task = tuple[int, float]
 """A number, and the seconds that it takes."""
@@ -21,7 +21,7 @@ class Simulated:
     def __init__(self, workers: int, batches: Sequence[Sequence[float]]) -> None:
         numbers = iter(range(10**9))
         self.now = 0.0
-        self.source = iter([[(next(numbers), cost) for cost in batch] for batch in batches])
+        self.source = Source([[(next(numbers), cost) for cost in batch] for batch in batches])
         self.lanes: list[Lane[Task]] = [Lane(lambda: self.now) for _ in range(workers)]
         self.pending: list[list[Task]] = [[] for _ in range(workers)]
         self.done: list[tuple[int, int]] = []

@@ -51,9 +51,10 @@ from assay.model import (
 from assay.model.lint import LintOptions
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.execute import Job, OnProgress
+from assay.runs.job import Job, OnProgress
 from assay.runs.plan import Work, plan_work
 from assay.runs.store.folder import REPEAT_COLUMN, RESULT_COLUMNS
+from assay.runs.work_lists import LARGE, PackedWorks
 from assay.runs.worker_tasks import WorkerSettings
 from assay.sdmx.gc_pause import collector_paused
 
@@ -277,15 +278,17 @@ def evaluate_inputs(
             repeats=repeats,
             tags=read_tags(tags),
         )
+        bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
+        provenance = provenance_of(inputs, fingerprints, list(urls.values()))
+        if system is None and len(works) > LARGE:
+            inputs = replace(inputs, cases=(), predictions=())  # the work has them, and nobody else holds them
         job = Job(
             settings=settings,
-            provenance=replace(
-                provenance_of(inputs, fingerprints, list(urls.values())), cache=None if cache is None else CacheUse()
-            ),
-            works=works,
+            provenance=replace(provenance, cache=None if cache is None else CacheUse()),
+            works=PackedWorks(works, bases) if system is None and len(works) > LARGE else works,
             metrics=wanted,
             local_metrics=local,
-            bases={text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()},
+            bases=bases,
         )
         done = carry_out(
             job,

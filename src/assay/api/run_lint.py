@@ -10,7 +10,7 @@ from assay import registry
 from assay.api.linting import lint_located
 from assay.model import Limits
 from assay.model.lint import LintOptions, LintReport
-from assay.runs.execute import Job
+from assay.runs.job import Job
 from assay.runs.lint_worker import LintWorkerSettings
 from assay.runs.plan import Work
 from assay.runs.progress import Progress

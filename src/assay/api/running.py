@@ -13,8 +13,9 @@ from assay.errors import UsageError
 from assay.model import Case, Prediction
 from assay.model.lint import LintReport
 from assay.ports import Backend, System
-from assay.runs.asking import answers_held, ask
-from assay.runs.execute import Job, OnProgress, execute
+from assay.runs.asking import WAITING_PER_WORKER, LiveAnswers, answers_held, ask
+from assay.runs.execute import execute
+from assay.runs.job import Job, OnProgress
 from assay.runs.store.claim import claim_folder, hold_folder
 from assay.runs.store.folder import read_lint
 
@@ -35,13 +36,18 @@ def carry_out(
 ) -> Run:
     """Make the run of a job; ``answered`` returns the job with the answers of a live ``system`` to the cases.
 
-    ``pool`` None: its cases are judged in this process. ``lint`` looks at the job's golds, and is given what an
-    earlier run in the folder found. Raises as `evaluate` does.
+    With a ``pool``, answers are judged as they arrive. ``pool`` None: the cases are judged in this process, once all
+    are answered, since what judges them may depend on all answers. ``lint`` looks at the job's golds, and is given what
+    an earlier run in the folder found. Raises as `evaluate` does.
     """
     folder = Path(output) if output is not None else None
     if rescore and system is not None and folder is None:
         raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
     anew, forget = overwrite or rescore, overwrite and not rescore
+
+    def linted(job: Job) -> Job:
+        return job if lint is None else replace(job, lint=lint(job, None if folder is None else read_lint(folder)))
+
     # The folder is locked for this run from the first question on.
     with nullcontext() if folder is None else hold_folder(folder, job.settings, overwrite=anew, forget=forget):
         if system is not None:
@@ -52,10 +58,21 @@ def carry_out(
                 held = answers_held(system, cases, folder, repeats=repeats)
             if folder is not None:
                 claim_folder(folder, job.settings, job.provenance, overwrite=anew)
+            if held is None and pool is not None:
+                with LiveAnswers(
+                    system,
+                    cases,
+                    concurrency=concurrency,
+                    most_waiting=WAITING_PER_WORKER * pool.size,
+                    repeats=repeats,
+                    folder=folder,
+                ) as live:
+                    places = ((case.id, repeat) for case in cases for repeat in range(repeats))
+                    job = answered(tuple(Prediction(case_id=id_, repeat=repeat) for id_, repeat in places))
+                    job = linted(job)
+                    return Run(execute(job, pool, folder=folder, overwrite=anew, live=live, on_progress=on_progress))
             job = answered(
                 held
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
             )
-        if lint is not None:
-            job = replace(job, lint=lint(job, None if folder is None else read_lint(folder)))
-        return Run(execute(job, pool, folder=folder, overwrite=anew, on_progress=on_progress))
+        return Run(execute(linted(job), pool, folder=folder, overwrite=anew, on_progress=on_progress))

@@ -124,9 +124,10 @@ def exit_if_unfinished(run: Run) -> None:
 
     Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
     """
+    from assay.runs.store.facts import facts_of
     from assay.scoring.queries.verdicts import undone, unfinished
 
-    evidence = run.record.evidence
+    evidence = facts_of(run.record.evidence)
     failure, what = unfinished(evidence), "nothing could be scored"
     left = undone(evidence)
     if failure is None and left:

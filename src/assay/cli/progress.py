@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from assay.runs.execute import OnProgress
+from assay.runs.job import OnProgress
 from assay.runs.progress import Progress
 
 _LINE_EVERY_S = 10.0
-ENDING = "interrupted: finishing what is in flight; Ctrl-C again to end now"
+
+
+def ending(state: Progress) -> str:
+    """What the first Ctrl-C does."""
+    count = f"{state.in_flight} case{'' if state.in_flight == 1 else 's'}"
+    return f"interrupted: finishing what is in flight ({count}); press Ctrl-C again to stop now"
 
 
 @contextmanager
@@ -28,7 +33,7 @@ def progress(*, quiet: bool) -> Iterator[OnProgress]:
 
 
 class _Lines:
-    """Prints a line now and then, and one where earlier results were taken over."""
+    """Prints a line now and then, one where earlier results were taken over, and one at the first Ctrl-C."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -39,7 +44,7 @@ class _Lines:
         now = time.monotonic()
         if state.ending and not self._ending:
             self._ending = True
-            print(f"{state.stage}: {ENDING}", file=sys.stderr, flush=True)
+            print(ending(state), file=sys.stderr, flush=True)
         if state.stage != self._stage:
             self._stage, self._started, self._next = state.stage, now, now + _LINE_EVERY_S
             if state.resumed:
@@ -53,7 +58,8 @@ class _Lines:
         if left is None:
             left = (now - self._started) / max(done, 1) * (state.total - state.finished)
         left = left if state.most_left_s is None else min(left, state.most_left_s)
-        message = f"{state.stage}: {state.finished} of {state.total} {state.noun}, about {left:.0f} s left"
+        judged = "" if state.judged is None else f", {state.judged} judged"
+        message = f"{state.stage}: {state.finished} of {state.total} {state.noun}{judged}, about {left:.0f} s left"
         print(message, file=sys.stderr, flush=True)
 
 
@@ -77,14 +83,27 @@ def _bar() -> Iterator[OnProgress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Left())
     with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=8) as bar:
         stages: dict[str, TaskID] = {}
+        said: list[str] = []
+        shown: list[str] = []
+
+        def line(stage: str, total: int) -> TaskID:
+            if stage not in stages:
+                stages[stage] = bar.add_task(stage, total=total)
+            return stages[stage]
 
         def show(state: Progress) -> None:
-            if state.stage not in stages:
-                for earlier in stages.values():
-                    bar.update(earlier, visible=False)
-                stages[state.stage] = bar.add_task(state.stage, total=state.total)
+            if state.ending and not said:
+                said.append(ending(state))
+                bar.console.print(said[0], markup=False, highlight=False, soft_wrap=True)
+            names = [state.stage] if state.judged is None else [state.stage, "judging"]
+            if names != shown:
+                shown[:] = names
+                lines = [line(name, state.total) for name in names]
+                for one in stages.values():
+                    bar.update(one, visible=one in lines)
+            if state.judged is not None:
+                bar.update(stages["judging"], completed=state.judged, left_s=state.left_s)
             kept = f" ({state.resumed} kept from before)" if state.resumed else ""
-            kept += f" ({ENDING})" if state.ending else ""
             kept += "" if state.most_left_s is None else f" (at most {state.most_left_s:.0f} s left)"
             bar.update(
                 stages[state.stage],

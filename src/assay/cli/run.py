@@ -384,9 +384,11 @@ def _lint_options(settings: RunFileSettings, *, wanted: bool) -> LintOptions | b
 
 def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
+    from assay.runs.store.facts import facts_of
     from assay.runs.timing import BUDGET_SPENT
 
-    untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in done.record.evidence)
+    evidence = facts_of(done.record.evidence)
+    untimed = sum(any(score.failure == BUDGET_SPENT for score in item.scores) for item in evidence)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
         advice = "the same command goes on with them, and a longer budget comes further"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol
@@ -112,12 +112,24 @@ class Backend(Protocol):
         """
         ...
 
-    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+    @property
+    def in_flight(self) -> int:
+        """How many tasks were given to workers, and are not done."""
+        ...
+
+    def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """Run every task and yield each outcome soon after it is there, in no particular order.
 
         A batch is done by one worker, unless that is lost: the unfinished tasks then go to another one. ``shared``: as
-        far as possible, but it may be taken apart, so that no worker is idle for long. Leaving the iteration early
-        closes the backend.
+        far as possible, but it may be taken apart, so that no worker is idle for long. None among the batches: there is
+        none now, and `soon` will say when to ask again. Leaving the iteration early closes the backend.
+        """
+        ...
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Have the thread that iterates over `run` call this before it waits again, and then ask for batches again.
+
+        Safe to call from any thread, and from a signal handler. Where `run` is not going on, the next one calls it.
         """
         ...
 

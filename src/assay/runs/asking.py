@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from time import monotonic
+from types import TracebackType
 from typing import TypeAlias
 
 from assay.errors import RunError
@@ -16,11 +19,13 @@ from assay.runs.progress import Progress, counted
 from assay.runs.store.codec import decode_value, encode_value, identity_of
 from assay.runs.store.journal import ANSWERS, Finished, Journal, damaged
 from assay.runs.store.size import within_size
-from assay.systems.concurrency import ask_all
+from assay.systems.concurrency import Asker, ask_all
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 _Key: TypeAlias = tuple[str, int]
 """A case's id, and which of the answers to it."""
+WAITING_PER_WORKER = 32
+"""How many answers may wait to be judged, for each worker, before no further question is asked."""
 
 
 def ask(
@@ -40,35 +45,199 @@ def ask(
     but the question is asked again when the same command runs again. Raises SystemUnusable where the system
     can answer nothing at all.
     """
-    wanted, noun = _wanted(cases, repeats), counted(repeats)
-    answers: dict[_Key, Prediction] = {}
-    with _open_answers(folder) as journal:
-        digests = _digests(system, cases, repeats)
-        if journal is not None:
-            held = _held(journal, digests)
-            answers = {key: prediction for key, prediction in held.items() if not _asking_failed(prediction)}
-        resumed = len(answers)
-        # The system is not told the repeat's number: the next answer to arrive takes the next free place.
-        free = {case.id: [n for n in reversed(range(repeats)) if (case.id, n) not in answers] for case in cases}
+    noun = counted(repeats)
+    with _Answers(system, cases, repeats=repeats, folder=folder) as answers:
 
         def say() -> None:
             if on_progress is not None:
-                state = Progress(stage="asking", total=len(wanted), finished=len(answers), resumed=resumed, noun=noun)
-                on_progress(state)
+                finished, resumed = len(answers.found), answers.resumed
+                on_progress(Progress(stage="asking", total=len(answers), finished=finished, resumed=resumed, noun=noun))
 
         def keep(prediction: Prediction) -> None:
-            key = prediction.case_id, free[prediction.case_id].pop()
-            answers[key] = prediction = within_size(_numbered(_of_text(prediction), key[1]))
-            if journal is not None:
-                journal.append(digests[key], encode_value(prediction))
+            answers.keep(prediction)
             say()
 
         say()
-        rounds = [case for repeat in range(repeats) for case in cases if (case.id, repeat) not in answers]
-        ask_all(system, rounds, concurrency=concurrency, on_answer=keep)
-        if journal is not None:
-            journal.check_whole()
-    return tuple(answers[key] for key in wanted)
+        ask_all(system, answers.questions(), concurrency=concurrency, on_answer=keep)
+        answers.check_whole()
+        return tuple(answers.found[place] for place in range(len(answers)))
+
+
+class LiveAnswers:
+    """A live system's answers, asked for in threads while the caller judges those that are there. A context manager.
+
+    As with `ask`, whose order of places this has: ``held`` are the answers that ``folder`` already holds, by place.
+    After `begin`, ``arrived`` is called in another thread for each answer and at the end; then `take` gives what has
+    arrived, each kept in the folder already. No question is begun while ``most_waiting`` answers wait: those that
+    arrived and are not said to be `done_with`. Leaving the context asks nothing more and keeps what has arrived.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        cases: Sequence[Case],
+        *,
+        concurrency: int,
+        most_waiting: int,
+        repeats: int = 1,
+        folder: Path | None = None,
+    ) -> None:
+        self._answers = _Answers(system, cases, repeats=repeats, folder=folder)
+        self.held = dict(self._answers.found)
+        self.failure: BaseException | None = None
+        """Why asking ended before its end: the system proved unusable, or answers cannot be kept."""
+        self._most_waiting = most_waiting
+        self._room = Event()
+        self._room.set()
+        self._asker = Asker(system, self._answers.questions(), concurrency=concurrency, room=self._room)
+        self._arrived: SimpleQueue[tuple[int, Prediction]] = SimpleQueue()
+        self._lock = Lock()
+        self._waiting = 0
+        self._ended = len(self.held) == len(self._answers)
+        self._thread: Thread | None = None
+        self._say: Callable[[], None] = _nothing
+        self._began = 0.0
+
+    def __len__(self) -> int:
+        """How many answers there will be."""
+        return len(self._answers)
+
+    @property
+    def count(self) -> int:
+        """How many answers there are."""
+        return len(self._answers.found)
+
+    @property
+    def over(self) -> bool:
+        """Whether none will arrive any more, and all that arrived were taken."""
+        return self._ended and self._arrived.empty()
+
+    def begin(self, arrived: Callable[[], None]) -> None:
+        """Begin to ask."""
+        if not self._ended:
+            self._say, self._began = arrived, monotonic()
+            self._thread = Thread(target=self._ask, name="assay-answers", daemon=True)
+            self._thread.start()
+
+    def take(self) -> Iterator[tuple[int, Prediction]]:
+        """The answers that have arrived since the last call, each with its place."""
+        while not self._arrived.empty():
+            yield self._arrived.get()
+
+    def done_with(self, count: int) -> None:
+        """So many of the taken answers do not wait any longer."""
+        with self._lock:
+            self._waiting -= count
+            if self._waiting < self._most_waiting:
+                self._room.set()
+
+    def left_s(self) -> float | None:
+        """How long asking will go on at its pace so far; None before an answer has come."""
+        found, before = len(self._answers.found), len(self.held)
+        if self._ended:
+            return 0.0
+        return (monotonic() - self._began) / (found - before) * (len(self) - found) if found > before else None
+
+    def stop(self) -> None:
+        """Ask nothing more; what is in flight is still kept where it arrives. Safe to call from a signal handler."""
+        self._asker.stop()
+
+    def __enter__(self) -> LiveAnswers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._asker.end()
+        try:
+            if self._thread is not None:
+                self._thread.join()
+        finally:
+            self._answers.close()
+
+    def _ask(self) -> None:
+        try:
+            self._asker.run(self._keep)
+            if self.count == len(self):
+                self._answers.check_whole()
+        except BaseException as error:  # noqa: BLE001 - it ends the run, in whose thread it is raised
+            self.failure = error
+        self._ended = True
+        self._say()
+
+    def _keep(self, prediction: Prediction) -> None:
+        place, kept = self._answers.keep(prediction)
+        with self._lock:
+            self._waiting += 1
+            if self._waiting >= self._most_waiting:
+                self._room.clear()
+        self._arrived.put((place, kept))
+        self._say()
+
+
+class _Answers:
+    """The answers to a run's questions by their places: each case's are consecutive, in the cases' order.
+
+    Those that ``folder`` holds are there from the start. A context manager. Used by one thread at a time.
+    """
+
+    def __init__(self, system: System, cases: Sequence[Case], *, repeats: int, folder: Path | None) -> None:
+        self._cases, self._repeats = cases, repeats
+        self._places = {key: place for place, key in enumerate(_wanted(cases, repeats))}
+        self._digests = _digests(system, cases, repeats)
+        self._journal = None if folder is None else _open_answers(folder)
+        try:
+            held = {} if self._journal is None else _held(self._journal, self._digests)
+        except BaseException:
+            self.close()
+            raise
+        self.found = {self._places[key]: one for key, one in held.items() if not _asking_failed(one)}
+        """The answers that there are."""
+        self.resumed = len(self.found)
+        # The system is not told the repeat's number: the next answer to arrive takes the next free place.
+        self._free = {
+            case.id: [n for n in reversed(range(repeats)) if self._places[case.id, n] not in self.found]
+            for case in cases
+        }
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def questions(self) -> list[Case]:
+        """What is still to be asked: every question once before any is repeated."""
+        rounds = ((case, repeat) for repeat in range(self._repeats) for case in self._cases)
+        return [case for case, repeat in rounds if self._places[case.id, repeat] not in self.found]
+
+    def keep(self, prediction: Prediction) -> tuple[int, Prediction]:
+        """Keep an answer that has arrived: its place, and the answer as it is kept."""
+        key = prediction.case_id, self._free[prediction.case_id].pop()
+        kept = within_size(_numbered(_of_text(prediction), key[1]))
+        if self._journal is not None:
+            self._journal.append(self._digests[key], encode_value(kept))
+        self.found[self._places[key]] = kept
+        return self._places[key], kept
+
+    def check_whole(self) -> None:
+        """Raise RunError where the folder does not hold exactly the answers that were written into it."""
+        if self._journal is not None:
+            self._journal.check_whole()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> _Answers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _nothing() -> None:
+    """Nobody waits yet."""
 
 
 def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
@@ -126,9 +295,7 @@ def _asking_failed(prediction: Prediction) -> bool:
     return prediction.failure is not None and prediction.failure.kind == "ask_failed"
 
 
-def _open_answers(folder: Path | None) -> Journal | nullcontext[None]:
-    if folder is None:
-        return nullcontext()
+def _open_answers(folder: Path) -> Journal:
     folder.mkdir(parents=True, exist_ok=True)
     return Journal(folder, name=ANSWERS)
 

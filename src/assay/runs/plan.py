@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from array import array
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeAlias
@@ -18,6 +19,10 @@ from assay.sql.completions import completed
 
 _BATCHES_PER_WORKER = 8
 """Enough that a free worker finds work until near the end, few enough that batches are whole databases."""
+_MOST_IN_BATCH = 512
+"""A worker's tasks are made when it takes a batch: this bounds their memory, whatever the size of the run."""
+_MOST_AT_ONCE = 16
+"""The largest batch of what arrives while workers are at work."""
 
 
 @quickly_made
@@ -46,9 +51,18 @@ def plan_work(cases: Sequence[Case], predictions: Sequence[Prediction], locate: 
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
     return [
-        Work(index=index, case=case, prediction=completed(case, within_size(prediction)), url=urls[case.database])
+        Work(index=index, case=case, prediction=_to_judge(case, prediction), url=urls[case.database])
         for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
     ]
+
+
+def answered(work: Work, prediction: Prediction) -> Work:
+    """The work with the answer that has arrived."""
+    return replace(work, prediction=_to_judge(work.case, prediction))
+
+
+def _to_judge(case: Case, prediction: Prediction) -> Prediction:
+    return completed(case, within_size(prediction))
 
 
 def digest_of(work: Work, basis: str) -> str:
@@ -73,46 +87,97 @@ def plan_batches(works: Sequence[Work], workers: int) -> list[list[Work]]:
     and gold's ties are looked for once. Cases that share a prediction need not: running it in each worker costs less
     than an idle worker.
     """
-    by_database: dict[str, list[Work]] = defaultdict(list)
-    for work in works:
-        by_database[work.url.text].append(work)
-    size = max(1, len(works) // (workers * _BATCHES_PER_WORKER))
-    batches: list[list[Work]] = []
+    databases = [work.url.text for work in works]
+    batches = plan_places(range(len(works)), databases.__getitem__, lambda place: works[place].case.golds, workers)
+    return [[works[place] for place in batch] for batch in batches]
+
+
+def plan_places(
+    places: Sequence[int],
+    database_of: Callable[[int], Hashable],
+    golds_of: Callable[[int], Iterable[Hashable]],
+    workers: int,
+) -> list[Sequence[int]]:
+    """As `plan_batches`, of places: what is there of a large run besides the places is not kept."""
+    by_database: dict[Hashable, array[int]] = defaultdict(lambda: array("q"))
+    for place in places:
+        by_database[database_of(place)].append(place)
+    size = max(1, min(_MOST_IN_BATCH, len(places) // (workers * _BATCHES_PER_WORKER)))
+    batches: list[Sequence[int]] = []
     for group in by_database.values():
         if len(group) <= size:
             batches.append(group)
             continue
-        batches.extend(_fill(sorted(_connected(group), key=len, reverse=True), size))
+        batches.extend(_fill(_connected(group, golds_of), size))
     return sorted(batches, key=len, reverse=True)
 
 
-def _fill(components: Iterable[list[Work]], size: int) -> list[list[Work]]:
-    batches: list[list[Work]] = []
+class Waiting:
+    """Cases that are there before workers are free for them: small batches, each on one database, the oldest first."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._by_database: dict[str, deque[int]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, place: int, database: str) -> None:
+        """Let the case at that place wait."""
+        self._by_database.setdefault(database, deque()).append(place)
+        self._count += 1
+
+    def batch(self) -> list[int]:
+        """What a free worker should do next; empty where nothing waits."""
+        if not self._count:
+            return []
+        name = next(iter(self._by_database))
+        queue = self._by_database.pop(name)
+        size = min(len(queue), _MOST_AT_ONCE, -(-self._count // self._workers))
+        found = [queue.popleft() for _ in range(size)]
+        if queue:
+            self._by_database[name] = queue  # behind the others
+        self._count -= size
+        return found
+
+
+def _fill(components: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
+    batches: list[array[int]] = []
     for component in components:
         if batches and len(batches[-1]) + len(component) <= size:
             batches[-1].extend(component)
         else:
-            batches.extend(component[start : start + size] for start in range(0, len(component), size))
-    return batches
+            batches.extend(array("q", component[start : start + size]) for start in range(0, len(component), size))
+    return list(batches)
 
 
-def _connected(group: Sequence[Work]) -> list[list[Work]]:
-    """The group's cases in components that share no gold query with one another (union-find over query texts)."""
-    parent = list(range(len(group)))
+def _connected(group: Sequence[int], golds_of: Callable[[int], Iterable[Hashable]]) -> Iterator[Sequence[int]]:
+    """The group in components that share no gold query with one another, the largest first (union-find)."""
+    parent = array("q", range(len(group)))
 
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = parent[parent[place]]
-            place = parent[place]
-        return place
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
 
-    owner: dict[str, int] = {}
-    for place, work in enumerate(group):
-        for query in work.case.golds:
-            first = owner.setdefault(query, place)
-            if first != place:  # most gold queries are of one case
-                parent[root(place)] = root(first)
-    components: dict[int, list[Work]] = defaultdict(list)
-    for place, work in enumerate(group):
-        components[place if parent[place] == place else root(place)].append(work)
-    return list(components.values())
+    owner: dict[Hashable, int] = {}
+    for at, place in enumerate(group):
+        for query in golds_of(place):
+            first = owner.setdefault(query, at)
+            if first != at:  # most gold queries are of one case
+                parent[root(at)] = root(first)
+    earliest = array("q", [len(group)]) * len(group)
+    sizes = array("q", [0]) * len(group)
+    for at in range(len(group)):
+        top = root(at)
+        parent[at] = top
+        earliest[top] = min(earliest[top], at)
+        sizes[top] += 1
+    order = sorted(range(len(group)), key=lambda at: (-sizes[parent[at]], earliest[parent[at]], at))
+    start = 0
+    while start < len(order):
+        end = start + sizes[parent[order[start]]]
+        yield array("q", [group[at] for at in order[start:end]])
+        start = end

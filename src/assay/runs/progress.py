@@ -27,6 +27,10 @@ class Progress:
     """How long it will go on, by what was measured so far; None: that is not known."""
     ending: bool = False
     """It was interrupted: only what is in flight is finished."""
+    in_flight: int = 0
+    """Where it was interrupted, how many cases that is."""
+    judged: int | None = None
+    """While a live system is asked, how many of its answers are judged already; None where judging comes later."""
 
 
 def counted(repeats: int) -> Literal["cases", "answers"]:

@@ -34,13 +34,17 @@ class TimeLeft:
         self._done[database] = self._done.get(database, 0) + 1
         self._took_s[database] = self._took_s.get(database, 0.0) + took_s
 
+    def drop(self, database: str) -> None:
+        """A case on that database need not be judged."""
+        self._waiting[database] -= 1
+
     def seconds(self) -> float | None:
         """How long the waiting cases will take, shared by all workers; None before enough is known.
 
         Worked out now and then: there may be thousands of databases, and this is asked after every case.
         """
         now = self._clock()
-        if now - self._said_at >= _EVERY_S:
+        if self._said is None or now - self._said_at >= _EVERY_S:
             self._said, self._said_at = self._worked_out(), now
         return self._said
 

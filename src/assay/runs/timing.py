@@ -65,7 +65,7 @@ def _normal(text: str) -> list[tuple[str, str]]:
 
 def time_pairs(
     works: Sequence[Work],
-    found: Mapping[int, Judged],
+    found: Mapping[int, Judged] | Sequence[Judged],
     metrics: Sequence[object],
     settings: RunSettings,
     pool: Backend,
@@ -82,6 +82,10 @@ def time_pairs(
     ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
     cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
     """
+    # Many cases share their scores, and most runs time nothing.
+    everything = found.values() if isinstance(found, Mapping) else found
+    if not any(map(awaits_timing, {id(one.scores): one for one in everything}.values())):
+        return
     waiting = [work for work in works if awaits_timing(found[work.index])]
     if not waiting:
         return

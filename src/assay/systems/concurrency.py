@@ -20,36 +20,9 @@ def ask_all(
 ) -> None:
     """Ask every case once, ``concurrency`` at a time; each answer goes to ``on_answer`` as it arrives.
 
-    ``on_answer`` is called from the caller's thread alone, in the order of arrival. Trouble of one question arrives as
-    a Prediction with a Failure. Raises SystemUnusable as soon as the system proves unusable, and passes on
-    KeyboardInterrupt and the exceptions of ``on_answer``. In each case no further question is asked, and questions in
-    flight are not waited for; answers that have arrived are handed over first, unless ``on_answer`` raised. Raises
-    UsageError for a concurrency below 1.
+    See `Asker.run`, which this calls.
     """
-    if concurrency < 1:
-        raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
-    asking = _Asking(system=system, cases=cases)
-    running = min(concurrency, len(cases))
-    for number in range(running):
-        # Daemon threads: a user who interrupts need not wait for an answer that takes minutes.
-        Thread(target=asking.work, name=f"assay-ask-{number}", daemon=True).start()
-    try:
-        while running:
-            arrived = asking.next_arrival()
-            if arrived is None:
-                running -= 1
-            elif isinstance(arrived, SystemUnusable):
-                raise arrived
-            else:
-                on_answer(arrived.prediction)
-                arrived.handed_over.set()
-    except (SystemUnusable, KeyboardInterrupt):
-        asking.stop.set()
-        for prediction in asking.arrived_by_now():
-            on_answer(prediction)
-        raise
-    finally:
-        asking.stop.set()
+    Asker(system, cases, concurrency=concurrency).run(on_answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,33 +33,88 @@ class _Answer:
     handed_over: Event
 
 
-class _Asking:
-    """The state that the asking threads share: the remaining cases, and the answers that have arrived."""
+class _End:
+    """Among the arrivals: the receiver wants no more of them."""
 
-    def __init__(self, *, system: System, cases: Sequence[Case]) -> None:
-        self.stop = Event()
+
+_END = _End()
+
+
+class Asker:
+    """Asks every case once, ``concurrency`` at a time, in threads. While ``room`` is not set, no question is begun.
+
+    Raises UsageError for a concurrency below 1.
+    """
+
+    def __init__(self, system: System, cases: Sequence[Case], *, concurrency: int, room: Event | None = None) -> None:
+        if concurrency < 1:
+            raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
         self._system = system
         self._waiting = iter(cases)
+        self._running = min(concurrency, len(cases))
+        self._room = room
         self._lock = Lock()
-        self._arrived: SimpleQueue[_Answer | SystemUnusable | None] = SimpleQueue()
+        self._stopped = False
+        self._arrived: SimpleQueue[_Answer | SystemUnusable | _End | None] = SimpleQueue()
 
-    def work(self) -> None:
+    def run(self, on_answer: Callable[[Prediction], None]) -> None:
+        """Ask, and hand each answer to ``on_answer`` as it arrives, in the caller's thread alone.
+
+        Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
+        proves unusable, and passes on KeyboardInterrupt and the exceptions of ``on_answer``. In each case, and after
+        `end`, no further question is asked, and questions in flight are not waited for; answers that have arrived are
+        handed over first, unless ``on_answer`` raised.
+        """
+        for number in range(self._running):
+            # Daemon threads: a user who interrupts need not wait for an answer that takes minutes.
+            Thread(target=self._work, name=f"assay-ask-{number}", daemon=True).start()
+        try:
+            while self._running:
+                arrived = self._next_arrival()
+                if arrived is None:
+                    self._running -= 1
+                elif isinstance(arrived, SystemUnusable):
+                    raise arrived
+                elif isinstance(arrived, _End):
+                    self._hand_over_rest(on_answer)
+                    return
+                else:
+                    on_answer(arrived.prediction)
+                    arrived.handed_over.set()
+        except (SystemUnusable, KeyboardInterrupt):
+            self._hand_over_rest(on_answer)
+            raise
+        finally:
+            self._stopped = True
+
+    def stop(self) -> None:
+        """Ask nothing more; what is in flight still arrives. Safe to call anywhere, also in a signal handler."""
+        self._stopped = True
+
+    def end(self) -> None:
+        """Ask nothing more, and have `run` return without waiting for what is in flight. As safe as `stop`."""
+        self._stopped = True
+        self._arrived.put(_END)
+
+    def _work(self) -> None:
         """Ask until no case is left or asking is stopped. Puts None among the arrivals at the end."""
         try:
-            while not self.stop.is_set():
-                with self._lock:
-                    case = next(self._waiting, None)
-                if case is None:
-                    return
+            while (case := self._next_case()) is not None:
                 answer = _Answer(prediction=self._ask(case), handed_over=Event())
                 self._arrived.put(answer)
-                while not (answer.handed_over.wait(_POLL_S) or self.stop.is_set()):
+                while not (answer.handed_over.wait(_POLL_S) or self._stopped):
                     pass
         except SystemUnusable as error:
-            self.stop.set()
+            self._stopped = True
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
+
+    def _next_case(self) -> Case | None:
+        while self._room is not None and not self._stopped and not self._room.wait(_POLL_S):
+            pass
+        with self._lock:
+            return None if self._stopped else next(self._waiting, None)
 
     def _ask(self, case: Case) -> Prediction:
         try:
@@ -101,7 +129,7 @@ class _Asking:
             return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
-    def next_arrival(self) -> _Answer | SystemUnusable | None:
+    def _next_arrival(self) -> _Answer | SystemUnusable | _End | None:
         """Wait for the next answer; None means that one thread has ended."""
         while True:
             try:
@@ -109,8 +137,13 @@ class _Asking:
             except Empty:
                 continue
 
-    def arrived_by_now(self) -> Iterator[Prediction]:
-        """The answers that have arrived, without waiting for more."""
+    def _hand_over_rest(self, on_answer: Callable[[Prediction], None]) -> None:
+        """Ask nothing more, and hand over the answers that have arrived."""
+        self._stopped = True
+        for prediction in self._arrived_by_now():
+            on_answer(prediction)
+
+    def _arrived_by_now(self) -> Iterator[Prediction]:
         while True:
             try:
                 arrived = self._arrived.get_nowait()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -87,12 +87,31 @@ class Lane(Generic[T]):
         return len(self.waiting) * (self.cost_s or _WORTH_S)
 
 
-def fill(lane: Lane[T], source: Iterator[Sequence[T]], others: Sequence[Lane[T]]) -> None:
-    """Give an empty lane the next batch; where none is left, half of the longest other lane."""
-    for batch in source:
-        if batch:
-            lane.take(batch)
-            return
+class Source(Generic[T]):
+    """Where batches come from: there may be none now, and more later."""
+
+    def __init__(self, batches: Iterable[Sequence[T] | None]) -> None:
+        self.dry = False
+        """Whether the last answer was that there is none now."""
+        self._batches = iter(batches)
+
+    def next(self) -> Sequence[T] | None:
+        """The next batch that is not empty; None where there is none, now or any more."""
+        self.dry = False
+        for batch in self._batches:
+            if batch is None:
+                self.dry = True
+                return None
+            if batch:
+                return batch
+        return None
+
+
+def fill(lane: Lane[T], source: Source[T], others: Sequence[Lane[T]]) -> None:
+    """Give an empty lane the next batch; where there is none, half of the longest other lane."""
+    if (batch := source.next()) is not None:
+        lane.take(batch)
+        return
     longest = max(others, key=lambda other: other.left_s, default=None)
     if longest is None or not longest.waiting or longest.left_s + longest.silent_s < _WORTH_S:
         return

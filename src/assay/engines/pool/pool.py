@@ -15,12 +15,12 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from types import TracebackType
 
 from assay.engines.pool import spawn, wire
-from assay.engines.pool.lanes import Lane, fill
+from assay.engines.pool.lanes import Lane, Source, fill
 from assay.engines.pool.process import Event, WorkerProcess
 from assay.errors import AssayError, UsageError
 from assay.ports import Loss, NeededDatabase, Task, TaskDone, TaskLost
@@ -62,7 +62,7 @@ class WorkerPool:
         self._grace_s = grace_s
         self._memory_limit_bytes = memory_limit_bytes
         self._workers: list[WorkerProcess[Task]] = []
-        self._events: SimpleQueue[Event[Task]] = SimpleQueue()
+        self._events: SimpleQueue[Event[Task] | Callable[[], None]] = SimpleQueue()
         self._returned: deque[deque[Task]] = deque()
         self._losses: dict[bytes, Loss] = {}
         self._times_lost: dict[int, int] = {}
@@ -119,13 +119,18 @@ class WorkerPool:
     def expect(self, databases: Sequence[NeededDatabase]) -> None:
         """Prepare nothing: on this machine the workers reach every database as it is."""
 
-    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+    @property
+    def in_flight(self) -> int:
+        """See `Backend.in_flight`."""
+        return sum(len(worker.pending) for worker in tuple(self._workers))
+
+    def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """Run every task and yield each outcome as soon as it arrives, in no particular order.
 
         Each batch goes whole to one worker; free workers take the next batch. ``shared``: as far as possible, but no
-        worker is idle while another has tasks to spare (`assay.engines.pool.lanes`). Raises the error that ``setup``
-        raised in a worker, and AssayError where workers do not start. Leaving the iteration early, by a break or an
-        exception, closes the pool.
+        worker is idle while another has tasks to spare (`assay.engines.pool.lanes`). None among the batches: there is
+        none now, and `soon` says when to ask again. Raises the error that ``setup`` raised in a worker, and AssayError
+        where workers do not start. Leaving the iteration early, by a break or an exception, closes the pool.
         """
         self.start()
         self._times_lost.clear()
@@ -136,11 +141,15 @@ class WorkerPool:
             worker.lane = Lane()
         completed = False
         try:
-            yield from self._drive(iter(batches))
+            yield from self._drive(Source(batches))
             completed = True
         finally:
             if not completed:
                 self.close()
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """See `Backend.soon`."""
+        self._events.put(call)  # of all queues this one may also be used by a signal handler
 
     def wind_up(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
@@ -154,9 +163,13 @@ class WorkerPool:
         self.start()
         while not all(worker.ready for worker in self._workers):
             try:
-                worker, frames = self._events.get(timeout=_WAIT_S)
+                event = self._events.get(timeout=_WAIT_S)
             except Empty:
                 continue
+            if not isinstance(event, tuple):
+                event()
+                continue
+            worker, frames = event
             for frame in frames or ():
                 list(self._receive(worker, frame))
             if not frames and worker in self._workers:
@@ -197,20 +210,24 @@ class WorkerPool:
             events=self._events,
         )
 
-    def _drive(self, source: Iterator[Sequence[Task]]) -> Iterator[TaskDone | TaskLost]:
+    def _drive(self, source: Source[Task]) -> Iterator[TaskDone | TaskLost]:
         while self._feed(source):
             try:
-                worker, frames = self._events.get(timeout=_WAIT_S)
+                event = self._events.get(timeout=_WAIT_S)
             except Empty:
                 continue
             if self._closed:
                 raise UsageError("this pool was closed while it ran")
+            if not isinstance(event, tuple):
+                event()
+                continue
+            worker, frames = event
             if frames:
                 yield from self._receive_all(worker, frames)
             elif worker in self._workers:
                 yield from self._replace(worker)
 
-    def _feed(self, source: Iterator[Sequence[Task]]) -> bool:
+    def _feed(self, source: Source[Task]) -> bool:
         """Give each free worker a batch. Return False when everything is done."""
         busy = False
         for worker in tuple(self._workers):
@@ -224,9 +241,9 @@ class WorkerPool:
                 worker.sent.append(len(tasks))
                 worker.send(pickle.dumps((tuple((task.id, task.payload) for task in tasks), self._losses), 5))
             busy = busy or bool(worker.pending)
-        return busy
+        return busy or (source.dry and not self._winding_up)
 
-    def _next_of(self, worker: WorkerProcess[Task], source: Iterator[Sequence[Task]]) -> deque[Task]:
+    def _next_of(self, worker: WorkerProcess[Task], source: Source[Task]) -> deque[Task]:
         """What to send to this worker now."""
         if self._winding_up:
             return deque()
@@ -250,13 +267,8 @@ class WorkerPool:
             self._workers[self._workers.index(worker)] = heir
         return heir
 
-    def _next(self, source: Iterator[Sequence[Task]]) -> deque[Task]:
-        if self._returned:
-            return self._returned.popleft()
-        for batch in source:
-            if batch:
-                return deque(batch)
-        return deque()
+    def _next(self, source: Source[Task]) -> deque[Task]:
+        return self._returned.popleft() if self._returned else deque(source.next() or ())
 
     def _receive_all(self, worker: WorkerProcess[Task], frames: Sequence[bytes]) -> Iterator[TaskDone | TaskLost]:
         outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from queue import SimpleQueue
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from assay.engines.pool import heartbeat, spawn, wire
 from assay.engines.pool.heartbeat import Beat
@@ -31,7 +31,7 @@ class WorkerProcess(Generic[T]):
     """
 
     def __init__(
-        self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Event[T]]
+        self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Any]
     ) -> None:
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
@@ -143,7 +143,7 @@ class WorkerProcess(Generic[T]):
             return Loss(kind="crashed", message=f"was ended by {name}{hint}")
         return Loss(kind="crashed", message=f"ended by itself with exit status {code}")
 
-    def _read(self, events: SimpleQueue[Event[T]]) -> None:
+    def _read(self, events: SimpleQueue[Any]) -> None:
         reader = wire.FrameReader(self._stdout.fileno())
         with contextlib.suppress(OSError):
             while frames := reader.read():

@@ -30,7 +30,7 @@ from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import ANSWER_TIME, spreads_of
 
 if TYPE_CHECKING:  # it needs msgspec, which adding up does not
-    from assay.runs.store.facts import Judged, ScoreFacts
+    from assay.runs.store.facts import AnswerFacts, Judged, ScoreFacts
 
 _Answer = TypeVar("_Answer", bound="Judged")
 
@@ -187,7 +187,7 @@ def _time(seconds: Values) -> TimeSummary | None:
     return TimeSummary(n=len(known), mean_s=math.fsum(known) / len(known), std_dev_s=std_dev_s)
 
 
-def usage_of(predictions: Sequence[Prediction]) -> UsageTotals | None:
+def usage_of(predictions: Sequence[Prediction | AnswerFacts]) -> UsageTotals | None:
     """Tokens and cost over the answers that report them."""
     saying = [one for one in predictions if one.tokens is not None or one.cost_usd is not None]
     if not saying:

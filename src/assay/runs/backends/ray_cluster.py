@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from queue import Empty, Full, Queue
+from queue import Empty, Full, Queue, SimpleQueue
 from time import monotonic
 from types import TracebackType
 
@@ -28,6 +28,9 @@ from assay.runs.backends.ray_node import START_S, Batch, NodeThread
 from assay.runs.worker_tasks import WorkerSettings
 
 _TICK_S = 0.5
+_SHORT_TICK_S = 0.05
+"""How long the driver waits for outcomes while it has no batch to give: one may come in the next moment."""
+_NO_MORE: list[Task] = []
 _LOOK_S = 3.0
 """How often the driver looks for new nodes."""
 _MOST_LOSSES = 3
@@ -61,6 +64,7 @@ class RayBackend:
         self._memory_limit_bytes = memory_limit_bytes
         self.needed: dict[str, NeededDatabase] = {}
         self.results: Queue[list[TaskDone | TaskLost]] = Queue(maxsize=64)
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.work: deque[Batch] = deque()
         self.change = threading.Condition()
         self.closed = False
@@ -73,7 +77,7 @@ class RayBackend:
         self._failure: BaseException | None = None
         self._last_loss = "it has none with CPUs"
         self._run = 0
-        self._winding_up = self._wound_up = False
+        self._winding_up = self._wound_up = self._dry = False
         self._looked = self._had_nodes = monotonic()
         self.ray, self._ours = connected(address)
         try:
@@ -126,7 +130,12 @@ class RayBackend:
             )
         self._check()
 
-    def run(self, batches: Iterable[Sequence[Task]], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
+    @property
+    def in_flight(self) -> int:
+        """See `Backend.in_flight`: what the nodes were given, or are about to be."""
+        return len(self._unfinished)
+
+    def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """See `Backend.run`. ``shared``: batches of many tasks are cut. Raises RunError where no node is left."""
         if self.closed:
             raise UsageError("this backend is closed: make a new one")
@@ -139,19 +148,26 @@ class RayBackend:
             if not completed:
                 self.close()
 
+    def soon(self, call: Callable[[], None]) -> None:
+        """See `Backend.soon`. It is called within a moment, since the thread of `run` never waits for longer."""
+        self._calls.put(call)
+
     def wind_up(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 
-    def _drive(self, source: Iterator[Sequence[Task]], first: int) -> Iterator[TaskDone | TaskLost]:
+    def _drive(self, source: Iterator[Sequence[Task] | None], first: int) -> Iterator[TaskDone | TaskLost]:
         # A worker tells its tasks apart by their ids, and serves several runs: so each run has ids of its own.
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
                 self._wound_up = True
                 self._forget_what_has_not_begun()
                 continue
+            if not self._calls.empty():
+                self._calls.get()()
+                continue
             try:
-                outcomes = self.results.get(timeout=_TICK_S)
+                outcomes = self.results.get(timeout=_TICK_S if not self._dry else _SHORT_TICK_S)
             except Empty:
                 self._check()
                 continue
@@ -161,13 +177,16 @@ class RayBackend:
                     self._unfinished.discard(outcome.task_id)
                     yield replace(outcome, task_id=outcome.task_id - first)
 
-    def _fill(self, source: Iterator[Sequence[Task]], first: int) -> bool:
+    def _fill(self, source: Iterator[Sequence[Task] | None], first: int) -> bool:
         """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
         if self._winding_up:
             return False
         while len(self.work) < 2 * len(self._nodes) + 1:
-            tasks = next(source, None)
+            tasks = next(source, _NO_MORE)
+            self._dry = tasks is None
             if tasks is None:
+                return True
+            if tasks is _NO_MORE:
                 return False
             batch = Batch(tasks={first + task.id: replace(task, id=first + task.id) for task in tasks})
             if not batch.tasks:
@@ -296,7 +315,10 @@ class RayBackend:
         return found
 
 
-def _cut(batches: Iterable[Sequence[Task]]) -> Iterator[Sequence[Task]]:
+def _cut(batches: Iterable[Sequence[Task] | None]) -> Iterator[Sequence[Task] | None]:
     for batch in batches:
+        if batch is None:
+            yield None
+            continue
         for start in range(0, len(batch), _MOST_TASKS):
             yield batch[start : start + _MOST_TASKS]

@@ -16,6 +16,7 @@ from assay.model import (
     AlignedRow,
     Case,
     Cell,
+    DatabaseUrl,
     Evidence,
     Execution,
     Prediction,
@@ -165,6 +166,12 @@ def pack_task(task: object) -> bytes | object:
         return msgspec.msgpack.encode(task)
     except UnicodeEncodeError:
         return task
+
+
+def pack_parts(case: bytes, prediction: bytes, *, url: DatabaseUrl, attempt: int) -> bytes:
+    """As `pack_task` of a CaseTask, whose case and answer are in that form already."""
+    parts = {"case": msgspec.Raw(case), "prediction": msgspec.Raw(prediction), "url": url, "attempt": attempt}
+    return msgspec.msgpack.encode(parts)
 
 
 def unpack_task(packed: object, kind: type[_Value]) -> _Value:

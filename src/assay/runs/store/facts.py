@@ -14,7 +14,18 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from assay.errors import RunError
-from assay.model import Case, Evidence, Failure, Flag, NearMissKind, Outcome, Prediction, TurnScore
+from assay.model import (
+    Case,
+    Evidence,
+    Failure,
+    Flag,
+    NearMissKind,
+    Outcome,
+    Prediction,
+    TokenUsage,
+    TurnAnswer,
+    TurnScore,
+)
 from assay.runs.store.codec import of_today
 
 _Kept = TypeVar("_Kept")
@@ -61,7 +72,8 @@ class ComparisonFacts(msgspec.Struct, frozen=True, gc=False):
 class ExecutionFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Execution`."""
 
-    query: str
+    query: str | int
+    """In the facts of a large run a hash, which is enough to tell queries apart."""
     wall_time_s: float | None = None
     failure: Failure | None = None
     earlier_time_s: float | None = None
@@ -93,6 +105,34 @@ class DiagnosisFacts(msgspec.Struct, frozen=True, gc=False):
     repair: RepairFacts | None = None
 
 
+class CaseName(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Case`."""
+
+    id: str
+    database: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
+    """Of `assay.model.Prediction`, for a case with queries."""
+
+    timings_s: tuple[tuple[str, float], ...] = ()
+    tokens: TokenUsage | None = None
+    cost_usd: float | None = None
+    failure: Failure | None = None
+    repeat: int = 0
+
+    @property
+    def turns(self) -> tuple[TurnAnswer, ...]:
+        """None: only conversations have turns."""
+        return ()
+
+    def timing_s(self, name: str) -> float | None:
+        """As `Prediction.timing_s`."""
+        return next((seconds for known, seconds in self.timings_s if known == name), None)
+
+
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """The facts in a line of evidence."""
 
@@ -105,11 +145,18 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     diagnosis: DiagnosisFacts | None = None
 
 
+class _WholeLine(_Line, frozen=True, gc=False, kw_only=True):
+    """With the facts of the case and of the answer."""
+
+    case: CaseName
+    prediction: AnswerFacts
+
+
 class CaseFacts(msgspec.Struct, frozen=True, gc=False):
     """Of `assay.model.Evidence`, for a case with queries."""
 
-    case: Case
-    prediction: Prediction
+    case: Case | CaseName
+    prediction: Prediction | AnswerFacts
     verdict: VerdictFacts
     scores: tuple[ScoreFacts, ...]
     comparison: ComparisonFacts | None
@@ -147,19 +194,47 @@ class FactReader:
 
     def read(self, line: bytes, case: Case, prediction: Prediction) -> CaseFacts:
         """The facts in a line of evidence. Raises RunError where it does not hold them."""
-        try:
-            found = _decoder().decode(of_today(line))
-        except (msgspec.DecodeError, ValueError) as error:
-            raise RunError(f"{line[:60]!r} is no stored evidence: {error}") from error
-        predicted, verdict = found.predicted_execution, found.verdict
+        found = _decoded(_decoder(), line)
+        predicted = found.predicted_execution
+        return self._facts(
+            found,
+            case,
+            prediction,
+            golds=tuple([_with_text_of(one, case.golds) for one in found.gold_executions]),
+            predicted=None if predicted is None else _with_text_of(predicted, (prediction.query,)),
+        )
+
+    def read_alone(self, line: bytes) -> CaseFacts:
+        """As `read`, without the texts of case, answer and queries: what a run of a hundred thousand cases can keep."""
+        found = _decoded(_whole_decoder(), line)
+        case, answer, predicted = found.case, found.prediction, found.predicted_execution
+        name = CaseName(case.id, self._once(case.database), self._once(case.difficulty), self._once(case.tags))
+        return self._facts(
+            found,
+            name,
+            answer if answer.timings_s else self._once(answer),
+            golds=tuple(map(_hashed, found.gold_executions)),
+            predicted=None if predicted is None else _hashed(predicted),
+        )
+
+    def _facts(
+        self,
+        found: _Line,
+        case: Case | CaseName,
+        prediction: Prediction | AnswerFacts,
+        *,
+        golds: tuple[ExecutionFacts, ...],
+        predicted: ExecutionFacts | None,
+    ) -> CaseFacts:
+        verdict = found.verdict
         return CaseFacts(
             case=case,
             prediction=prediction,
             verdict=self._once(VerdictFacts(verdict.outcome, verdict.flags, verdict.failure)),
             scores=self._once(found.scores),
             comparison=self._once(found.comparison),
-            gold_executions=tuple([_with_text_of(one, case.golds) for one in found.gold_executions]),
-            predicted_execution=None if predicted is None else _with_text_of(predicted, (prediction.query,)),
+            gold_executions=golds,
+            predicted_execution=predicted,
             cause=self._once(found.cause),
             # Right answers have few reasons, such as the number of their rows, wrong ones have many.
             reason=self._once(verdict.reason) if verdict.outcome == "correct" else verdict.reason,
@@ -174,6 +249,62 @@ class FactReader:
 @lru_cache(maxsize=1)
 def _decoder() -> msgspec.json.Decoder[_Line]:
     return msgspec.json.Decoder(_Line)
+
+
+@lru_cache(maxsize=1)
+def _whole_decoder() -> msgspec.json.Decoder[_WholeLine]:
+    return msgspec.json.Decoder(_WholeLine)
+
+
+def _decoded(decoder: msgspec.json.Decoder[_Kept], line: bytes) -> _Kept:
+    try:
+        return decoder.decode(of_today(line))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise RunError(f"{line[:60]!r} is no stored evidence: {error}") from error
+
+
+def _hashed(execution: ExecutionFacts) -> ExecutionFacts:
+    return ExecutionFacts(hash(execution.query), execution.wall_time_s, execution.failure, execution.earlier_time_s)
+
+
+class RowFacts(msgspec.Struct, frozen=True, gc=False):
+    """What a row of results.parquet has of a line of evidence."""
+
+    class RowCase(msgspec.Struct, frozen=True, gc=False):
+        """Of `assay.model.Case`."""
+
+        id: str
+        question: str
+        database: str | None = None
+        difficulty: str | None = None
+        golds: tuple[str, ...] = ()
+
+    class RowAnswer(msgspec.Struct, frozen=True, gc=False):
+        """Of `assay.model.Prediction`."""
+
+        query: str | None = None
+        repeat: int = 0
+
+    case: RowCase
+    prediction: RowAnswer
+    verdict: _LineVerdict
+    scores: tuple[ScoreFacts, ...] = ()
+    cause: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """Of the verdict."""
+        return self.verdict.reason
+
+
+def row_of(line: bytes) -> RowFacts:
+    """What a row of results.parquet has of a line of evidence. Raises RunError where the line does not hold it."""
+    return _decoded(_row_decoder(), line)
+
+
+@lru_cache(maxsize=1)
+def _row_decoder() -> msgspec.json.Decoder[RowFacts]:
+    return msgspec.json.Decoder(RowFacts)
 
 
 def _with_text_of(execution: ExecutionFacts, texts: Sequence[str | None]) -> ExecutionFacts:

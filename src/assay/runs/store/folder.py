@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from assay.errors import InputError, RunError
+from assay.errors import AssayError, InputError, RunError
 from assay.model import Aggregates, DatabaseUrl, Evidence, Limits, Provenance, Run, RunSettings, Score
 from assay.model.lint import LintReport
 from assay.runs.plan import Work, digest_of
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
-from assay.runs.store.facts import Judged, ScoreFacts, facts_of, reason_of
+from assay.runs.store.facts import AnswerFacts, CaseFacts, CaseName, RowFacts, ScoreFacts, facts_of, reason_of, row_of
 from assay.runs.store.journal_lines import JournalLines, LinePlaces
 from assay.runs.store.kept_lines import LazyEvidence
 
@@ -51,6 +51,8 @@ MOST_CHARACTERS = 500_000
 """The limit for a text in results.parquet: longer texts are cut there, and say so. The journal has the whole text."""
 _MOST_ROW_BYTES = 128 * 1024 * 1024
 """The limit for a row as JSON: enough for all its texts at full length, with each character as ``\\u....``."""
+_ROWS_AT_ONCE = 10_000
+"""How many rows are in memory while results.parquet is written."""
 REPEAT_COLUMN = "repeat"
 """The column with the number of a row's answer, from 1; only where the run asked more than once."""
 
@@ -382,17 +384,18 @@ def write_parquet(path: Path, run: Run) -> None:
     try:
         with _taking(path):
             with lines.open("wb") as file:
-                for judged in facts_of(run.evidence):
+                for judged in _row_sources(run.evidence):
                     row = _parquet_row(judged, wanted, numbered=bool(repeat))
                     row["gold_findings"] = None if findings is None else findings.get(judged.case.id, [])
                     file.write(encode_value(row) + b"\n")
             with duckdb.connect(":memory:") as connection:
                 connection.execute("SET enable_progress_bar = false")
+                connection.execute("SET threads = 1")  # each would hold rows of its own
                 source = connection.read_json(
                     str(lines), columns=columns, format="newline_delimited", maximum_object_size=_MOST_ROW_BYTES
                 )
                 try:
-                    source.write_parquet(str(temporary))
+                    source.write_parquet(str(temporary), row_group_size=_ROWS_AT_ONCE)
                 except duckdb.IOException as error:  # DuckDB's own class, not an OSError
                     raise OSError(0, str(error).partition("\n")[0]) from error
             os.replace(temporary, path)
@@ -401,18 +404,31 @@ def write_parquet(path: Path, run: Run) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _parquet_row(judged: Judged, metrics: Collection[str], *, numbered: bool) -> dict[str, object]:
+def _row_sources(evidence: Sequence[Evidence]) -> Iterator[Evidence | CaseFacts | RowFacts]:
+    facts = facts_of(evidence)
+    packed = len(facts) > 0 and isinstance(facts[0].case, CaseName)  # a large run's facts have no texts
+    if packed and isinstance(evidence, LazyEvidence) and evidence.line is not None:
+        line = evidence.line
+        return (row_of(line(place)) for place in range(len(evidence)))
+    return iter(facts)
+
+
+def _parquet_row(
+    judged: Evidence | CaseFacts | RowFacts, metrics: Collection[str], *, numbered: bool
+) -> dict[str, object]:
     """The row of an answer; a column that it leaves out is NULL."""
-    case = judged.case
+    case, answer = judged.case, judged.prediction
+    if isinstance(case, CaseName) or isinstance(answer, AnswerFacts):
+        raise AssayError("the facts of a large run have no texts: its rows are read from its lines")
     row: dict[str, object] = {
         "case_id": case.id,
         "question": case.question,
         "db_id": case.database,
         "difficulty": case.difficulty,
-        "predicted_sql": judged.prediction.query,
+        "predicted_sql": answer.query,
         "gold_sql": "\n---\n".join(case.golds) if case.golds else None,
         "outcome": judged.verdict.outcome,
-        "reason": reason_of(judged),
+        "reason": judged.reason if isinstance(judged, RowFacts) else reason_of(judged),
         "flags": sorted(judged.verdict.flags),
         "cause": judged.cause,
     }
@@ -420,7 +436,7 @@ def _parquet_row(judged: Judged, metrics: Collection[str], *, numbered: bool) ->
         if isinstance(value, str) and (len(value) > MOST_CHARACTERS or "\0" in value):
             row[name] = _parquet_text(value)
     if numbered:
-        row[REPEAT_COLUMN] = judged.prediction.repeat + 1
+        row[REPEAT_COLUMN] = answer.repeat + 1
     scores: Sequence[Score | ScoreFacts] = judged.scores
     for score in scores:
         if score.metric in metrics:

@@ -57,7 +57,7 @@ class Journal:
 
     Under the name ``answers.jsonl`` it keeps a live system's answers, each line ``{"digest": ..., "prediction": ...}``.
 
-    A line is written with one call, so that a killed process leaves at most one torn line, the last:
+    Whole lines are written with one call, so that a killed process leaves at most one torn line, the last:
     opening cuts it off. Only one process may write a folder's journal at a time. ``finished`` maps
     the digest of every case that an earlier run finished to the place of its line. ``forget`` begins a new file: what
     is still read from the earlier one stays whole.
@@ -73,6 +73,7 @@ class Journal:
             if forget:
                 self._begin_anew(folder)
             self._size = self._sum = 0
+            self._waiting: list[bytes] = []
             self._looked = 0.0
             self.finished = self._read()
         except BaseException:
@@ -102,23 +103,41 @@ class Journal:
 
     def append(self, digest: str, content: bytes) -> int:
         """Write one finished case, and return where its content begins. Raises RunError where the disk is full."""
+        start = self.put(digest, content)
+        self.flush()
+        return start
+
+    def put(self, digest: str, content: bytes) -> int:
+        """As `append`, but written by the next `flush`, together with all that was put before it."""
         line = line_of(digest, content, _CONTENTS[self.path.name])
+        self._waiting.append(line)
+        self._size += len(line)
+        self._sum = crc32(line, self._sum)
+        return self._size - len(content) - len(_END)
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything was put and is not written."""
+        return bool(self._waiting)
+
+    def flush(self) -> None:
+        """Write what was put. Raises RunError where the disk is full."""
+        if not self._waiting:
+            return
+        data, self._waiting = b"".join(self._waiting), []
         try:
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
+            written = os.write(self._descriptor, data)
+            while written < len(data):
+                written += os.write(self._descriptor, data[written:])
         except OSError as error:
             raise RunError(
                 f"{self.path}: cannot write the finished case ({error.strerror}); what was finished before is kept: "
                 "make room and run the same command again"
             ) from error
-        self._size += len(line)
-        self._sum = crc32(line, self._sum)
         now = monotonic()
         if now - self._looked >= _LOOK_EVERY_S[self.path.name]:
             self._looked = now
             self.check_there()
-        return self._size - len(content) - len(_END)
 
     def check_there(self) -> None:
         """Raise RunError where the file is missing, or its length differs from what was written into it."""
@@ -132,6 +151,7 @@ class Journal:
 
     def check_whole(self) -> None:
         """Raise RunError where the file does not hold exactly the bytes that were read from it and written into it."""
+        self.flush()
         self.check_there()
         found = 0
         with self.path.open("rb") as file:
@@ -141,10 +161,13 @@ class Journal:
             raise changed(self.path)
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what was put, and close the file."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            try:
+                self.flush()
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
 
     def __enter__(self) -> Journal:
         return self

@@ -23,17 +23,19 @@ class KeptLines:
     """One line for each place, in a file that is open or in memory. A later line for a place replaces the earlier one.
 
     ``path`` is a file in which `note` says where lines are: it is opened, so that the lines can be read after the file
-    has lost its name. Without one, `keep` keeps the lines themselves. Used by one thread at a time.
+    has lost its name. Without one, `keep` keeps the lines themselves, beyond ``most_in_memory`` bytes in a temporary
+    file. Used by one thread at a time.
     """
 
     _descriptor = _ABSENT
 
-    def __init__(self, count: int, *, path: Path | None = None) -> None:
+    def __init__(self, count: int, *, path: Path | None = None, most_in_memory: int = _MOST_IN_MEMORY) -> None:
         self._starts = array("q", [_ABSENT]) * count
         self._lengths = array("q", [0]) * count
         if path is not None:
             self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         self._buffer = bytearray()
+        self._most_in_memory = most_in_memory
         self._written = 0
 
     def __len__(self) -> int:
@@ -50,7 +52,7 @@ class KeptLines:
         """Keep the line of a place."""
         self.note(place, self._written + len(self._buffer), len(line))
         self._buffer += line
-        if len(self._buffer) > _MOST_IN_MEMORY:
+        if len(self._buffer) > self._most_in_memory:
             self._spill()
 
     def line(self, place: int) -> bytes:

@@ -1,0 +1,34 @@
+"""A run to be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from assay.model import MetricInfo, Provenance, RunSettings
+from assay.model.lint import LintReport
+from assay.ports import CaseScorer, Metric
+from assay.runs.plan import Work
+from assay.runs.progress import Progress
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A run to be executed."""
+
+    settings: RunSettings
+    provenance: Provenance
+    works: Sequence[Work]
+    metrics: Sequence[Metric | MetricInfo]
+    """All metrics in the run's order."""
+    local_metrics: Sequence[Metric] = ()
+    """The metrics that workers cannot load by name: they score in this process, on rows sent back."""
+    scorer: CaseScorer | None = None
+    """Judges the cases in this process, without workers; None: workers judge them."""
+    bases: Mapping[str, str] = field(default_factory=dict)
+    """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
+    lint: LintReport | None = None
+    """What is doubtful about the golds; None: nobody asks."""

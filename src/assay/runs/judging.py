@@ -1,0 +1,375 @@
+"""Judge the cases of a run: those that have an answer, and then each as its answer arrives."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from assay.errors import AssayError, RunError
+from assay.model import Evidence, Failure, Prediction, Score, Verdict
+from assay.ports import Backend, Metric, QueryRequest, Task, TaskDone, TaskLost
+from assay.runs.asking import LiveAnswers
+from assay.runs.interruption import winding_up
+from assay.runs.job import Job, OnProgress
+from assay.runs.plan import Waiting, Work, plan_places
+from assay.runs.progress import Progress, counted
+from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_parts, pack_task
+from assay.runs.store.facts import CaseFacts, FactReader, Judged
+from assay.runs.store.journal import Finished, Journal, damaged
+from assay.runs.store.kept_lines import KeptLines, LazyEvidence
+from assay.runs.time_left import TimeLeft
+from assay.runs.timing import time_pairs
+from assay.runs.work_lists import PackedWorks, WorkList
+from assay.runs.worker_tasks import CaseOutcome, CaseTask
+from assay.scoring.queries.metric_scores import Scorer
+from assay.scoring.queries.verdicts import is_doubtful, is_last_word, may_have_stalled
+from assay.scoring.timekeeping import Timekeeper
+
+
+class Judging:
+    """A run in progress: the facts of the cases so far, and the remaining cases.
+
+    Evidence stays in lines, in the journal's file where there is one, until somebody reads it. Only the evidence of
+    cases that are judged in this process is kept itself.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        pool: Backend | None,
+        on_progress: OnProgress | None,
+        *,
+        live: LiveAnswers | None = None,
+        begin: Callable[[], None] | None = None,
+    ) -> None:
+        self.job = job
+        self.pool = pool
+        self.works = job.works if isinstance(job.works, PackedWorks) else WorkList(job.works, job.bases)
+        """The cases, each with its answer as soon as there is one."""
+        self.begun = False
+        """Whether the folder says that a run is being made in it."""
+        self._found: list[Judged | None] = [None] * len(self.works)
+        self._judged = 0
+        self.retried: set[int] = set()
+        """Indices of the cases that were judged a second time."""
+        self._resumed = 0
+        self._begin = begin
+        self._live = live
+        self._unanswered = set(range(len(self.works))) if live is not None else set()
+        self._waiting = Waiting(1 if pool is None else pool.size)
+        for place, prediction in () if live is None else live.held.items():
+            self._answer(place, prediction)
+        self._on_progress = on_progress
+        self._lines = KeptLines(len(job.works))
+        self._reader = FactReader()
+        self._left: TimeLeft | None = None
+        self._ending = False
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether answers are still to come."""
+        return bool(self._unanswered)
+
+    @property
+    def remaining(self) -> Sequence[int]:
+        """The places of the cases that have an answer, and are not judged yet."""
+        unanswered = self._unanswered
+        return array("q", [at for at, one in enumerate(self._found) if one is None and at not in unanswered])
+
+    @property
+    def digests(self) -> list[str]:
+        """The cases' digests, once all are answered."""
+        return [self.works.digest(place) for place in range(len(self.works))]
+
+    def begin(self) -> None:
+        """Have the folder say that a run is being made in it."""
+        if not self.begun and self._begin is not None:
+            self._begin()
+        self.begun = True
+
+    def take_over(self, journal: Journal) -> None:
+        """Take over the cases that an earlier run finished. Raises RunError, naming the line, where one is damaged."""
+        self._lines = KeptLines(len(self.works), path=journal.path)
+        for place in range(len(self.works) if journal.finished else 0):
+            if place not in self._unanswered:
+                self._take_over(journal, place)
+        self._resumed = self._judged
+
+    def _take_over(self, journal: Journal, at: int) -> bool:
+        """Take over the case at that place where an earlier run finished it."""
+        if (place := journal.finished.get(self.works.digest(at))) is None:
+            return False
+        evidence = _taken_over(journal, place, self.works[at], whole=self.job.scorer is not None)
+        if not is_last_word(evidence):
+            return False
+        self._lines.note(at, place.start, place.length)
+        self._note(at, evidence if self.job.scorer is not None else self._facts(at, self._lines.line(at)))
+        return True
+
+    def _note(self, place: int, judged: Judged) -> None:
+        self._judged += self._found[place] is None
+        self._found[place] = judged
+
+    def _answer(self, place: int, prediction: Prediction) -> None:
+        assert isinstance(self.works, WorkList)
+        self.works.answer(place, prediction)
+        self._unanswered.discard(place)
+
+    def _arrived(self, journal: Journal | None) -> None:
+        """Let the answers that have arrived be judged, where none was judged before."""
+        assert self._live is not None
+        assert self.pool is not None
+        for place, prediction in self._live.take():
+            self._answer(place, prediction)
+            if journal is not None and self._take_over(journal, place):
+                self._live.done_with(1)
+                if self._left is not None:
+                    self._left.drop(self.works.url(place).text)
+            else:
+                self._waiting.add(place, self.works.url(place).text)
+        if self._live.failure is not None:
+            self.pool.wind_up()
+        self.tell()
+
+    def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
+        """The places to be judged, and then those whose answers arrive; None while there is none."""
+        for batch in plan_places(places, lambda place: self.works.url(place).text, self.works.golds, size):
+            if self._ending:
+                return
+            yield batch
+        live = self._live
+        while live is not None and not self._ending and live.failure is None:
+            if batch := self._waiting.batch():
+                live.done_with(len(batch))
+                yield batch
+            elif live.over:
+                return
+            else:
+                yield None
+
+    def judge(self, journal: Journal | None) -> None:
+        """Judge the remaining cases and write each into the journal; at the end, judge doubtful ones once more.
+
+        Answers of a live system are judged as they arrive. Raises its failure, where it has one.
+        """
+        self.tell()
+        if self.job.scorer is not None:
+            for place in self.remaining:
+                work = self.works[place]
+                evidence = self.job.scorer.evidence(work.case, work.prediction, work.url)
+                if journal is not None:
+                    journal.append(self.works.digest(place), encode_evidence(evidence))
+                self._note(place, evidence)
+                self.tell()
+            return
+        doubtful: list[int] = []
+        timed_out: list[int] = []
+        stalled = False
+        with winding_up(self._wind_up) as interruption:
+            pool, live = self.pool, self._live
+            if pool is not None and live is not None:
+                live.begin(lambda: pool.soon(lambda: self._arrived(journal)))
+            for place, line, facts in self._scored_lines(self.remaining, attempt=0):
+                if is_doubtful(facts):
+                    doubtful.append(place)
+                    stalled = stalled or not is_last_word(facts)
+                    continue
+                if may_have_stalled(facts):
+                    timed_out.append(place)
+                self._keep(journal, place, line, facts)
+                self.tell()
+            interruption.end_here()
+            if live is not None and live.failure is not None:
+                raise live.failure
+            for place, line, facts in self._scored_lines([*doubtful, *(timed_out if stalled else ())], attempt=1):
+                self.retried.add(place)
+                self._keep(journal, place, line, facts)
+                self.tell()
+            if journal is not None:
+                journal.flush()
+            interruption.end_here()
+
+    def _wind_up(self) -> None:
+        """Called by a signal handler, in the middle of anything: what it calls takes no lock and writes nothing."""
+        if self.pool is not None:
+            self._ending = True
+            if self._live is not None:
+                self._live.stop()
+            self.pool.wind_up()
+            self.pool.soon(self.tell)
+
+    def _scored_lines(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseFacts]]:
+        if self.pool is None or not (places or self._unanswered):
+            return
+        names = (self.works.url(place).text for place in chain(places, self._unanswered))
+        self._left = left = TimeLeft(names, self.job.settings.workers)
+        for place, line, took_s in self._scored(self.pool, places, attempt):
+            # Read while the workers go on with the next cases.
+            left.done(self.works.url(place).text, took_s)
+            yield place, line, self._facts(place, line)
+
+    def _scored(self, pool: Backend, places: Sequence[int], attempt: int) -> Iterator[tuple[int, bytes, float]]:
+        batches = (
+            None if batch is None else [self._task(place, attempt) for place in batch]
+            for batch in self._batches(places, pool.size)
+        )
+        for outcome in pool.run(batches, shared=True):
+            place = outcome.task_id
+            if isinstance(outcome, TaskLost):
+                yield place, encode_evidence(_lost(self.job, self.works[place], outcome)), 0.0
+            elif isinstance(outcome.outcome, bytes):
+                yield place, outcome.outcome, outcome.took_s
+            else:
+                yield place, _evidence_line(self.job, self.works[place], outcome), outcome.took_s
+
+    def _task(self, place: int, attempt: int) -> Task:
+        packed = None
+        if isinstance(self.works, PackedWorks) and not self.job.local_metrics:
+            packed = self.works.packed(place)
+        if packed is None:
+            return _task(self.job, self.works[place], attempt)
+        url = self.works.url(place)
+        return Task(id=place, payload=pack_parts(*packed, url=url, attempt=attempt), database=url)
+
+    def _keep(self, journal: Journal | None, place: int, line: bytes, facts: CaseFacts) -> None:
+        self.begin()
+        if journal is None:
+            self._lines.keep(place, line)
+        else:
+            if self.pool is not None and not journal.waits:
+                self.pool.soon(journal.flush)  # what has arrived together is written together
+            self._lines.note(place, journal.put(self.works.digest(place), line), len(line))
+        self._note(place, facts)
+
+    def _facts(self, place: int, line: bytes) -> CaseFacts:
+        if isinstance(self.works, PackedWorks):
+            return self._reader.read_alone(line)
+        work = self.works[place]
+        return self._reader.read(line, work.case, work.prediction)
+
+    def evidence(self) -> Sequence[Evidence]:
+        """The evidence of all cases, in their order, once all are judged."""
+        facts = self.facts()
+        held = tuple([one for one in facts if isinstance(one, Evidence)])
+        if len(held) == len(facts):
+            return held
+        return LazyEvidence(len(facts), self._evidence_of, facts=facts, line=self._lines.line)
+
+    def facts(self) -> list[Judged]:
+        """The facts of all cases, in their order, once all are judged."""
+        return [one for one in self._found if one is not None]
+
+    def _evidence_of(self, place: int) -> Evidence:
+        work = self.works[place]
+        return decode_findings(self._lines.line(place), work.case, work.prediction)
+
+    def time(self, journal: Journal | None) -> None:
+        """Time the pairs that efficiency metrics wait for."""
+        job = self.job
+        if self.pool is None:
+            return
+        for index, evidence in time_pairs(
+            self.works,
+            self.facts(),
+            job.metrics,
+            job.settings,
+            self.pool,
+            evidence_of=self._evidence_of,
+            retried=self.retried,
+            on_progress=self._on_progress,
+        ):
+            line = encode_evidence(evidence)
+            self._keep(journal, index, line, self._facts(index, line))
+        if journal is not None:
+            journal.flush()
+
+    def tell(self) -> None:
+        """Report the progress."""
+        if self._on_progress is None:
+            return
+        asking = self._live if self._unanswered else None
+        judged = self._judged
+        self._on_progress(
+            Progress(
+                stage="judging" if asking is None else "asking",
+                total=len(self.works),
+                finished=judged if asking is None else asking.count,
+                judged=None if asking is None else judged,
+                resumed=self._resumed if asking is None else len(asking.held),
+                noun=counted(self.job.settings.repeats),
+                left_s=self._left_s(asking),
+                ending=self._ending,
+                in_flight=self.pool.in_flight if self._ending and self.pool is not None else 0,
+            )
+        )
+
+    def _left_s(self, asking: LiveAnswers | None) -> float | None:
+        """How long it will go on: asking and judging go on side by side."""
+        judging_s = None if self._left is None else self._left.seconds()
+        if asking is None:
+            return judging_s
+        asking_s = asking.left_s()
+        return None if asking_s is None else max(asking_s, judging_s or 0.0)
+
+
+def _taken_over(journal: Journal, place: Finished, work: Work, *, whole: bool) -> Evidence:
+    """Decode a journal line. ``whole``: the line has more of the prediction; only its origin is taken anew."""
+    line = journal.content(place)
+    try:
+        if not whole:
+            return decode_findings(line, work.case, work.prediction)
+        evidence = decode_evidence(line)
+    except RunError as error:
+        raise damaged(journal.path, place.number) from error
+    prediction = replace(evidence.prediction, origin=work.prediction.origin)
+    return replace(evidence, case=work.case, prediction=prediction)
+
+
+def _task(job: Job, work: Work, attempt: int) -> Task:
+    requests = tuple(request for metric in job.local_metrics for request in _requests(metric, work))
+    payload = CaseTask(
+        case=work.case,
+        prediction=work.prediction,
+        url=work.url,
+        requests=requests,
+        keep_rows=bool(job.local_metrics),
+        attempt=attempt,
+    )
+    return Task(id=work.index, payload=pack_task(payload), database=work.url)
+
+
+def _requests(metric: Metric, work: Work) -> tuple[QueryRequest, ...]:
+    try:
+        return tuple(metric.requests(work.case, work.prediction))
+    except Exception:  # noqa: BLE001 - the per-case boundary: its score will tell
+        return ()
+
+
+def _evidence_line(job: Job, work: Work, done: TaskDone) -> bytes:
+    outcome = done.outcome
+    if isinstance(outcome, bytes):
+        return outcome
+    if not isinstance(outcome, CaseOutcome):
+        raise AssayError(f"a worker answered with {type(outcome).__name__} where a CaseOutcome belongs")
+    executions = outcome.executions
+    evidence = decode_evidence(outcome.evidence)
+    scores = {score.metric: score for score in evidence.scores}
+    scorer = Scorer(Timekeeper(job.settings.limits.comparison_timeout_s), work.case, work.prediction, work.url)
+    scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
+    for metric in job.local_metrics:
+        scores[metric.name] = scorer.score(metric, executions, evidence.comparison, evidence.verdict)
+    return encode_evidence(replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics)))
+
+
+def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
+    """The evidence of a case whose scoring itself failed, for which no answer is to blame."""
+    kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
+    failure = Failure(stage="compare", kind=kind, blame="assay", message=f"judging this case failed: {lost.message}")
+    return Evidence(
+        case=work.case,
+        prediction=work.prediction,
+        verdict=Verdict(outcome="unscored", reason=failure.message, failure=failure),
+        scores=tuple(Score(metric=metric.name, value=None, failure=failure) for metric in job.metrics),
+    )
