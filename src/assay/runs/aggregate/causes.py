@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from assay.model import CauseGroup, CauseGroupKind
+from assay.model import Case, CauseGroup, CauseGroupKind
 from assay.sql.features import features_of
 
 if TYPE_CHECKING:
-    from assay.runs.store.facts import Judged
+    from assay.runs.store.facts import CaseName, Judged
 
 
 def cause_groups(evidence: Sequence[Judged]) -> tuple[CauseGroup, ...]:
@@ -45,5 +45,11 @@ def _places(item: Judged) -> Mapping[CauseGroupKind, Iterable[str]]:
         "database": [item.case.database] if item.case.database else (),
         "table": [table] if table else (),
         "column": [f"{table}.{column}" if table else column] if column else (),
-        "feature": features_of(item.case.golds[0]) if item.case.golds else (),
+        "feature": _features(item.case),
     }
+
+
+def _features(case: Case | CaseName) -> Iterable[str]:
+    if isinstance(case, Case):
+        return features_of(case.golds[0]) if case.golds else ()
+    return case.features

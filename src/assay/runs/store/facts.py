@@ -27,6 +27,7 @@ from assay.model import (
     TurnScore,
 )
 from assay.runs.store.codec import of_today
+from assay.sql.features import features_of
 
 _Kept = TypeVar("_Kept")
 
@@ -112,6 +113,14 @@ class CaseName(msgspec.Struct, frozen=True, gc=False):
     database: str | None = None
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    """Of gold's SQL, where there is a cause to count by them."""
+
+
+class _CaseLine(CaseName, frozen=True, gc=False):
+    """With gold's texts."""
+
+    golds: tuple[str, ...] = ()
 
 
 class AnswerFacts(msgspec.Struct, frozen=True, gc=False):
@@ -148,7 +157,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 class _WholeLine(_Line, frozen=True, gc=False, kw_only=True):
     """With the facts of the case and of the answer."""
 
-    case: CaseName
+    case: _CaseLine
     prediction: AnswerFacts
 
 
@@ -208,7 +217,14 @@ class FactReader:
         """As `read`, without the texts of case, answer and queries: what a run of a hundred thousand cases can keep."""
         found = _decoded(_whole_decoder(), line)
         case, answer, predicted = found.case, found.prediction, found.predicted_execution
-        name = CaseName(case.id, self._once(case.database), self._once(case.difficulty), self._once(case.tags))
+        features = features_of(case.golds[0]) if found.cause and case.golds else ()
+        name = CaseName(
+            case.id,
+            self._once(case.database),
+            self._once(case.difficulty),
+            self._once(case.tags),
+            self._once(features),
+        )
         return self._facts(
             found,
             name,
