@@ -106,7 +106,13 @@ class Block:
     @property
     def plain(self) -> bool:
         """Nothing but joined rows, filtered and projected."""
-        return self.group is None and not self.distinct and not self.cuts
+        return self.group is None and not self.distinct and not self.cuts and not self.windowed
+
+    @property
+    def windowed(self) -> bool:
+        """Whether an output looks at other rows than its own."""
+        terms = (*self.outputs, *(key.term for key in self.order))
+        return any(isinstance(part, Call) and part.op.startswith("window:") for one in terms for part in parts_of(one))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
     if term.op == "isfalse" and wanted:
         return holds(term.args[0], world, wanted=False)
     if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
-        return comparison(term.op, *term.args, wanted=wanted)
+        return _strictly(comparison(term.op, *term.args, wanted=wanted), world)
     if term.op in ("isnull", "notnull"):
         op = term.op if wanted else _OPPOSITE[term.op]
         inner = term.args[0]
@@ -90,6 +90,25 @@ def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term
         if decided is not None:
             return TRUE if decided else FALSE
     return Call(op, (left, right))
+
+
+def _strictly(term: Term, world: World) -> Term:
+    """At least 2 is more than 1. Side condition: the value is whole, as a count always is, and an integer column where
+    the engine keeps other numbers out of it."""
+    if not isinstance(term, Call) or term.op != "le":
+        return term
+    low, high = term.args
+    if isinstance(low, Const) and low.kind == "integer" and _is_whole(high, world):
+        return Call("lt", (Const("integer", str(int(low.text) - 1)), high))
+    if isinstance(high, Const) and high.kind == "integer" and _is_whole(low, world):
+        return Call("lt", (low, Const("integer", str(int(high.text) + 1))))
+    return term
+
+
+def _is_whole(term: Term, world: World) -> bool:
+    if isinstance(term, Agg) and term.op == "count":
+        return True
+    return world.dialect != "sqlite" and world.is_stored(term) and world.kind(term) == "integer"
 
 
 def between_constants(op: str, left: Const, right: Const) -> bool | None:

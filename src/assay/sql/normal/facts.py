@@ -43,6 +43,10 @@ class Matcher(Protocol):
         """Whether a block has a row, given the facts, their sources' rows, and blocks that have one."""
         ...
 
+    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
+        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        ...
+
     def oracle(self, facts: Facts, wanted: Term) -> bool:
         """Whether a solver finds that a condition follows; False where there is none."""
         ...

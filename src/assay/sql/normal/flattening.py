@@ -18,12 +18,14 @@ from assay.sql.normal.algebra import (
     Sub,
     Term,
     columns_of,
+    has_aggregate,
     over_block,
     parts_of,
     substituted,
     terms_of,
 )
 from assay.sql.normal.facts import Matcher, output_present
+from assay.sql.normal.keys import key_columns
 from assay.sql.normal.world import World
 
 
@@ -46,7 +48,9 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
         if isinstance(inner, Rows) and len(inner.rows) == 1:
             rest = tuple(one for one in block.sources if one != source)
             return replaced(replace(block, sources=rest), _outputs(source, inner.rows[0]))
-        if not isinstance(inner, Block) or inner.group is not None or inner.cuts or (inner.distinct and not as_set):
+        if not isinstance(inner, Block) or inner.group is not None or inner.cuts or inner.windowed:
+            continue
+        if inner.distinct and not as_set:
             continue
         index = block.sources.index(source)
         merged = replace(
@@ -87,7 +91,7 @@ def merge_grouped(block: Block) -> Block:
         return block
     source = block.sources[0]
     inner = source.query
-    if not isinstance(inner, Block) or inner.group is None or inner.distinct or inner.cuts:
+    if not isinstance(inner, Block) or inner.group is None or inner.distinct or inner.cuts or inner.windowed:
         return block
     merged = replaced(replace(block, sources=(), where=(), lefts=()), _outputs(source, inner.outputs))
     where = tuple(substituted(term, _outputs(source, inner.outputs)) for term in block.where)
@@ -98,6 +102,38 @@ def merge_grouped(block: Block) -> Block:
         where=inner.where,
         group=inner.group,
         having=(*inner.having, *where),
+    )
+
+
+def merge_grouped_among(block: Block, world: World) -> Block:
+    """A table joined with a grouped query is the joined rows, grouped by the table's key too.
+
+    Side conditions: every other source is a table with a key that is never NULL, so that a group holds one row of each
+    and the rows of one group of the query; that query has keys, is neither DISTINCT nor cut; nothing is grouped again.
+    """
+    grouped = [one for one in block.sources if isinstance(one.query, Block) and one.query.group is not None]
+    if len(grouped) != 1 or block.lefts or block.group is not None or block.windowed:
+        return block
+    source, inner = grouped[0], grouped[0].query
+    others = tuple(one for one in block.sources if one != source)
+    keys = key_columns(others, world)
+    if not others or keys is None or not isinstance(inner, Block) or not inner.group:
+        return block
+    if inner.distinct or inner.cuts or inner.windowed:
+        return block
+    new = _outputs(source, inner.outputs)
+    late = {col for col, term in new.items() if has_aggregate(term)}
+    own = [*block.where, *block.outputs, *(key.term for key in block.order)]
+    if any(isinstance(part, Sub) and columns_of(part) & late for term in own for part in parts_of(term)):
+        return block
+    moved = replaced(replace(block, sources=others), new)
+    return replace(
+        moved,
+        sources=(*others, *inner.sources),
+        lefts=inner.lefts,
+        where=(*inner.where, *(term for term in moved.where if not has_aggregate(term))),
+        group=(*keys, *inner.group),
+        having=(*inner.having, *(term for term in moved.where if has_aggregate(term))),
     )
 
 
@@ -153,7 +189,9 @@ def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
         return block
     source = block.sources[0]
     inner = source.query
-    if not isinstance(inner, Block) or not inner.distinct or inner.group is not None or inner.cuts or len(inner.outputs) != 1:
+    if not isinstance(inner, Block) or not inner.distinct or inner.group is not None or len(inner.outputs) != 1:
+        return block
+    if inner.cuts or inner.windowed:
         return block
     value, present = inner.outputs[0], output_present(world, matcher, inner, 0)
     new: dict[Term, Term] = {}

@@ -98,7 +98,7 @@ def groups_to_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
 
     Side condition: the outputs determine the keys, so that two groups are never one row; or duplicates are dropped anyway.
     """
-    if not block.group or any(has_aggregate(term) for term in grouped_terms(block)):
+    if not block.group or block.windowed or any(has_aggregate(term) for term in grouped_terms(block)):
         return block
     if not (as_set or block.distinct):
         closure = Closure(block, facts, block.outputs)
@@ -142,6 +142,26 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
         having=tuple(simpler(term) for term in block.having),
         order=tuple(replace(key, term=simpler(key.term)) for key in block.order),
     )
+
+
+def drop_sure_having(block: Block) -> Block:
+    """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty."""
+    if not block.group:
+        return block
+    sure = Call("lt", (Const("integer", "0"), Agg("count", ())))
+    return replace(block, having=tuple(term for term in block.having if term != sure))
+
+
+def check_windows(block: Block, facts: Facts) -> None:
+    """Refuse a window function that numbers rows which its keys leave tied."""
+    for term in (*block.outputs, *(key.term for key in block.order)):
+        for part in parts_of(term):
+            if not isinstance(part, Call) or not part.op.startswith("window:row_number"):
+                continue
+            closure = Closure(block, facts, part.args)
+            total = closure.determines_rows if block.group is None else all(closure.determines(one) for one in block.group)
+            if not total:
+                raise NotCovered("ROW_NUMBER over rows that tie")
 
 
 def drop_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:

@@ -21,7 +21,7 @@ from assay.sql.normal.algebra import (
 )
 from assay.sql.normal.facts import Facts
 from assay.sql.normal.flattening import replaced
-from assay.sql.normal.keys import Closure, at_most_one
+from assay.sql.normal.keys import Closure, at_most_one, key_columns
 
 
 def _ids(left: LeftJoin) -> set[int]:
@@ -212,7 +212,7 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
         rest = tuple(one for one in block.where if one != term)
         if isinstance(term, Sub) and isinstance(term.query, Block):
             inner = term.query
-            if inner.group is None and not inner.cuts and (as_set or _finds_one(inner, facts)):
+            if inner.group is None and not inner.cuts and not block.windowed and (as_set or _finds_one(inner, facts)):
                 return replace(
                     block,
                     sources=(*block.sources, *inner.sources),
@@ -233,6 +233,69 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
                     lefts=(*block.lefts, *inner.lefts),
                     where=(*rest, *inner.where, Call(term.op, args)),
                 )
+    return block
+
+
+def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
+    """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
+
+    Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row, or
+    the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
+    """
+    found = [
+        term
+        for term in block.where
+        if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group and not term.query.cuts
+    ]
+    keys = key_columns(block.sources, facts.world)
+    if len(found) != 1 or keys is None or block.lefts or block.group is not None or block.windowed:
+        return block
+    inner = found[0].query
+    if not isinstance(inner, Block) or not inner.group:
+        return block
+    seen = Facts(facts.world, facts.matcher, inner.where, padded=facts.padded, sources=inner.sources)
+    closure = Closure(inner, seen, ())
+    if not as_set and not all(closure.determines(term) for term in inner.group):
+        return block
+    return replace(
+        block,
+        sources=(*block.sources, *inner.sources),
+        lefts=inner.lefts,
+        where=(*(term for term in block.where if term != found[0]), *inner.where),
+        group=(*keys, *inner.group),
+        having=inner.having,
+    )
+
+
+def existence_of_own_group(block: Block, facts: Facts) -> Block:
+    """EXISTS of a group of the very rows that are grouped is HAVING.
+
+    Side conditions: it groups the same joined rows by the same key, and looks for the key that the row has; so the
+    group that it finds is the row's own.
+    """
+    if not block.group or len(block.group) != 1:
+        return block
+    key = block.group[0]
+    for term in block.where:
+        if not isinstance(term, Sub) or not isinstance(term.query, Block) or term.query.cuts or not term.query.group:
+            continue
+        inner = term.query
+        links = [
+            one
+            for one in inner.where
+            if isinstance(one, Call) and one.op == "eq" and {one.args[0], one.args[1]} == {key, (inner.group or (key,))[0]}
+        ]
+        if len(links) != 1 or inner.group is None or len(inner.group) != 1 or not facts.world.same_values(*links[0].args):
+            continue
+        rest = tuple(one for one in block.where if one != term)
+        mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))
+        free = replace(inner, where=tuple(one for one in inner.where if one not in links))
+        if any(one.source in {source.id for source in block.sources} for one in query_columns(free)):
+            continue
+        moved = facts.matcher.renamed(mine, replace(free, group=None, having=(), outputs=inner.group), free, facts)
+        if moved is not None:
+            present = Call("notnull", (key,))
+            return replace(block, where=(*rest, present), having=(*block.having, *moved.having))
     return block
 
 

@@ -46,7 +46,7 @@ class Closure:
         if isinstance(term, Col):
             return term.source not in self._own or term.source in self._rows or self._facts.canonical(term) in self._known
         if isinstance(term, Call):
-            return all(self._by_parts(arg) for arg in term.args)
+            return not term.op.startswith("window:") and all(self._by_parts(arg) for arg in term.args)
         if isinstance(term, Sub):
             return all(self._by_parts(col) for col in columns_of(term) if col.source in self._own)
         return False
@@ -126,6 +126,18 @@ def at_most_one(left: LeftJoin, facts: Facts) -> bool:
         sources=left.sources,
     )
     return Closure(inner, seen, ()).determines_rows
+
+
+def key_columns(sources: Iterable[Source], world: World) -> tuple[Term, ...] | None:
+    """Columns that tell the sources' rows apart; None where a source has no key without NULL."""
+    found: list[Term] = []
+    for source in sources:
+        table = world.facts(source)
+        key = next((key for key in table.keys if set(key) <= table.not_null), None) if table else None
+        if key is None:
+            return None
+        found += [Col(source.id, name) for name in key]
+    return tuple(found)
 
 
 def unique_on(query: Query, places: list[int], world: World, matcher: Matcher) -> bool:

@@ -29,6 +29,7 @@ from assay.sql.normal.flattening import (
     combined_to_block,
     count_distinct_rows,
     merge_grouped,
+    merge_grouped_among,
     merge_plain,
     merge_plain_in_left,
     merge_trivial,
@@ -36,9 +37,11 @@ from assay.sql.normal.flattening import (
 )
 from assay.sql.normal.grouping import (
     check_determined,
+    check_windows,
     counts_rows,
     drop_cut_of_one,
     drop_distinct,
+    drop_sure_having,
     groups_to_distinct,
     having_to_where,
     plain_aggregates,
@@ -47,7 +50,9 @@ from assay.sql.normal.grouping import (
 from assay.sql.normal.joins import (
     drop_parent,
     drop_unused_left,
+    existence_of_own_group,
     join_existing,
+    join_existing_group,
     left_that_always_matches,
     left_to_absence,
     left_to_inner,
@@ -127,7 +132,7 @@ class Normaliser:
         return over_source(term, lambda part: self._term(part, outer))
 
     def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
-        rows_count = block.group is None and not as_set and not block.distinct
+        rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
         rows_count = rows_count or (block.group is not None and counts_rows(block)) or (block.cuts and not block.distinct)
         block = replace(
             block,
@@ -180,14 +185,16 @@ class Normaliser:
         facts = self._facts(block, outer)
         if block.group != () and (facts.contradictory or FALSE in block.where):
             return _empty(block)
-        inside = not counts_rows(block) if block.group is not None else (as_set and not block.cuts) or block.distinct
+        inside = not block.windowed and self._drops_inside(block, as_set=as_set)
         block = replace(block, where=self._simplified(block, outer))
         block = self._used(merge_plain, block, as_set=inside)
         block = self._used(merge_plain_in_left, block)
         block = self._join_rules(block, outer, as_set=inside)
         facts = self._facts(block, outer)
         check_determined(block, facts)
+        check_windows(block, facts)
         block = self._used(having_to_where, block)
+        block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
         block = self._used(plain_aggregates, block, facts)
         block = self._used(ungroup, block, facts)
         block = self._used(groups_to_distinct, block, facts, as_set=as_set)
@@ -196,7 +203,15 @@ class Normaliser:
         block = self._used(prune_outputs, block, self.world)
         block = self._used(count_distinct_rows, block, self.world, self.matcher)
         block = self._used(merge_grouped, block)
+        block = self._used(merge_grouped_among, block, self.world)
         return self._used(merge_trivial, block)
+
+    @staticmethod
+    def _drops_inside(block: Block, *, as_set: bool) -> bool:
+        """Whether it does not count how often a joined row occurs."""
+        if block.group is not None:
+            return not counts_rows(block)
+        return (as_set and not block.cuts) or block.distinct
 
     def _used(self, rule: Callable[..., Block], block: Block, *facts: object, **how: bool) -> Block:
         """The block after a rule, whose name is kept where it changed something."""
@@ -214,6 +229,8 @@ class Normaliser:
             where = tuple(self._condition(term, absent.where, absent, outer) for term in absent.where)
             block = replace(absent, where=where)
         block = self._used(join_existing, block, self._facts(block, outer), as_set=as_set)
+        block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
+        block = self._used(existence_of_own_group, block, self._facts(block, outer))
         block = self._used(merge_same_row, block, self._facts(block, outer))
         return self._used(drop_parent, block, self._facts(block, outer), as_set=as_set)
 

@@ -8,12 +8,12 @@ from itertools import permutations
 
 from assay.sql.normal.algebra import (
     FALSE,
-    ONE,
     Agg,
     Block,
     Call,
     Col,
     Combined,
+    Const,
     FullJoin,
     Key,
     LeftJoin,
@@ -79,9 +79,9 @@ class Matching:
 
     def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
         """Whether a block has a row, given the facts, their sources' rows, and blocks that have one."""
-        if wanted.group is not None or wanted.cuts:
+        if wanted.group is not None or wanted.cuts or wanted.windowed:
             return any(self.pairing(one, wanted, facts, as_set=True, aligned=True) is not None for one in known)
-        plain = [one for one in known if one.group is None and not one.cuts]
+        plain = [one for one in known if one.group is None and not one.cuts and not one.windowed]
         terms = [term for one in plain for term in one.where if term not in facts.terms]
         padded = frozenset(source.id for one in plain for source in left_sources(one.lefts))
         seen = Facts(
@@ -94,6 +94,13 @@ class Matching:
         )
         lefts = tuple(left for one in plain for left in one.lefts)
         return next(self._embeddings(wanted, seen.sources, lefts, seen), None) is not None
+
+    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
+        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        for columns, seen, moved in self._moves(one, other, facts):
+            if assigned(one.outputs, moved.outputs, seen, aligned=True) is not None:
+                return over_block(whole, lambda term, new=columns: substituted(term, new))  # type: ignore[misc]
+        return None
 
     def _step(self) -> None:
         self._steps += 1
@@ -291,6 +298,11 @@ class Matching:
 
     def _pairings(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Facts, Block]]:
         """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
+        for _, seen, moved in self._moves(one, other, facts):
+            yield seen, moved
+
+    def _moves(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Columns, Facts, Block]]:
+        """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
         if len(one.sources) != len(other.sources) or len(one.lefts) != len(other.lefts):
             return
         padded = frozenset(source.id for source in left_sources(one.lefts)) | facts.padded
@@ -305,7 +317,7 @@ class Matching:
                     continue
                 theirs = Facts(self.world, self, (*facts.terms, *moved.where), padded=padded, sources=sources)
                 if all(theirs.implies(term) for term in one.where):
-                    yield mine, moved
+                    yield whole, mine, moved
 
     def _source_pairings(
         self, ones: tuple[Source, ...], others: tuple[Source, ...], columns: Columns, facts: Facts
@@ -380,7 +392,7 @@ class Matching:
     def _of_groups(self, block: Block, seen: Facts) -> Facts:
         """What is true of groups: with keys, each has a row."""
         grouped = bool(block.group)
-        own = (Call("le", (ONE, Agg("count", ()))),) if grouped else ()
+        own = (Call("lt", (Const("integer", "0"), Agg("count", ()))),) if grouped else ()
         terms = seen.terms if grouped else ()
         return Facts(
             self.world, self, (*terms, *own), padded=seen.padded, sources=seen.sources, grouped=grouped
@@ -418,7 +430,7 @@ class Matching:
     def _within(self, part: Block, whole: Block, facts: Facts) -> bool:
         """Whether each row of the one block is a row of the other: its tables can be mapped into the one's."""
         self._step()
-        if part.group is not None or whole.group is not None or part.cuts or whole.cuts:
+        if any(one.group is not None or one.cuts or one.windowed for one in (part, whole)):
             return self._blocks(whole, part, facts, as_set=True, aligned=True) is not None
         padded = frozenset(source.id for source in left_sources(part.lefts)) | facts.padded
         seen = Facts(
