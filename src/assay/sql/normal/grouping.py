@@ -41,7 +41,7 @@ def check_determined(block: Block, facts: Facts) -> None:
     own = {source.id for source in facts.world.all_sources(block)}
     for term in grouped_terms(block):
         for part in free_aggregates(term):
-            needed = [col for col in columns_of(part) if col.source in own] if isinstance(part, Sub) else [part]
+            needed = [col for col in columns_of(part) if col.source in own]
             if not all(block.group != () and closure.determines(one) for one in needed):
                 raise NotCovered("a column that GROUP BY does not determine")
 
@@ -142,6 +142,51 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
         having=tuple(simpler(term) for term in block.having),
         order=tuple(replace(key, term=simpler(key.term)) for key in block.order),
     )
+
+
+def drop_null_test(block: Block) -> Block:
+    """WHERE x IS NOT NULL says nothing where x is all that is aggregated: aggregates pass over NULL.
+
+    Side condition: there is one group whether it has rows or not, and every aggregate is of x itself.
+    """
+    if block.group != ():
+        return block
+    found = [part for term in grouped_terms(block) for part in parts_of(term) if isinstance(part, Agg)]
+    if not found or any(isinstance(part, Sub) for term in grouped_terms(block) for part in parts_of(term)):
+        return block
+    where = tuple(
+        term
+        for term in block.where
+        if not (isinstance(term, Call) and term.op == "notnull" and all(one.args == term.args for one in found))
+    )
+    return replace(block, where=where)
+
+
+def shorten_windows(block: Block, facts: Facts) -> Block:
+    """A key of a window's order that the keys before it determine goes, with those of the partition."""
+    if not block.windowed:
+        return block
+
+    def shorter(term: Term) -> Term:
+        if not isinstance(term, Call):
+            return term
+        if not term.op.startswith("window:"):
+            return Call(term.op, tuple(shorter(arg) for arg in term.args))
+        _, name, values, parts, flags = term.op.split(":")
+        first, count = int(values) + int(parts), len(flags) // 2
+        keys, kept = term.args[first:], [place for place in range(count)]
+        for place in range(count - 1, -1, -1):
+            before = (*term.args[int(values) : first], *(keys[one] for one in kept if one < place))
+            closure = Closure(block, facts, before)
+            grouped = block.group is not None and all(closure.determines(one) for one in block.group)
+            if grouped or (block.group is None and closure.determines(keys[place])):
+                kept.remove(place)
+        told = "".join(flags[place] for place in kept) + "".join(flags[count + place] for place in kept)
+        return Call(
+            f"window:{name}:{values}:{parts}:{told}", (*term.args[:first], *(keys[place] for place in kept))
+        )
+
+    return replace(block, outputs=tuple(shorter(term) for term in block.outputs))
 
 
 def drop_sure_having(block: Block) -> Block:

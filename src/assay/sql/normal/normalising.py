@@ -9,6 +9,7 @@ from assay.sql.normal.algebra import (
     FALSE,
     NULL,
     TRUE,
+    Agg,
     Block,
     Call,
     Col,
@@ -22,6 +23,7 @@ from assay.sql.normal.algebra import (
     Term,
     left_sources,
     over_source,
+    substituted,
 )
 from assay.sql.normal.conditions import conjunction
 from assay.sql.normal.facts import Facts, Matcher
@@ -34,6 +36,7 @@ from assay.sql.normal.flattening import (
     merge_plain_in_left,
     merge_trivial,
     prune_outputs,
+    replaced,
 )
 from assay.sql.normal.grouping import (
     check_determined,
@@ -41,10 +44,12 @@ from assay.sql.normal.grouping import (
     counts_rows,
     drop_cut_of_one,
     drop_distinct,
+    drop_null_test,
     drop_sure_having,
     groups_to_distinct,
     having_to_where,
     plain_aggregates,
+    shorten_windows,
     ungroup,
 )
 from assay.sql.normal.joins import (
@@ -149,7 +154,31 @@ class Normaliser:
             raise NotCovered("a query that has too many forms")
         if not block.cuts and block.order and outer is not None:
             block = replace(block, order=())
-        return block
+        return self._distributed(block, as_set=as_set, outer=outer)
+
+    def _distributed(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
+        """Filtering and projecting a UNION is the UNION of that.
+
+        Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped.
+        """
+        if len(block.sources) != 1 or block.lefts or block.group is not None or block.cuts or block.windowed or block.order:
+            return block
+        source = block.sources[0]
+        union = source.query
+        if not isinstance(union, Combined) or union.op != "union":
+            return block
+        drops = as_set or block.distinct
+        if not drops and not union.all:
+            return block
+        parts: list[Query] = []
+        for part in union.parts:
+            one = self.world.source(query=part)
+            new: dict[Term, Term] = {
+                Col(source.id, str(place)): Col(one.id, str(place)) for place in range(self.world.width(part))
+            }
+            parts.append(replaced(replace(block, sources=(one,), distinct=False), new))
+        self.world.used.add("distribute over union")
+        return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
 
     def _with_subqueries(self, block: Block, outer: Facts | None) -> Block:
         """The block with its conditions brought to what must be true, and its subqueries to their normal form."""
@@ -193,6 +222,8 @@ class Normaliser:
         facts = self._facts(block, outer)
         check_determined(block, facts)
         check_windows(block, facts)
+        block = self._used(shorten_windows, block, facts)
+        block = self._used(drop_null_test, block)
         block = self._used(having_to_where, block)
         block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
         block = self._used(plain_aggregates, block, facts)
@@ -249,6 +280,8 @@ def _decided(term: Term, facts: Facts) -> Term:
     if isinstance(term, Call) and term.op in ("isnull", "notnull") and facts.present(term.args[0]):
         return TRUE if term.op == "notnull" else FALSE
     if isinstance(term, Call) and term.op == "not":
+        if isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block) and term.args[0].query.group == ():
+            return term
         inner = _decided(term.args[0], facts)
         return {TRUE: FALSE, FALSE: TRUE}.get(inner, term)
     if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group is None:
@@ -256,7 +289,35 @@ def _decided(term: Term, facts: Facts) -> Term:
             return FALSE
         if not term.query.sources and not term.query.where:
             return TRUE
+        return _listed(term.query) or term
+    if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group == () and not term.query.cuts:
+        return _of_one_group(term.query)
     return term
+
+
+def _listed(query: Block) -> Term | None:
+    """EXISTS over a list of values is OR."""
+    if len(query.sources) != 1 or query.lefts or query.cuts:
+        return None
+    source = query.sources[0]
+    if not isinstance(source.query, Rows) or len(source.query.rows) > 50:
+        return None
+    cases = []
+    for row in source.query.rows:
+        new: dict[Term, Term] = {Col(source.id, str(place)): cell for place, cell in enumerate(row)}
+        cases.append(Call("and", (TRUE, *(substituted(term, new) for term in query.where))))
+    return Call("or", tuple(cases))
+
+
+def _of_one_group(query: Block) -> Term:
+    """EXISTS over the one group that is always there is its HAVING, of the aggregates as subqueries."""
+
+    def value(term: Term) -> Term:
+        if isinstance(term, Agg):
+            return Sub("scalar", replace(query, outputs=(term,), having=(), distinct=False, order=()))
+        return over_source(term, value) if not isinstance(term, Sub) else term
+
+    return Call("and", (TRUE, *(value(term) for term in query.having)))
 
 
 def _unwrapped(query: Query, world: World) -> Query:

@@ -378,6 +378,8 @@ class _Reader:
         columns = [one.name for one in node.args["alias"].columns] if node.args.get("alias") else []
         if node.args.get("pivots") or node.args.get("sample") or node.args.get("laterals"):
             raise NotCovered("PIVOT or a sample")
+        if columns and self.world.dialect == "sqlite":
+            raise NotCovered("a list of columns after an alias, which SQLite does not read")
         if isinstance(node, exp.Table):
             if not isinstance(node.this, exp.Identifier):
                 raise NotCovered("a table function")

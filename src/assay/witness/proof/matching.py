@@ -32,7 +32,7 @@ from assay.sql.normal.algebra import (
     substituted,
 )
 from assay.sql.normal.facts import Facts
-from assay.sql.normal.keys import Closure
+from assay.sql.normal.keys import Closure, unique_on
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 
@@ -158,7 +158,7 @@ class Matching:
             return found if straight or not aligned else None
         if isinstance(one, Block) and isinstance(other, Block):
             found = self._blocks(one, other, facts, as_set=as_set, aligned=aligned)
-            if found is not None or not (as_set or (one.distinct and other.distinct)):
+            if found is not None or not (as_set or (self._drops(one) and self._drops(other))):
                 return found
             if one.cuts or other.cuts or one is self._ordered:
                 return self._lifted(one, other, facts, aligned=aligned)
@@ -166,7 +166,7 @@ class Matching:
             found = self._part_by_part(one, other, facts, as_set=as_set, aligned=aligned)
             if found is not None:
                 return found
-        if as_set or (_drops(one) and _drops(other)):
+        if as_set or (self._drops(one) and self._drops(other)):
             return self._as_unions(one, other, facts, aligned=aligned)
         return None
 
@@ -400,6 +400,12 @@ class Matching:
 
     # blocks as sets
 
+    def _drops(self, query: Query) -> bool:
+        """Whether no two rows of a query are equal."""
+        if isinstance(query, Block) and query.distinct:
+            return True
+        return unique_on(query, list(range(self.world.width(query))), self.world, self)
+
     def _as_unions(self, one: Query, other: Query, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
         """Whether each part of either is in a part of the other."""
         ones, others = _union_parts(one), _union_parts(other)
@@ -423,8 +429,8 @@ class Matching:
         for place, term in enumerate(part.where):
             if isinstance(term, Call) and term.op == "or" and splits and len(term.args) <= 12:
                 rest = (*part.where[:place], *part.where[place + 1 :])
-                cases = [(*rest, *_conjuncts(case)) for case in term.args]
-                return all(self._covered(replace(part, where=case), parts, facts, splits - 1) for case in cases)
+                cases = [_opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
+                return all(self._covered(case, parts, facts, splits - 1) for case in cases)
         return False
 
     def _within(self, part: Block, whole: Block, facts: Facts) -> bool:
@@ -494,17 +500,32 @@ def _conjuncts(term: Term) -> tuple[Term, ...]:
     return term.args if isinstance(term, Call) and term.op == "and" else (term,)
 
 
-def _drops(query: Query) -> bool:
-    return query.distinct if isinstance(query, Block) else isinstance(query, Combined) and not query.all
-
-
 def _union_parts(query: Query) -> list[Block] | None:
     """The blocks of which a query is the union; None where it is none of blocks."""
     if isinstance(query, Block):
-        return [query]
+        return [_opened(query)]
     if isinstance(query, Combined) and query.op == "union" and all(isinstance(part, Block) for part in query.parts):
-        return [part for part in query.parts if isinstance(part, Block)]
+        return [_opened(part) for part in query.parts if isinstance(part, Block)]
     return None
+
+
+def _opened(block: Block) -> Block:
+    """The block with the rows that EXISTS finds joined to it: as a set it is the same."""
+    if block.group is not None or block.cuts or block.windowed:
+        return block
+    for term in block.where:
+        if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
+            inner = term.query
+            rest = tuple(one for one in block.where if one != term)
+            return _opened(
+                replace(
+                    block,
+                    sources=(*block.sources, *inner.sources),
+                    lefts=(*block.lefts, *inner.lefts),
+                    where=(*rest, *inner.where),
+                )
+            )
+    return block
 
 
 def assigned(
