@@ -20,7 +20,7 @@ from assay.sql.normal.algebra import (
     parts_of,
 )
 from assay.sql.normal.facts import Facts
-from assay.sql.normal.keys import Closure, free_aggregates
+from assay.sql.normal.keys import Closure, free_aggregates, key_columns
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS
 
@@ -105,6 +105,31 @@ def groups_to_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
         if not all(closure.determines(term) for term in block.group):
             return block
     return replace(block, group=None, where=(*block.where, *block.having), having=(), distinct=True)
+
+
+def groups_to_existence(block: Block, facts: Facts) -> Block:
+    """Groups by a table's key, of which no aggregate is asked, are the table's rows for which the other rows exist.
+
+    Side conditions: the keys determine the row of the table, and its key determines them; nothing else is joined on the
+    left; the outputs are the table's.
+    """
+    if not block.group or block.having or block.lefts or any(has_aggregate(term) for term in grouped_terms(block)):
+        return block
+    closure = Closure(block, facts, block.group)
+    kept = tuple(source for source in block.sources if closure.has_row(source))
+    rest = tuple(source for source in block.sources if not closure.has_row(source))
+    keys = key_columns(kept, facts.world)
+    if not kept or not rest or keys is None or block.windowed:
+        return block
+    back = Closure(block, facts, keys)
+    moving = {source.id for source in rest}
+    named = {col.source for term in grouped_terms(block) for col in columns_of(term)}
+    if named & moving or not all(back.determines(term) for term in block.group):
+        return block
+    inside = tuple(term for term in block.where if {col.source for col in columns_of(term)} & moving)
+    found = Sub("exists", Block(sources=rest, where=inside, outputs=(ONE,)))
+    outside = tuple(term for term in block.where if term not in inside)
+    return replace(block, sources=kept, where=(*outside, found), group=None)
 
 
 def having_to_where(block: Block) -> Block:

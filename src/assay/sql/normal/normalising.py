@@ -8,6 +8,7 @@ from dataclasses import replace
 from assay.sql.normal.algebra import (
     FALSE,
     NULL,
+    ONE,
     TRUE,
     Agg,
     Block,
@@ -47,6 +48,7 @@ from assay.sql.normal.grouping import (
     drop_null_test,
     drop_sure_having,
     groups_to_distinct,
+    groups_to_existence,
     having_to_where,
     plain_aggregates,
     shorten_windows,
@@ -228,6 +230,7 @@ class Normaliser:
         block = self._used(drop_sure_having, replace(block, having=conjunction(block.having, self.world)))
         block = self._used(plain_aggregates, block, facts)
         block = self._used(ungroup, block, facts)
+        block = self._used(groups_to_existence, block, facts)
         block = self._used(groups_to_distinct, block, facts, as_set=as_set)
         block = self._used(drop_distinct, block, facts, as_set=as_set)
         block = self._used(drop_cut_of_one, block, facts)
@@ -280,6 +283,9 @@ def _decided(term: Term, facts: Facts) -> Term:
     if isinstance(term, Call) and term.op in ("isnull", "notnull") and facts.present(term.args[0]):
         return TRUE if term.op == "notnull" else FALSE
     if isinstance(term, Call) and term.op == "not":
+        cases = _of_union(term.args[0].query) if isinstance(term.args[0], Sub) else None
+        if cases is not None:
+            return Call("and", tuple(Call("not", (case,)) for case in cases.args))
         if isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block) and term.args[0].query.group == ():
             return term
         inner = _decided(term.args[0], facts)
@@ -289,7 +295,7 @@ def _decided(term: Term, facts: Facts) -> Term:
             return FALSE
         if not term.query.sources and not term.query.where:
             return TRUE
-        return _listed(term.query) or term
+        return _listed(term.query) or _of_union(term.query) or term
     if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group == () and not term.query.cuts:
         return _of_one_group(term.query)
     return term
@@ -306,6 +312,24 @@ def _listed(query: Block) -> Term | None:
     for row in source.query.rows:
         new: dict[Term, Term] = {Col(source.id, str(place)): cell for place, cell in enumerate(row)}
         cases.append(Call("and", (TRUE, *(substituted(term, new) for term in query.where))))
+    return Call("or", tuple(cases))
+
+
+def _of_union(query: Query) -> Call | None:
+    """EXISTS over a UNION is that over one of its parts."""
+    if not isinstance(query, Block) or len(query.sources) != 1 or not query.plain or query.lefts:
+        return None
+    source = query.sources[0]
+    union = source.query
+    if not isinstance(union, Combined) or union.op != "union" or not all(isinstance(one, Block) for one in union.parts):
+        return None
+    cases: list[Term] = []
+    for part in union.parts:
+        if not isinstance(part, Block) or part.group is not None or part.cuts or part.windowed:
+            return None
+        new: dict[Term, Term] = {Col(source.id, str(place)): term for place, term in enumerate(part.outputs)}
+        where = (*part.where, *(substituted(term, new) for term in query.where))
+        cases.append(Sub("exists", replace(part, where=where, outputs=(ONE,), distinct=False, order=())))
     return Call("or", tuple(cases))
 
 

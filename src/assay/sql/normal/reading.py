@@ -307,6 +307,7 @@ class _Reader:
     def _joined(self, first: exp.Expr, joins: list[exp.Join], scope: Scope) -> _From:
         found = self._item(first, scope)
         bare = False
+        late: list[exp.Expr] = []  # SQLite reads the ON of an inner join like WHERE: it may name tables that follow
         for join in joins:
             side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
             method = (join.args.get("method") or "").upper()
@@ -316,7 +317,14 @@ class _Reader:
                 raise NotCovered("a comma before an outer join")
             bare = bare or kind == "CROSS"
             right = self._item(join.this, scope)
-            found = self._join(found, right, join, side, scope)
+            if side or join.args.get("using") or method or self.world.dialect != "sqlite" or not join.args.get("on"):
+                found = self._join(found, right, join, side, scope)
+            else:
+                late.append(join.args["on"])
+                found = self._join(found, right, exp.Join(this=join.this), side, scope)
+        level = Scope(self.world, found.entries, scope.parent, ctes=scope.ctes)
+        for on in late:
+            found.where = (*found.where, *self._terms(level).conjuncts(on))
         return found
 
     def _join(self, left: _From, right: _From, join: exp.Join, side: str, scope: Scope) -> _From:

@@ -32,6 +32,7 @@ from assay.sql.normal.algebra import (
     substituted,
 )
 from assay.sql.normal.facts import Facts
+from assay.sql.normal.joins import drop_parent, merge_same_row
 from assay.sql.normal.keys import Closure, unique_on
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
@@ -408,7 +409,7 @@ class Matching:
 
     def _as_unions(self, one: Query, other: Query, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
         """Whether each part of either is in a part of the other."""
-        ones, others = _union_parts(one), _union_parts(other)
+        ones, others = self._union_parts(one), self._union_parts(other)
         if ones is None or others is None:
             return None
         for order in self._orders(self.world.width(one), aligned=aligned):
@@ -422,6 +423,35 @@ class Matching:
                 return order
         return None
 
+    def _union_parts(self, query: Query) -> list[Block] | None:
+        """The blocks of which a query is the union; None where it is none of blocks."""
+        if isinstance(query, Block):
+            return [self._opened(query)]
+        if isinstance(query, Combined) and query.op == "union" and all(isinstance(part, Block) for part in query.parts):
+            return [self._opened(part) for part in query.parts if isinstance(part, Block)]
+        return None
+
+    def _opened(self, block: Block) -> Block:
+        """The block with the rows that EXISTS finds joined to it, which is the same as a set, and parents dropped."""
+        if block.group is not None or block.cuts or block.windowed:
+            return block
+        for term in block.where:
+            if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
+                inner = term.query
+                rest = tuple(one for one in block.where if one != term)
+                return self._opened(
+                    replace(
+                        block,
+                        sources=(*block.sources, *inner.sources),
+                        lefts=(*block.lefts, *inner.lefts),
+                        where=(*rest, *inner.where),
+                    )
+                )
+        padded = frozenset(source.id for source in left_sources(block.lefts))
+        seen = Facts(self.world, self, block.where, padded=padded, sources=block.sources)
+        dropped = drop_parent(merge_same_row(block, seen), seen, as_set=True)
+        return block if dropped == block else self._opened(dropped)
+
     def _covered(self, part: Block, parts: Sequence[Block], facts: Facts, splits: int) -> bool:
         """Whether each row of a part is in one of the parts; where a condition is an OR, each of its cases is tried."""
         if FALSE in part.where or any(self._within(part, whole, facts) for whole in parts):
@@ -429,7 +459,7 @@ class Matching:
         for place, term in enumerate(part.where):
             if isinstance(term, Call) and term.op == "or" and splits and len(term.args) <= 12:
                 rest = (*part.where[:place], *part.where[place + 1 :])
-                cases = [_opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
+                cases = [self._opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
                 return all(self._covered(case, parts, facts, splits - 1) for case in cases)
         return False
 
@@ -498,34 +528,6 @@ class _Rowless(Facts):
 
 def _conjuncts(term: Term) -> tuple[Term, ...]:
     return term.args if isinstance(term, Call) and term.op == "and" else (term,)
-
-
-def _union_parts(query: Query) -> list[Block] | None:
-    """The blocks of which a query is the union; None where it is none of blocks."""
-    if isinstance(query, Block):
-        return [_opened(query)]
-    if isinstance(query, Combined) and query.op == "union" and all(isinstance(part, Block) for part in query.parts):
-        return [_opened(part) for part in query.parts if isinstance(part, Block)]
-    return None
-
-
-def _opened(block: Block) -> Block:
-    """The block with the rows that EXISTS finds joined to it: as a set it is the same."""
-    if block.group is not None or block.cuts or block.windowed:
-        return block
-    for term in block.where:
-        if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
-            inner = term.query
-            rest = tuple(one for one in block.where if one != term)
-            return _opened(
-                replace(
-                    block,
-                    sources=(*block.sources, *inner.sources),
-                    lefts=(*block.lefts, *inner.lefts),
-                    where=(*rest, *inner.where),
-                )
-            )
-    return block
 
 
 def assigned(
