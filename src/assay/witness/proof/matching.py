@@ -51,6 +51,7 @@ class Matching:
         self.world = world
         self._oracle = oracle
         self._tokens: list[tuple[str, Query, Term]] = []
+        self._seen: dict[tuple[str, Query, tuple[Term, ...], frozenset[int]], Term] = {}
         self._ordered: Query | None = None
         self._steps = 0
 
@@ -59,7 +60,14 @@ class Matching:
     def token(self, kind: str, query: Query, facts: Facts) -> Term:
         """The same term for queries that are equal where the facts hold."""
         as_set = kind != "scalar"
-        facts = self._without_subqueries(facts)
+        seen = (kind, query, facts.terms, facts.padded)
+        if seen in self._seen:
+            return self._seen[seen]
+        found = self._token(kind, query, self._without_subqueries(facts), as_set=as_set)
+        self._seen[seen] = found
+        return found
+
+    def _token(self, kind: str, query: Query, facts: Facts, *, as_set: bool) -> Term:
         for known_kind, known, term in self._tokens:
             if known_kind == kind and self.pairing(known, query, facts, as_set=as_set, aligned=True) is not None:
                 return term
