@@ -13,6 +13,7 @@ from assay.sql.normal.reading import MOST_CHARACTERS, read_query
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 from assay.witness.proof.matching import Matching
+from assay.witness.proof.oracle import available, row_oracle
 
 
 def prove(a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool) -> Proof | Unproved:
@@ -47,7 +48,7 @@ def _proved(a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bo
 
 
 def _compared(a: str, b: str, world: World, *, ordered: bool) -> Proof | Unproved:
-    matching = Matching(world)
+    matching = Matching(world, oracle=row_oracle() if available() else None)
     normaliser = Normaliser(world, matching)
     normal: list[Query] = []
     for text, where in ((a, "first"), (b, "second")):
