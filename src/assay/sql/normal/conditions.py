@@ -29,11 +29,54 @@ from assay.sql.normal.world import World
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
 _STRICT = frozenset(
-    "eq ne lt le like ilike glob like:escape ilike:escape add sub mul div mod neg concat2 abs round lower upper length"
-    " substring replace".split()
+    [
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "like",
+        "ilike",
+        "glob",
+        "like:escape",
+        "ilike:escape",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "mod",
+        "neg",
+        "concat2",
+        "abs",
+        "round",
+        "lower",
+        "upper",
+        "length",
+        "substring",
+        "replace",
+    ]
 )
 """Operators that give NULL wherever an argument is NULL."""
-BOOLEAN = frozenset("and or not eq ne lt le same nsame isnull notnull in like ilike glob istrue isfalse".split())
+BOOLEAN = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "same",
+        "nsame",
+        "isnull",
+        "notnull",
+        "in",
+        "like",
+        "ilike",
+        "glob",
+        "istrue",
+        "isfalse",
+    ]
+)
 
 
 def conjunction(terms: tuple[Term, ...], world: World) -> tuple[Term, ...]:
@@ -123,7 +166,11 @@ def between_constants(op: str, left: Const, right: Const) -> bool | None:
         return {"eq": one == other, "ne": one != other, "lt": one < other, "le": one <= other}[op]
     if left == right and left.kind != "null":
         return op in ("eq", "le")
-    if left.kind == right.kind == "text" and op in ("eq", "ne") and left.text.casefold().strip() != right.text.casefold().strip():
+    if (
+        left.kind == right.kind == "text"
+        and op in ("eq", "ne")
+        and left.text.casefold().strip() != right.text.casefold().strip()
+    ):
         return op == "ne"
     return None
 
@@ -168,9 +215,9 @@ def _in(term: Call, world: World, *, wanted: bool) -> Term:
 def _exists(query: Query, world: World, *, wanted: bool) -> Term:
     """EXISTS asks for a row: its columns, their order and how often they occur do not matter."""
     found: Term
-    if isinstance(query, Block) and query.group == () and not query.having and query.offset == 0 and query.limit != 0:
-        found = TRUE
-    elif isinstance(query, Rows):
+    if (
+        isinstance(query, Block) and query.group == () and not query.having and query.offset == 0 and query.limit != 0
+    ) or isinstance(query, Rows):
         found = TRUE
     else:
         found = Sub("exists", bare_existence(query, world))
@@ -215,7 +262,22 @@ def _strict_parts(term: Term) -> frozenset[Term]:
 
 def is_total(op: str) -> bool:
     """Whether the operator's value is not NULL where no argument is: no division by zero, no failed cast."""
-    return op in ("add", "sub", "mul", "neg", "concat2", "lower", "upper", "length", "abs", "eq", "ne", "lt", "le", "like")
+    return op in (
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "concat2",
+        "lower",
+        "upper",
+        "length",
+        "abs",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "like",
+    )
 
 
 __all__ = ["Agg", "Combined", "conjunction", "holds", "rejected"]

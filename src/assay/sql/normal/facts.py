@@ -318,7 +318,9 @@ class Facts:
                 return True
             for atom in edges:
                 ways = [atom.args] if atom.op != "eq" else [atom.args, atom.args[::-1]]
-                todo += [(up, passed or atom.op == "lt") for low, up in ways if low == at and self._family(up) == family]
+                todo += [
+                    (up, passed or atom.op == "lt") for low, up in ways if low == at and self._family(up) == family
+                ]
             if isinstance(at, Const):
                 todo += [(up, True) for up in values if up != at and self._below(at, up)]
         return False
@@ -334,7 +336,9 @@ class Facts:
 
     def _exists(self, wanted: Block) -> bool:
         known = [
-            one.query for one in self.terms if isinstance(one, Sub) and one.kind == "exists" and isinstance(one.query, Block)
+            one.query
+            for one in self.terms
+            if isinstance(one, Sub) and one.kind == "exists" and isinstance(one.query, Block)
         ]
         return self.matcher.implied(wanted, known, self)
 

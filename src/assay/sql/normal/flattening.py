@@ -75,7 +75,9 @@ def merge_plain_in_left(block: Block) -> Block:
                 continue
             index = left.sources.index(source)
             merged = LeftJoin(
-                (*left.sources[:index], *inner.sources, *left.sources[index + 1 :]), (*inner.where, *left.on), left.lefts
+                (*left.sources[:index], *inner.sources, *left.sources[index + 1 :]),
+                (*inner.where, *left.on),
+                left.lefts,
             )
             lefts = (*block.lefts[:place], merged, *block.lefts[place + 1 :])
             return replaced(replace(block, lefts=lefts), _outputs(source, inner.outputs))
@@ -172,9 +174,7 @@ def prune_outputs(block: Block, world: World) -> Block:
         outputs = tuple(inner.outputs[place] for place in kept) or (ONE,)
         pruned = world.source(query=replace(inner, outputs=outputs))
         sources = tuple(pruned if one == source else one for one in block.sources)
-        new: dict[Term, Term] = {
-            Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)
-        }
+        new: dict[Term, Term] = {Col(source.id, str(old)): Col(pruned.id, str(index)) for index, old in enumerate(kept)}
         return replaced(replace(block, sources=sources), new)
     return block
 
@@ -199,7 +199,10 @@ def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
         for part in parts_of(term):
             if isinstance(part, Agg):
                 counted = part == Agg("count", ()) and present
-                if not counted and part not in (Agg("count", (Col(source.id, "0"),)), Agg("count", (Col(source.id, "0"),), True)):
+                if not counted and part not in (
+                    Agg("count", (Col(source.id, "0"),)),
+                    Agg("count", (Col(source.id, "0"),), True),
+                ):
                     return block
                 new[part] = Agg("count", (value,), True)
             elif isinstance(part, Sub):
@@ -229,6 +232,8 @@ def combined_to_block(query: Combined, world: World) -> Query:
         pairs = [(mine, Col(right.id, mine.name)) for mine in outputs]
         if not all(world.same_values(*pair) for pair in pairs):
             return query
-        found = Sub("exists", Block(sources=(right,), where=tuple(Call("same", pair) for pair in pairs), outputs=(ONE,)))
+        found = Sub(
+            "exists", Block(sources=(right,), where=tuple(Call("same", pair) for pair in pairs), outputs=(ONE,))
+        )
         where.append(found if query.op == "intersect" else Call("not", (found,)))
     return Block(sources=(left,), where=tuple(where), outputs=outputs, distinct=True)

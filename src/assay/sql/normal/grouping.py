@@ -85,7 +85,9 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
         return None
     if isinstance(term, Call):
         args = [_of_one_row(arg, facts) for arg in term.args]
-        return None if any(arg is None for arg in args) else Call(term.op, tuple(arg for arg in args if arg is not None))
+        return (
+            None if any(arg is None for arg in args) else Call(term.op, tuple(arg for arg in args if arg is not None))
+        )
     return term
 
 
@@ -207,9 +209,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
             if grouped or (block.group is None and closure.determines(keys[place])):
                 kept.remove(place)
         told = "".join(flags[place] for place in kept) + "".join(flags[count + place] for place in kept)
-        return Call(
-            f"window:{name}:{values}:{parts}:{told}", (*term.args[:first], *(keys[place] for place in kept))
-        )
+        return Call(f"window:{name}:{values}:{parts}:{told}", (*term.args[:first], *(keys[place] for place in kept)))
 
     return replace(block, outputs=tuple(shorter(term) for term in block.outputs))
 
@@ -229,7 +229,9 @@ def check_windows(block: Block, facts: Facts) -> None:
             if not isinstance(part, Call) or not part.op.startswith("window:row_number"):
                 continue
             closure = Closure(block, facts, part.args)
-            total = closure.determines_rows if block.group is None else all(closure.determines(one) for one in block.group)
+            total = (
+                closure.determines_rows if block.group is None else all(closure.determines(one) for one in block.group)
+            )
             if not total:
                 raise NotCovered("ROW_NUMBER over rows that tie")
 

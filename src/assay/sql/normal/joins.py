@@ -121,7 +121,9 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
     Side condition: the column cannot be NULL in a row that the join finds. The join's other columns are NULL then.
     """
     for left in block.lefts:
-        inside = Facts(facts.world, facts.matcher, left.on, padded=frozenset(one.id for one in left_sources(left.lefts)))
+        inside = Facts(
+            facts.world, facts.matcher, left.on, padded=frozenset(one.id for one in left_sources(left.lefts))
+        )
         ids = {source.id for source in left.sources}
         for term in block.where:
             if not isinstance(term, Call) or term.op != "isnull":
@@ -169,9 +171,7 @@ def drop_parent(block: Block, facts: Facts, *, as_set: bool) -> Block:
     for parent in block.sources:
         for child in block.sources:
             for own, referenced in _reference(child, parent, facts):
-                pairs = [
-                    (Col(child.id, a), Col(parent.id, b)) for a, b in zip(own, referenced, strict=True)
-                ]
+                pairs = [(Col(child.id, a), Col(parent.id, b)) for a, b in zip(own, referenced, strict=True)]
                 found = _parent_dropped(block, parent, pairs, facts)
                 if found is not None:
                     return found
@@ -184,16 +184,18 @@ def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], 
     same = [facts.world.same_values(a, b) and facts.canonical(a) == facts.canonical(b) for a, b in pairs]
     if not all(one or other for one, other in zip(linked, same, strict=True)):
         return None
-    used = {col for term in _other_terms(block, set().union(*links)) for col in columns_of(term) if col.source == parent.id}
+    used = {
+        col for term in _other_terms(block, set().union(*links)) for col in columns_of(term) if col.source == parent.id
+    }
     movable = {b for (a, b), equal in zip(pairs, same, strict=True) if equal}
-    if used - movable or any(col.source == parent.id for one in facts_sources(block) if one.query for col in query_columns(one.query)):
+    if used - movable or any(
+        col.source == parent.id for one in facts_sources(block) if one.query for col in query_columns(one.query)
+    ):
         return None
     direct = set().union(*links)
     where = tuple(term for term in block.where if term not in direct)
     present = tuple(Call("notnull", (a,)) for a, _ in pairs)
-    rest = replace(
-        block, sources=tuple(one for one in block.sources if one != parent), where=(*where, *present)
-    )
+    rest = replace(block, sources=tuple(one for one in block.sources if one != parent), where=(*where, *present))
     return replaced(rest, {b: a for a, b in pairs})
 
 
@@ -283,9 +285,16 @@ def existence_of_own_group(block: Block, facts: Facts) -> Block:
         links = [
             one
             for one in inner.where
-            if isinstance(one, Call) and one.op == "eq" and {one.args[0], one.args[1]} == {key, (inner.group or (key,))[0]}
+            if isinstance(one, Call)
+            and one.op == "eq"
+            and {one.args[0], one.args[1]} == {key, (inner.group or (key,))[0]}
         ]
-        if len(links) != 1 or inner.group is None or len(inner.group) != 1 or not facts.world.same_values(*links[0].args):
+        if (
+            len(links) != 1
+            or inner.group is None
+            or len(inner.group) != 1
+            or not facts.world.same_values(*links[0].args)
+        ):
             continue
         rest = tuple(one for one in block.where if one != term)
         mine = Block(sources=block.sources, lefts=block.lefts, where=rest, outputs=(key,))

@@ -44,7 +44,9 @@ class Closure:
         if term in self._known or isinstance(term, Const):
             return True
         if isinstance(term, Col):
-            return term.source not in self._own or term.source in self._rows or self._facts.canonical(term) in self._known
+            return (
+                term.source not in self._own or term.source in self._rows or self._facts.canonical(term) in self._known
+            )
         if isinstance(term, Call):
             return not term.op.startswith("window:") and all(self._by_parts(arg) for arg in term.args)
         if isinstance(term, Sub):
@@ -97,7 +99,9 @@ class Closure:
         ids = {source.id for source in (*left.sources, *left_sources(left.lefts))}
         if ids <= self._rows:
             return
-        outside = {col for term in left.on for col in columns_of(term) if col.source in self._own and col.source not in ids}
+        outside = {
+            col for term in left.on for col in columns_of(term) if col.source in self._own and col.source not in ids
+        }
         if not all(self.determines(col) for col in outside):
             return
         if at_most_one(left, self._facts):

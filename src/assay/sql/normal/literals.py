@@ -28,7 +28,11 @@ def number(text: str) -> Const:
 
 def negated(value: Const) -> Const:
     """The number with its sign turned."""
-    return Const(value.kind, value.text[1:] if value.text.startswith("-") else f"-{value.text}") if value.text != "0" else value
+    return (
+        Const(value.kind, value.text[1:] if value.text.startswith("-") else f"-{value.text}")
+        if value.text != "0"
+        else value
+    )
 
 
 def fitted(value: Term, beside: Term, world: World) -> Term:

@@ -107,7 +107,9 @@ class Normaliser:
                     raise NotCovered("INTERSECT or EXCEPT over a folded collation")
             block = combined_to_block(Combined(query.op, query.all, tuple(parts)), self.world)
             return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
-        if drops and any(self.world.output_kind(part, n) == "folded" for part in parts for n in range(self.world.width(part))):
+        if drops and any(
+            self.world.output_kind(part, n) == "folded" for part in parts for n in range(self.world.width(part))
+        ):
             raise NotCovered("UNION over a folded collation")
         flat: list[Query] = []
         for part in parts:
@@ -140,7 +142,9 @@ class Normaliser:
 
     def _block(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
         rows_count = block.windowed or (block.group is None and not as_set and not block.distinct)
-        rows_count = rows_count or (block.group is not None and counts_rows(block)) or (block.cuts and not block.distinct)
+        rows_count = (
+            rows_count or (block.group is not None and counts_rows(block)) or (block.cuts and not block.distinct)
+        )
         block = replace(
             block,
             sources=tuple(self._source(source, as_set=not rows_count, outer=outer) for source in block.sources),
@@ -163,7 +167,14 @@ class Normaliser:
 
         Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped.
         """
-        if len(block.sources) != 1 or block.lefts or block.group is not None or block.cuts or block.windowed or block.order:
+        if (
+            len(block.sources) != 1
+            or block.lefts
+            or block.group is not None
+            or block.cuts
+            or block.windowed
+            or block.order
+        ):
             return block
         source = block.sources[0]
         union = source.query

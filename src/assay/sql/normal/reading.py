@@ -41,7 +41,22 @@ MOST_SOURCES = 40
 MOST_CONDITIONS = 400
 
 _KNOWN_PARTS = frozenset(
-    "kind hint distinct expressions limit from_ joins where group having order offset with_ operation_modifiers".split()
+    [
+        "kind",
+        "hint",
+        "distinct",
+        "expressions",
+        "limit",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "order",
+        "offset",
+        "with_",
+        "operation_modifiers",
+    ]
 )
 _CHAINS = (exp.And, exp.Or, exp.SetOperation)
 
@@ -134,8 +149,10 @@ class _Reader:
             raise NotCovered(f"{op.upper()} by name")
         right: list[exp.Expr] = []
         left: exp.Expr = node
-        while type(left) is type(node) and bool(left.args.get("distinct")) != all_ and (
-            left is node or not any(left.args.get(part) for part in ("order", "limit", "offset", "with_"))
+        while (
+            type(left) is type(node)
+            and bool(left.args.get("distinct")) != all_
+            and (left is node or not any(left.args.get(part) for part in ("order", "limit", "offset", "with_")))
         ):
             right.append(left.args["expression"])
             left = left.this
@@ -204,7 +221,11 @@ class _Reader:
         return block, names
 
     def _aliases(self, node: exp.Select, terms: TermReader) -> list[tuple[str, Term]]:
-        return [(one.alias.lower(), terms.read(one.this)) for one in reversed(node.expressions) if isinstance(one, exp.Alias)]
+        return [
+            (one.alias.lower(), terms.read(one.this))
+            for one in reversed(node.expressions)
+            if isinstance(one, exp.Alias)
+        ]
 
     def _fallback(self, aliases: dict[str, Term]) -> dict[str, Term]:
         """Outputs that may be named by alias outside ORDER BY, where no column has the name."""
@@ -311,7 +332,11 @@ class _Reader:
         for join in joins:
             side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
             method = (join.args.get("method") or "").upper()
-            if kind not in ("", "INNER", "CROSS", "OUTER") or method not in ("", "NATURAL") or join.args.get("match_condition"):
+            if (
+                kind not in ("", "INNER", "CROSS", "OUTER")
+                or method not in ("", "NATURAL")
+                or join.args.get("match_condition")
+            ):
                 raise NotCovered(f"{method or kind} JOIN")
             if side in ("RIGHT", "FULL") and bare and self.world.dialect != "sqlite":
                 raise NotCovered("a comma before an outer join")
@@ -392,9 +417,9 @@ class _Reader:
             if not isinstance(node.this, exp.Identifier):
                 raise NotCovered("a table function")
             found = self._table(node, alias, columns, scope)
-        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not alias:
-            found = self._item(node.this, scope)
-        elif isinstance(node, exp.Paren):
+        elif (
+            isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not alias
+        ) or isinstance(node, exp.Paren):
             found = self._item(node.this, scope)
         elif isinstance(node, exp.Subquery | exp.Values | exp.SetOperation):
             query, names = self.query(_bare(node), Scope(self.world, parent=scope.parent, ctes=scope.ctes))

@@ -39,11 +39,69 @@ _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Max: "max",
 }
 _FUNCTIONS = frozenset(
-    "abs round lower upper length substring trim concat coalesce nullif greatest least floor ceil sqrt pow ln log exp mod"
-    " sign year month day extract datetrunc timestamptrunc dateadd datesub datediff date timetostr strtotime"
-    " tsordstotimestamp tsordstodate replace left right strposition dayofweek quarter week reverse".split()
+    [
+        "abs",
+        "round",
+        "lower",
+        "upper",
+        "length",
+        "substring",
+        "trim",
+        "concat",
+        "coalesce",
+        "nullif",
+        "greatest",
+        "least",
+        "floor",
+        "ceil",
+        "sqrt",
+        "pow",
+        "ln",
+        "log",
+        "exp",
+        "mod",
+        "sign",
+        "year",
+        "month",
+        "day",
+        "extract",
+        "datetrunc",
+        "timestamptrunc",
+        "dateadd",
+        "datesub",
+        "datediff",
+        "date",
+        "timetostr",
+        "strtotime",
+        "tsordstotimestamp",
+        "tsordstodate",
+        "replace",
+        "left",
+        "right",
+        "strposition",
+        "dayofweek",
+        "quarter",
+        "week",
+        "reverse",
+    ]
 )
-_NAMED = frozenset("julianday date time datetime strftime unixepoch instr hex ltrim rtrim printf likely abs".split())
+_NAMED = frozenset(
+    [
+        "julianday",
+        "date",
+        "time",
+        "datetime",
+        "strftime",
+        "unixepoch",
+        "instr",
+        "hex",
+        "ltrim",
+        "rtrim",
+        "printf",
+        "likely",
+        "abs",
+    ]
+)
 
 
 class TermReader:

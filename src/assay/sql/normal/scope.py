@@ -58,4 +58,6 @@ class Scope:
 def entry_of(source: Source, alias: str, names: list[str], world: World) -> Entry:
     """A source under its alias, its columns under ``names``."""
     places = world.columns(source)
-    return Entry(alias.lower(), [(name.lower(), Col(source.id, place)) for name, place in zip(names, places, strict=True)])
+    return Entry(
+        alias.lower(), [(name.lower(), Col(source.id, place)) for name, place in zip(names, places, strict=True)]
+    )

@@ -178,7 +178,9 @@ class World:
             if source.table:
                 return True
             if isinstance(source.query, FullJoin):
-                both = [Col(one.id, name) for one in (source.query.left, source.query.right) for name in self.columns(one)]
+                both = [
+                    Col(one.id, name) for one in (source.query.left, source.query.right) for name in self.columns(one)
+                ]
                 term = both[int(term.name)]
                 continue
             if not isinstance(source.query, Block):

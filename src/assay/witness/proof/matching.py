@@ -130,7 +130,13 @@ class Matching:
             if source.query is not None:
                 yield from self._inside(source.query)
         if isinstance(query, Block):
-            terms = [*query.where, *(query.group or ()), *query.having, *query.outputs, *(key.term for key in query.order)]
+            terms = [
+                *query.where,
+                *(query.group or ()),
+                *query.having,
+                *query.outputs,
+                *(key.term for key in query.order),
+            ]
             terms += [term for left in query.lefts for term in left.on]
             for term in terms:
                 yield from self._inside_term(term)
@@ -151,9 +157,7 @@ class Matching:
 
     # queries
 
-    def pairing(
-        self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool
-    ) -> tuple[int, ...] | None:
+    def pairing(self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
         """For each output of the first the equal one's place in the second; None where equality is not found.
 
         ``aligned`` asks for the same order of columns.
@@ -292,9 +296,7 @@ class Matching:
 
     # blocks as bags
 
-    def _blocks(
-        self, one: Block, other: Block, facts: Facts, *, as_set: bool, aligned: bool
-    ) -> tuple[int, ...] | None:
+    def _blocks(self, one: Block, other: Block, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
         if (one.group is None) != (other.group is None) or (one.limit, one.offset) != (other.limit, other.offset):
             return None
         if one.distinct != other.distinct and (one.cuts or not as_set):
@@ -403,9 +405,11 @@ class Matching:
         grouped = bool(block.group)
         own = (Call("lt", (Const("integer", "0"), Agg("count", ()))),) if grouped else ()
         terms = seen.terms if grouped else ()
-        return Facts(
-            self.world, self, (*terms, *own), padded=seen.padded, sources=seen.sources, grouped=grouped
-        ) if grouped else _Rowless(self.world, self, seen)
+        return (
+            Facts(self.world, self, (*terms, *own), padded=seen.padded, sources=seen.sources, grouped=grouped)
+            if grouped
+            else _Rowless(self.world, self, seen)
+        )
 
     # blocks as sets
 
@@ -538,9 +542,7 @@ def _conjuncts(term: Term) -> tuple[Term, ...]:
     return term.args if isinstance(term, Call) and term.op == "and" else (term,)
 
 
-def assigned(
-    ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, aligned: bool
-) -> tuple[int, ...] | None:
+def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
     """For each of the terms the place of an equal one among the others, each used once."""
     mine, theirs = [seen.canonical(term) for term in ones], [seen.canonical(term) for term in others]
     if len(mine) != len(theirs):

@@ -13,7 +13,8 @@ from assay.sql.normal.stopping import NotCovered
 MOST_QUESTIONS = 60
 """How often the solver is asked in one proof."""
 MOST_CONDITIONS = 40
-TIMEOUT_MS = 300
+MOST_SOLVER_STEPS = 200_000
+TIMEOUT_MS = 2_000
 
 
 def available() -> bool:
@@ -79,6 +80,6 @@ def _follows(facts: Facts, wanted: Term) -> bool:
         goal = encoder.truth(wanted)
     except (NotCovered, ValueError, z3.Z3Exception):
         return False
-    asked = solver(TIMEOUT_MS)
+    asked = solver(steps=MOST_SOLVER_STEPS, timeout_ms=TIMEOUT_MS)
     asked.add(*known, z3.Not(goal))
     return bool(asked.check() == z3.unsat)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Literal
 
 from assay.model import DatabaseSchema
 from assay.model.proof import Proof, Unproved
@@ -16,53 +16,92 @@ from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
 
-def prove(a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool) -> Proof | Unproved:
+def prove(
+    a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool, max_rows: int = 0
+) -> Proof | Unproved:
     """Prove that two queries give the same answer under the verdict's comparison, or say what stops it. Never raises.
 
     ``a`` is gold: rows are compared as bags, columns in any order, and with ``ordered``, which says whether gold's
-    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows.
+    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With ``max_rows``,
+    what no rule decides is checked on all tables of at most so many rows, if the extra ``prove`` is installed.
     """
     if max(len(a), len(b)) > MOST_CHARACTERS:
         return Unproved(reason=f"a text of {max(len(a), len(b)):,} characters; the limit is {MOST_CHARACTERS:,}")
     try:
-        return _proved(a, b, schema, dialect=dialect, ordered=ordered)
+        return _proved(a, b, World(schema, dialect), ordered=ordered, max_rows=max_rows)
     except RecursionError:
         return Unproved(reason="expressions nested too deeply")
 
 
-def _proved(a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool) -> Proof | Unproved:
-    if is_nondeterministic(a, dialect) or is_nondeterministic(b, dialect):
+def _proved(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    if is_nondeterministic(a, world.dialect) or is_nondeterministic(b, world.dialect):
         return Unproved(reason="a function that gives another value each time")
-    if same_text(a, b, dialect):
+    if same_text(a, b, world.dialect):
         return Proof(rules=("same text",), up_to_choice=True)
-    queries, worlds = [], []
-    for text, where in ((a, "first"), (b, "second")):
-        worlds.append(World(schema, dialect))
+    alone = []
+    for text, where in _sides(a, b):
         try:
-            queries.append(read_query(text, worlds[-1]))
+            alone.append(read_query(text, World(world.schema, world.dialect)))
         except NotCovered as stopped:
-            return Unproved(reason=str(stopped), where=where)  # type: ignore[arg-type]
-    if queries[0] == queries[1]:
+            return Unproved(reason=str(stopped), where=where)
+    if alone[0] == alone[1]:
         return Proof(rules=("same query in other words",), up_to_choice=True)
-    return _compared(a, b, World(schema, dialect), ordered=ordered)
+    return _compared(a, b, world, ordered=ordered, max_rows=max_rows)
 
 
-def _compared(a: str, b: str, world: World, *, ordered: bool) -> Proof | Unproved:
-    matching = Matching(world, oracle=row_oracle() if available() else None)
+def _sides(a: str, b: str) -> tuple[tuple[str, Literal["first", "second"]], ...]:
+    return (a, "first"), (b, "second")
+
+
+def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    matching = Matching(world)
     normaliser = Normaliser(world, matching)
+    read: list[Query] = []
     normal: list[Query] = []
-    for text, where in ((a, "first"), (b, "second")):
+    for text, where in _sides(a, b):
         try:
-            query = read_query(text, world)
-            normal.append(normaliser.root(query, ordered=ordered))
+            read.append(read_query(text, world))
+            normal.append(normaliser.root(read[-1], ordered=ordered))
         except NotCovered as stopped:
-            return Unproved(reason=str(stopped), where=where)  # type: ignore[arg-type]
+            return Unproved(reason=str(stopped), where=where)
+    oracles = (None, row_oracle()) if available() else (None,)
     try:
-        if matching.equal(normal[0], normal[1], ordered=ordered):
-            return Proof(rules=tuple(sorted(world.used)), up_to_choice=world.open_choice)
+        for oracle in oracles:
+            if Matching(world, oracle=oracle).equal(normal[0], normal[1], ordered=ordered):
+                used = world.used | ({"what conditions imply of a row (z3)"} if oracle else set())
+                return Proof(rules=tuple(sorted(used)), up_to_choice=world.open_choice)
     except NotCovered as stopped:
         return Unproved(reason=str(stopped))
-    return Unproved(reason=_difference(normal[0], normal[1]))
+    reason = _difference(normal[0], normal[1])
+    return (
+        _bounded(normal[0], normal[1], world, reason, ordered=ordered, max_rows=max_rows)
+        if max_rows
+        else Unproved(reason=reason)
+    )
+
+
+def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    """Check small tables, one row more at a time, and keep the most that was decided."""
+    if not available():
+        return Unproved(reason=f"{reason}; small tables are checked with z3: pip install 'assay[prove]'")
+    if ordered:
+        return Unproved(reason=f"{reason}; the check of small tables knows no order")
+    from assay.witness.proof.bounded import equivalent_up_to
+
+    decided = 0
+    for rows in range(1, max_rows + 1):
+        try:
+            found = equivalent_up_to(one, other, world, rows)
+        except NotCovered as stopped:
+            return Unproved(reason=f"{reason}; {stopped}")
+        if isinstance(found, tuple):
+            return Unproved(reason=f"{reason}; the solver sees a difference, to be executed", model=found)
+        if found is None:
+            break
+        decided = rows
+    if decided:
+        return Proof(rules=("small tables (z3)",), up_to_rows=decided, up_to_choice=world.open_choice)
+    return Unproved(reason=f"{reason}; the solver gave up")
 
 
 def _difference(one: Query, other: Query) -> str:
@@ -87,4 +126,4 @@ def _difference(one: Query, other: Query) -> str:
     return "conditions, groups, outputs or order that no rule makes equal"
 
 
-__all__ = ["prove", "replace"]
+__all__ = ["prove"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from assay.sql.normal.algebra import Agg, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
 from assay.sql.normal.conditions import holds
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS, World
@@ -100,7 +100,7 @@ class Encoder:
     def _comparable(self, one: Term, other: Term) -> bool:
         first, second = family(one, self.world), family(other, self.world)
         ordered = self.world.dialect in ("sqlite", "duckdb") or first != "text"
-        return first == second and bool(first) and ordered or "null" in (first, second)
+        return (first == second and bool(first) and ordered) or "null" in (first, second)
 
     def _constant(self, term: Const) -> Value:
         if term.kind == "null":
@@ -162,6 +162,9 @@ def _result_kind(term: Term, world: World) -> str:
             return _common([_result_kind(arg, world) for arg in (*term.args[1::2], term.args[-1])])
         if term.op in ("coalesce", "nullif"):
             return _common([_result_kind(arg, world) for arg in term.args])
+    if isinstance(term, Col):
+        query = world.sources[term.source].query
+        return _result_kind(query.outputs[int(term.name)], world) if isinstance(query, Block) else world.kind(term)
     if isinstance(term, Agg) and term.op in ("sum", "avg"):
         return "real" if _result_kind(term.args[0], world) in NUMBERS else "any"
     return world.kind(term)
@@ -194,10 +197,11 @@ def texts_of(terms: Sequence[Term]) -> list[str]:
     return sorted(found)
 
 
-def solver(timeout_ms: int) -> Any:
-    """A solver with a fixed seed and limits."""
+def solver(*, steps: int, timeout_ms: int) -> Any:
+    """A solver with a fixed seed. It stops after its steps, on every machine alike; the time is a last resort."""
     z3.set_param("memory_max_size", MOST_MEMORY_MB)
     made = z3.Solver()
+    made.set("rlimit", steps)
     made.set("timeout", timeout_ms)
     made.set("random_seed", 0)
     return made
