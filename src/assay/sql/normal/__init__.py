@@ -1,1 +1,4 @@
-"""Bring queries to a normal form in which equal ones are equal: an algebra, a reader, and rules with side conditions."""
+"""Bring queries to a normal form in which equal ones are equal.
+
+An algebra that says what a query means, a reader into it, and rules with their side conditions.
+"""

@@ -1,7 +1,7 @@
 """What a query means, free of its spelling: terms over sources, and blocks of them.
 
-A block is FROM, WHERE, GROUP BY, HAVING, SELECT, DISTINCT, ORDER BY and LIMIT of one level. A source has a number that is
-unique in a proof, so that terms may be moved between levels without a name being caught by another scope.
+A block is FROM, WHERE, GROUP BY, HAVING, SELECT, DISTINCT, ORDER BY and LIMIT of one level. A source has a number that
+is unique in a proof, so that terms may be moved between levels without a name being caught by another scope.
 Conditions are lists of terms each of which must be *true*; what is NULL counts as not true.
 """
 
@@ -144,7 +144,7 @@ TRUE, FALSE, NULL = Const("boolean", "1"), Const("boolean", "0"), Const("null", 
 ONE = Const("integer", "1")
 
 
-def width(query: Query, columns: Callable[[str], int] | None = None) -> int:
+def width(query: Query) -> int:
     """How many outputs a query has."""
     if isinstance(query, Block):
         return len(query.outputs)

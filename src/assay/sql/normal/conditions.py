@@ -157,7 +157,7 @@ def _is_whole(term: Term, world: World) -> bool:
 def between_constants(op: str, left: Const, right: Const) -> bool | None:
     """The truth of a comparison of two numbers or two equal texts; None where the engine would have to be asked."""
     numbers = ("integer", "real")
-    if op == "same" or op == "nsame":
+    if op in ("same", "nsame"):
         return None
     if left.kind in numbers and right.kind in numbers:
         one, other = float(left.text), float(right.text)

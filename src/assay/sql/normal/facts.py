@@ -1,4 +1,4 @@
-"""What follows from conditions that are true: which terms are one value, which cannot be NULL, which conditions hold."""
+"""What follows from true conditions: which terms are one value, which cannot be NULL, which other conditions hold."""
 
 from __future__ import annotations
 
@@ -332,7 +332,7 @@ class Facts:
 
     def _family(self, term: Term) -> str:
         kind = self.world.kind(term)
-        return "number" if kind in NUMBERS else kind if kind != "any" and kind != "folded" else ""
+        return "number" if kind in NUMBERS else kind if kind not in ("any", "folded") else ""
 
     def _exists(self, wanted: Block) -> bool:
         known = [

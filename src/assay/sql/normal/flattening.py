@@ -64,7 +64,7 @@ def merge_plain(block: Block, *, as_set: bool) -> Block:
 
 
 def merge_plain_in_left(block: Block) -> Block:
-    """The same in a left join, where the query's outputs are columns, which are NULL exactly where its row is missing."""
+    """The same in a left join, where the query's outputs are columns, NULL exactly where its row is missing."""
     for place, left in enumerate(block.lefts):
         for source in left.sources:
             inner = source.query
@@ -182,8 +182,8 @@ def prune_outputs(block: Block, world: World) -> Block:
 def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
     """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
 
-    Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the value
-    cannot be NULL where COUNT(*) counts it.
+    Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
+    value cannot be NULL where COUNT(*) counts it.
     """
     if block.group != () or len(block.sources) != 1 or block.lefts or block.where:
         return block
@@ -201,10 +201,10 @@ def count_distinct_rows(block: Block, world: World, matcher: Matcher) -> Block:
                 counted = part == Agg("count", ()) and present
                 if not counted and part not in (
                     Agg("count", (Col(source.id, "0"),)),
-                    Agg("count", (Col(source.id, "0"),), True),
+                    Agg("count", (Col(source.id, "0"),), distinct=True),
                 ):
                     return block
-                new[part] = Agg("count", (value,), True)
+                new[part] = Agg("count", (value,), distinct=True)
             elif isinstance(part, Sub):
                 return block
     merged = replace(block, sources=inner.sources, lefts=inner.lefts, where=inner.where, order=())

@@ -98,7 +98,7 @@ def _counted(term: Term) -> Term:
 def groups_to_distinct(block: Block, facts: Facts, *, as_set: bool) -> Block:
     """GROUP BY without aggregates is DISTINCT.
 
-    Side condition: the outputs determine the keys, so that two groups are never one row; or duplicates are dropped anyway.
+    Side condition: the outputs determine the keys, so two groups are never one row; or duplicates are dropped anyway.
     """
     if not block.group or block.windowed or any(has_aggregate(term) for term in grouped_terms(block)):
         return block
@@ -201,7 +201,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
             return Call(term.op, tuple(shorter(arg) for arg in term.args))
         _, name, values, parts, flags = term.op.split(":")
         first, count = int(values) + int(parts), len(flags) // 2
-        keys, kept = term.args[first:], [place for place in range(count)]
+        keys, kept = term.args[first:], list(range(count))
         for place in range(count - 1, -1, -1):
             before = (*term.args[int(values) : first], *(keys[one] for one in kept if one < place))
             closure = Closure(block, facts, before)

@@ -134,12 +134,12 @@ def left_to_absence(block: Block, facts: Facts) -> Block:
                 rest = replace(
                     block, lefts=_without(block, left), where=tuple(one for one in block.where if one != term)
                 )
-                columns = {
+                columns: dict[Term, Term] = {
                     Col(source.id, name): NULL
                     for source in (*left.sources, *left_sources(left.lefts))
                     for name in facts.world.columns(source)
                 }
-                rest = replaced(rest, dict(columns))
+                rest = replaced(rest, columns)
                 return replace(rest, where=(*rest.where, Call("not", (Sub("exists", absent),))))
     return block
 
@@ -162,7 +162,7 @@ def merge_same_row(block: Block, facts: Facts) -> Block:
     return block
 
 
-def drop_parent(block: Block, facts: Facts, *, as_set: bool) -> Block:
+def drop_parent(block: Block, facts: Facts) -> Block:
     """A join over a foreign key to a table of which nothing else is used goes; the foreign key is not NULL then.
 
     Side conditions: the columns that it refers to are a key, so there is exactly one row; of the table nothing is named
@@ -241,8 +241,8 @@ def join_existing(block: Block, facts: Facts, *, as_set: bool) -> Block:
 def join_existing_group(block: Block, facts: Facts, *, as_set: bool) -> Block:
     """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
 
-    Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row, or
-    the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
+    Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
+    or the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
     """
     found = [
         term

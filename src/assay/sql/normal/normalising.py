@@ -277,7 +277,7 @@ class Normaliser:
         block = self._used(join_existing_group, block, self._facts(block, outer), as_set=as_set)
         block = self._used(existence_of_own_group, block, self._facts(block, outer))
         block = self._used(merge_same_row, block, self._facts(block, outer))
-        return self._used(drop_parent, block, self._facts(block, outer), as_set=as_set)
+        return self._used(drop_parent, block, self._facts(block, outer))
 
     def _simplified(self, block: Block, outer: Facts | None) -> tuple[Term, ...]:
         """The conditions without tests for NULL that the columns themselves decide."""
@@ -300,7 +300,7 @@ def _decided(term: Term, facts: Facts) -> Term:
         if isinstance(term.args[0], Sub) and isinstance(term.args[0].query, Block) and term.args[0].query.group == ():
             return term
         inner = _decided(term.args[0], facts)
-        return {TRUE: FALSE, FALSE: TRUE}.get(inner, term)
+        return FALSE if inner == TRUE else TRUE if inner == FALSE else term
     if isinstance(term, Sub) and isinstance(term.query, Block) and term.query.group is None:
         if FALSE in term.query.where:
             return FALSE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import sqlglot
 from sqlglot import exp
@@ -132,11 +133,15 @@ class _Reader:
         return TermReader(scope, lambda node, level: self.query(node, level)[0], quotes_are_text=self._quotes)
 
     def _ctes(self, node: exp.Expr, scope: Scope) -> dict[str, object]:
-        with_ = node.args.get("with_")
+        with_: exp.With | None = node.args.get("with_")
         found: dict[str, object] = {}
-        for cte in with_.expressions if with_ else []:
+        for cte in () if with_ is None else with_.expressions:
             name = cte.alias.lower()
-            if with_.args.get("recursive") and any(one.name.lower() == name for one in cte.this.find_all(exp.Table)):
+            if (
+                with_ is not None
+                and with_.args.get("recursive")
+                and any(one.name.lower() == name for one in cte.this.find_all(exp.Table))
+            ):
                 raise NotCovered("a recursive WITH")
             found[name] = (cte, Scope(self.world, parent=scope, ctes=dict(found)))
         return found
@@ -190,7 +195,7 @@ class _Reader:
         level = Scope(self.world, found.entries, scope.parent, ctes=scope.ctes)
         terms = self._terms(level)
         names, outputs = self._outputs(node, level, terms)
-        aliases = {}
+        aliases: dict[str, Term] = {}
         for one, term in zip(node.expressions, outputs, strict=False):
             if isinstance(one, exp.Alias):
                 aliases.setdefault(one.alias.lower(), term)
@@ -445,7 +450,7 @@ class _Reader:
         name = node.name.lower()
         cte = None if node.db else scope.cte(name)
         if cte is not None:
-            expression, level = cte  # type: ignore[misc]
+            expression, level = cast("tuple[exp.CTE, Scope]", cte)
             if id(expression) in self._used_ctes and expression.this.find(exp.Limit, exp.Offset, exp.Fetch):
                 raise NotCovered("a WITH that takes some rows and is used twice")
             self._used_ctes.add(id(expression))

@@ -220,12 +220,13 @@ class TermReader:
         return Agg(inner.op, (Call("case", (condition, *(inner.args or (ONE,)), NULL)),), inner.distinct)
 
     def _read_window(self, node: exp.Window) -> Term:
-        """A window function without a frame of its own; of those that number rows, what hangs on ties is refused later."""
+        """A window function without a frame of its own; one that numbers tied rows is refused later."""
         if any(node.args.get(part) for part in ("spec", "alias", "first")):
             raise NotCovered("a window with a frame or a name")
         inner = node.this
         if isinstance(inner, exp.RowNumber | exp.Rank | exp.DenseRank):
-            op, args = {"RowNumber": "row_number", "Rank": "rank", "DenseRank": "dense_rank"}[type(inner).__name__], ()
+            args: tuple[Term, ...] = ()
+            op = {"RowNumber": "row_number", "Rank": "rank", "DenseRank": "dense_rank"}[type(inner).__name__]
         elif type(inner) in _AGGREGATES:
             agg = self.read(inner)
             assert isinstance(agg, Agg)
@@ -259,7 +260,7 @@ class TermReader:
             return Const("integer", "1" if node.this else "0")
         return TRUE if node.this else FALSE
 
-    def _read_null(self, node: exp.Null) -> Term:
+    def _read_null(self, _: exp.Null) -> Term:
         return NULL
 
     def _read_paren(self, node: exp.Paren) -> Term:

@@ -1,15 +1,15 @@
 """Check two queries on all databases of a few rows a table at once: tables of symbols, given to the solver.
 
-Each table has N rows that may be there or not, with cells that may be NULL; the declared keys, NOT NULL and foreign keys
-are conditions on them. A query becomes rows of symbols, each with the condition under which it is there. Two queries are
-equivalent up to N rows a table where no values make the bags of rows differ.
+Each table has N rows that may be there or not, with cells that may be NULL; the declared keys, NOT NULL and foreign
+keys are conditions on them. A query becomes rows of symbols, each with the condition under which it is there. Two
+queries are equivalent up to N rows a table where no values make the bags of rows differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from typing import Any
 
 import z3
@@ -34,7 +34,7 @@ from assay.sql.normal.algebra import (
 from assay.sql.normal.conditions import conjunction
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
-from assay.witness.proof.solver import Encoder, Value, solver
+from assay.witness.proof.solver import NO, YES, Encoder, Value, solver
 
 MOST_JOINED = 70
 """How many joined rows of symbols a query may have."""
@@ -78,7 +78,7 @@ class Tables:
                 z3.Bool(f"{name}.{index}"),
                 tuple(
                     (
-                        z3.BoolVal(False) if column in facts.not_null else z3.Bool(f"{name}.{index}.{column} is null"),
+                        NO if column in facts.not_null else z3.Bool(f"{name}.{index}.{column} is null"),
                         _symbol(f"{name}.{index}.{column}", kind),
                     )
                     for column, kind in facts.kinds.items()
@@ -88,7 +88,7 @@ class Tables:
         ]
         self.made[name] = rows
         places = {column: place for place, column in enumerate(facts.kinds)}
-        for earlier, later in zip(rows, rows[1:], strict=False):
+        for earlier, later in pairwise(rows):
             self.conditions.append(z3.Implies(later.there, earlier.there))
         for key in facts.keys:
             for index, one in enumerate(rows):
@@ -144,7 +144,7 @@ class Evaluator:
         """The rows of a query; one may be there several times."""
         if isinstance(query, Rows):
             encoder = self._encoder(outer, None)
-            return [Row(z3.BoolVal(True), tuple(encoder.value(cell) for cell in row)) for row in query.rows]
+            return [Row(YES, tuple(encoder.value(cell) for cell in row)) for row in query.rows]
         if isinstance(query, Combined):
             return self._combined(query, outer)
         if isinstance(query, FullJoin):
@@ -175,7 +175,7 @@ class Evaluator:
             for one in left
         ]
         names = [self._names(query.left), self._names(query.right)]
-        empty: Value = (z3.BoolVal(True), z3.RealVal(0))
+        empty: Value = (YES, z3.RealVal(0))
         found = []
         for i, one in enumerate(left):
             mine = tuple(one.columns[col] for col in names[0])
@@ -216,7 +216,7 @@ class Evaluator:
                 raise NotCovered("an outer join inside of an outer join")
             others = self._joined(left.sources, outer)
             empty: dict[Col, Value] = {
-                col: (z3.BoolVal(True), z3.RealVal(0)) for source in left.sources for col in self._names(source)
+                col: (YES, z3.RealVal(0)) for source in left.sources for col in self._names(source)
             }
             found: list[Joined] = []
             for row in rows:
@@ -252,7 +252,7 @@ class Evaluator:
 
     def _groups(self, block: Block, rows: list[Joined], outer: Env) -> Iterator[Row]:
         if block.group == ():
-            yield self._group(block, rows, [row.there for row in rows], outer, z3.BoolVal(True))
+            yield self._group(block, rows, [row.there for row in rows], outer, YES)
             return
         keys = []
         for row in rows:
@@ -265,13 +265,13 @@ class Evaluator:
             yield self._group(block, rows, members, {**outer, **row.columns}, first)
 
     def _group(self, block: Block, rows: list[Joined], members: list[Any], env: Env, there: Any) -> Row:
-        base = {col: cell for col, cell in env.items()}
+        base = dict(env)
 
         def aggregate(agg: Agg) -> Value:
             values = []
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
-                values.append((member, encoder.value(agg.args[0]) if agg.args else (z3.BoolVal(False), z3.RealVal(1))))
+                values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
             return _aggregated(agg, values)
 
         encoder = self._encoder(env, aggregate)
@@ -333,8 +333,8 @@ def _aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
         ]
     count = z3.Sum(*(z3.If(one, z3.RealVal(1), z3.RealVal(0)) for one in counted), z3.RealVal(0))
     if agg.op == "count":
-        return z3.BoolVal(False), count
-    none = z3.Not(z3.Or(*counted)) if counted else z3.BoolVal(True)
+        return NO, count
+    none = z3.Not(z3.Or(*counted)) if counted else YES
     if agg.op in ("sum", "avg"):
         total = z3.Sum(
             *(z3.If(one, value, z3.RealVal(0)) for one, value in zip(counted, numbers, strict=True)), z3.RealVal(0)
@@ -347,7 +347,7 @@ def _aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
         return none, mean
     if agg.op not in ("min", "max"):
         raise NotCovered(f"{agg.op.upper()} in the bounded check")
-    chosen, found = z3.BoolVal(False), z3.RealVal(0)
+    chosen, found = NO, z3.RealVal(0)
     for one, value in zip(counted, numbers, strict=True):
         better = value < found if agg.op == "min" else value > found
         take = z3.And(one, z3.Or(z3.Not(chosen), better))

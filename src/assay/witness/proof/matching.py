@@ -45,7 +45,7 @@ Oracle = Callable[[Facts, Term], bool]
 
 
 class Matching:
-    """Compares queries that share a `World`. What it says to be equal is; what it does not may be equal all the same."""
+    """Compares queries that share a `World`. What it says is equal is; what it does not may be equal all the same."""
 
     def __init__(self, world: World, *, oracle: Oracle | None = None) -> None:
         self.world = world
@@ -461,12 +461,12 @@ class Matching:
                 )
         padded = frozenset(source.id for source in left_sources(block.lefts))
         seen = Facts(self.world, self, block.where, padded=padded, sources=block.sources)
-        dropped = drop_parent(merge_same_row(block, seen), seen, as_set=True)
+        dropped = drop_parent(merge_same_row(block, seen), seen)
         return block if dropped == block else self._opened(dropped)
 
     def _covered(self, part: Block, parts: Sequence[Block], facts: Facts, splits: int) -> bool:
         """Whether each row of a part is in one of the parts; where a condition is an OR, each of its cases is tried."""
-        if FALSE in part.where or any(self._within(part, whole, facts) for whole in parts):
+        if (FALSE in part.where and part.group != ()) or any(self._within(part, whole, facts) for whole in parts):
             return True
         for place, term in enumerate(part.where):
             if isinstance(term, Call) and term.op == "or" and splits and len(term.args) <= 12:
@@ -519,13 +519,13 @@ class Matching:
 
 
 class _Rowless(Facts):
-    """What is true of the one group without keys, which may have no row: aggregates are built from what the rows say."""
+    """What is true of the one group without keys, which may have no row: aggregates know what its rows say."""
 
     def __init__(self, world: World, matching: Matching, rows: Facts) -> None:
         self._rows = rows
         super().__init__(world, matching, (), padded=rows.padded)
 
-    def extended(self, terms: object, *, splits: int | None = None) -> Facts:
+    def extended(self, terms: object, *, splits: int | None = None) -> Facts:  # noqa: ARG002 - as in Facts
         """Conditions on the group say nothing of rows; they are compared as they stand."""
         made = _Rowless(self.world, self.matcher, self._rows)  # type: ignore[arg-type]
         made.terms = tuple(terms)  # type: ignore[arg-type]
@@ -570,7 +570,7 @@ def refines(keys: tuple[Key, ...], wanted: tuple[Key, ...], block: Block, seen: 
 
 def _telling(keys: tuple[Key, ...], block: Block, seen: Facts) -> list[tuple[Term, bool, bool]]:
     found: list[tuple[Term, bool, bool]] = []
-    before: list[Term] = list(())
+    before: list[Term] = []
     for key in keys:
         term = seen.canonical(key.term)
         if _determined(key.term, before, block, seen):

@@ -50,7 +50,7 @@ def _worthwhile(facts: Facts, wanted: Term) -> bool:
 def _follows(facts: Facts, wanted: Term) -> bool:
     import z3
 
-    from assay.witness.proof.solver import Encoder, solver, texts_of
+    from assay.witness.proof.solver import NO, Encoder, solver, texts_of
 
     made: dict[Term, tuple[Any, Any]] = {}
     known: list[Any] = []
@@ -61,7 +61,7 @@ def _follows(facts: Facts, wanted: Term) -> bool:
             return encoder.value(chosen)
         if chosen not in made:
             name = str(len(made))
-            null = z3.BoolVal(False) if facts.present(term) else z3.Bool(f"null{name}")
+            null = NO if facts.present(term) else z3.Bool(f"null{name}")
             made[chosen] = (null, z3.Real(f"value{name}"))
         return made[chosen]
 

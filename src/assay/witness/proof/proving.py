@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from assay.model import DatabaseSchema
-from assay.model.proof import Proof, Unproved
+from assay.model import DatabaseSchema, Proof, Unproved
 from assay.sql import is_nondeterministic, same_text
 from assay.sql.normal.algebra import Block, Query
 from assay.sql.normal.normalising import Normaliser
@@ -22,8 +21,8 @@ def prove(
     """Prove that two queries give the same answer under the verdict's comparison, or say what stops it. Never raises.
 
     ``a`` is gold: rows are compared as bags, columns in any order, and with ``ordered``, which says whether gold's
-    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With ``max_rows``,
-    what no rule decides is checked on all tables of at most so many rows, if the extra ``prove`` is installed.
+    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With
+    ``max_rows``, what no rule decides is checked on all tables of so many rows, if the extra ``prove`` is installed.
     """
     if max(len(a), len(b)) > MOST_CHARACTERS:
         return Unproved(reason=f"a text of {max(len(a), len(b)):,} characters; the limit is {MOST_CHARACTERS:,}")

@@ -1,8 +1,8 @@
 """Terms and conditions for the solver z3: three-valued logic as pairs of *is NULL* and a value.
 
-Numbers and texts are points of the real line: only their order matters, and texts keep theirs where the dialect compares
-them by code points. What is no comparison, sum or choice is a function of which nothing is known. So whatever the solver
-finds impossible is impossible; what it finds possible need not be.
+Numbers and texts are points of the real line: only their order matters, and texts keep theirs where the dialect
+compares them by code points. What is no comparison, sum or choice is a function of which nothing is known. So whatever
+the solver finds impossible is impossible; what it finds possible need not be.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS, World
 
 MOST_MEMORY_MB = 1024
+YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 Value = tuple[Any, Any]
 """Whether it is NULL, and what it is otherwise."""
 
@@ -104,10 +105,10 @@ class Encoder:
 
     def _constant(self, term: Const) -> Value:
         if term.kind == "null":
-            return z3.BoolVal(True), z3.RealVal(0)
+            return YES, z3.RealVal(0)
         if term.kind == "text":
-            return z3.BoolVal(False), z3.RealVal(1000 * (1 + self.texts.index(term.text)))
-        return z3.BoolVal(False), z3.RealVal(term.text if "e" not in term.text else float(term.text))
+            return NO, z3.RealVal(1000 * (1 + self.texts.index(term.text)))
+        return NO, z3.RealVal(term.text if "e" not in term.text else float(term.text))
 
     def _sum(self, term: Call) -> Value:
         values = [self.value(arg) for arg in term.args]
