@@ -21,11 +21,14 @@ def schema_of(ddl: str, dialect: str = "sqlite") -> DatabaseSchema:
     connection = sqlite3.connect(":memory:")
     connection.executescript(ddl)
     tables = []
-    for name, text in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"):
+    for name, text in connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"
+    ):
         columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (name,)).fetchall()
         keys = connection.execute('SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)).fetchall()
         unique = connection.execute(
-            "SELECT i.name FROM pragma_index_list(?) AS l JOIN pragma_index_info(l.name) AS i WHERE l.origin = 'u'", (name,)
+            "SELECT i.name FROM pragma_index_list(?) AS l JOIN pragma_index_info(l.name) AS i WHERE l.origin = 'u'",
+            (name,),
         ).fetchall()
         tables.append(
             TableSchema(
@@ -82,7 +85,9 @@ def random_tables(schema: DatabaseSchema, queries: Sequence[str], seed: int) -> 
                 for value, column in zip(row, table.columns, strict=True)
             )
             clash = any(
-                all(row[place] is not None and row[place] == other[place] for place in key) for key in keys for other in rows
+                all(row[place] is not None and row[place] == other[place] for place in key)
+                for key in keys
+                for other in rows
             )
             if whole and not clash:
                 rows.append(tuple(row))
@@ -121,7 +126,9 @@ def same_bag(one: Rows, other: Rows) -> bool:
 
 def _plain(row: Sequence[object]) -> tuple[tuple[str, str], ...]:
     # Numbers of another type are one number; the last digits of a mean depend on the order of adding.
-    return tuple(("number", f"{float(cell):.9g}") if isinstance(cell, int | float) else ("", repr(cell)) for cell in row)
+    return tuple(
+        ("number", f"{float(cell):.9g}") if isinstance(cell, int | float) else ("", repr(cell)) for cell in row
+    )
 
 
 def differences(engine: str, ddl: str, one: str, other: str, schema: DatabaseSchema, seeds: range) -> Iterator[str]:

@@ -54,7 +54,8 @@ def random_query(choices: Choices) -> str:
     if shape == 0:
         table = choices.pick(list(NUMBERS))
         column = choices.pick(NUMBERS[table])
-        return f"{_one(choices, table, column)} {choices.pick(['UNION', 'UNION ALL', 'EXCEPT', 'INTERSECT'])} {_one(choices, table, column)}"
+        first, op = _one(choices, table, column), choices.pick(["UNION", "UNION ALL", "EXCEPT", "INTERSECT"])
+        return f"{first} {op} {_one(choices, table, column)}"
     own, link, other, at = LINKS[choices.number(len(LINKS))]
     joined = choices.number(4) > 0
     kind = choices.pick(["JOIN", "LEFT JOIN", "JOIN"])
@@ -72,12 +73,15 @@ def random_query(choices: Choices) -> str:
         outputs = ", ".join([*keys[: 1 + choices.number(2)], *([aggregate] if choices.number(3) else [])])
         if shape == 4:
             return f"SELECT {aggregate} FROM {from_}{where}"
-        return f"SELECT {choices.pick(['', '', 'DISTINCT '])}{outputs} FROM {from_}{where} GROUP BY {', '.join(keys)}{having}"
+        distinct = choices.pick(["", "", "DISTINCT "])
+        return f"SELECT {distinct}{outputs} FROM {from_}{where} GROUP BY {', '.join(keys)}{having}"
     outputs = ", ".join(choices.pick(columns) for _ in range(1 + choices.number(2)))
     query = f"SELECT {choices.pick(['', '', 'DISTINCT '])}{outputs} FROM {from_}{where}"
     if shape == 5:
         first = outputs.split(", ", maxsplit=1)[0].split(".")[1]
-        return f"SELECT d.{first} FROM ({query}) AS d WHERE d.{first} {choices.pick(['>', '<=', '='])} {choices.number(4)}"
+        return (
+            f"SELECT d.{first} FROM ({query}) AS d WHERE d.{first} {choices.pick(['>', '<=', '='])} {choices.number(4)}"
+        )
     return query
 
 

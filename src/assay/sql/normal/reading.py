@@ -10,9 +10,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from assay.sql.normal.algebra import (
-    TRUE,
     Agg,
     Block,
+    Call,
     Col,
     Combined,
     Const,
@@ -25,7 +25,6 @@ from assay.sql.normal.algebra import (
     Sub,
     Term,
     has_aggregate,
-    parts_of,
     substituted,
 )
 from assay.sql.normal.literals import compared
@@ -80,12 +79,26 @@ def read_query(text: str, world: World) -> Query:
         raise NotCovered("a text that cannot be parsed") from None
     if len(found) != 1 or not isinstance(found[0], exp.Query | exp.Values):
         raise NotCovered("a text that is not one query")
+    if world.dialect == "sqlite" and "+" in text:
+        _no_sign(text)
     _bounded(found[0])
     reader = _Reader(world, quotes_are_text=world.dialect == "sqlite" and not {"`", "["} & set(text))
     query, _ = reader.query(found[0], Scope(world))
     if len(world.sources) > MOST_SOURCES:
         raise NotCovered(f"more than {MOST_SOURCES} tables")
     return query
+
+
+_ENDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "END", "NULL"})
+
+
+def _no_sign(text: str) -> None:
+    """Refuse a plus sign before an operand: SQLite takes the column's type from it, and the parser drops the sign."""
+    before = ""
+    for token in sqlglot.tokenize(text, dialect="sqlite"):
+        if token.token_type.name == "PLUS" and before not in _ENDS:
+            raise NotCovered("a plus sign")
+        before = token.token_type.name
 
 
 def _bounded(root: exp.Expr) -> None:
@@ -219,6 +232,8 @@ class _Reader:
         order_level = replace(where_level, aliases=aliases)
         block = self._ended(block, names, node, order_level, aliases)
         used = (*block.outputs, *block.having, *(key.term for key in block.order))
+        if self.world.dialect == "duckdb" and group is not None and not all(_is_grouped(term, group) for term in used):
+            raise NotCovered("a column outside of GROUP BY, which DuckDB refuses")
         if group is None and any(has_aggregate(term) for term in used):
             block = replace(block, group=())
         elif group is None and having:
@@ -484,6 +499,13 @@ def _bare(node: exp.Expr) -> exp.Expr:
     return bare
 
 
+def _is_grouped(term: Term, group: tuple[Term, ...]) -> bool:
+    """Whether a term is made of keys and aggregates alone."""
+    if term in group or isinstance(term, Agg | Const | Sub):
+        return True
+    return isinstance(term, Call) and all(_is_grouped(arg, group) for arg in term.args)
+
+
 def _cells(row: exp.Expr) -> list[exp.Expr]:
     return row.expressions if isinstance(row, exp.Tuple) else [row.this if isinstance(row, exp.Paren) else row]
 
@@ -508,9 +530,4 @@ def _whole(node: exp.Expr) -> int:
     return int(node.name)
 
 
-def takes_rows(term: Term) -> bool:
-    """Whether a subquery in the term takes only some of its rows."""
-    return any(isinstance(part, Sub) and isinstance(part.query, Block) and part.query.cuts for part in parts_of(term))
-
-
-__all__ = ["TRUE", "Agg", "Const", "read_query", "takes_rows"]
+__all__ = ["read_query"]
