@@ -22,7 +22,6 @@ from assay.sql.normal.algebra import (
 from assay.sql.normal.facts import Facts
 from assay.sql.normal.keys import Closure, free_aggregates, key_columns
 from assay.sql.normal.stopping import NotCovered
-from assay.sql.normal.world import NUMBERS
 
 
 def grouped_terms(block: Block) -> tuple[Term, ...]:
@@ -80,7 +79,7 @@ def _of_one_row(term: Term, facts: Facts) -> Term | None:
             return ONE if not term.args or facts.present(term.args[0]) else _counted(term.args[0])
         if term.op in ("min", "max"):
             return term.args[0]
-        if term.op == "sum" and facts.world.kind(term.args[0]) in NUMBERS:
+        if term.op == "sum" and facts.world.kind(term.args[0]) in ("integer", "real"):
             return term.args[0]
         return None
     if isinstance(term, Call):

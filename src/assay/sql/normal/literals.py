@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.sql.normal.algebra import Call, Const, Term
+from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Term
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import NUMBERS, World
 
@@ -68,7 +68,32 @@ def _as_number(value: Const, kind: str) -> Const:
 
 def compared(op: str, left: Term, right: Term, world: World) -> Term:
     """A comparison, its literals fitted; greater than is less than, turned round."""
+    if world.dialect == "sqlite":
+        _no_mixture(left, right, world)
     left, right = fitted(left, right, world), fitted(right, left, world)
     if op in ("gt", "ge"):
         return Call("lt" if op == "gt" else "le", (right, left))
     return Call(op, (left, right))
+
+
+def _no_mixture(left: Term, right: Term, world: World) -> None:
+    """Refuse to compare a text column with a value that a rule may find to be a column of numbers.
+
+    SQLite reads a text as a number beside such a column, but not beside MAX or COALESCE of it.
+    """
+    for one, other in ((left, right), (right, left)):
+        made = _made_of(other, world)
+        simpler = isinstance(made, Agg) or (isinstance(made, Call) and made.op == "coalesce")
+        kinds = world.kind(one), world.kind(made)
+        if simpler and world.is_stored(one) and "text" in kinds and kinds[0] != kinds[1]:
+            raise NotCovered("a column compared with an expression of another type")
+
+
+def _made_of(term: Term, world: World) -> Term:
+    """The expression that a query's column stands for."""
+    while isinstance(term, Col):
+        query = world.sources[term.source].query
+        if not isinstance(query, Block):
+            return term
+        term = query.outputs[int(term.name)]
+    return term
