@@ -8,8 +8,8 @@ queries are equivalent up to N rows a table where no values make the bags of row
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise, permutations, product
+from dataclasses import dataclass
+from itertools import permutations, product
 from typing import Any
 
 import z3
@@ -35,6 +35,7 @@ from assay.sql.normal.conditions import conjunction
 from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 from assay.witness.proof.solver import NO, YES, Encoder, Value, solver
+from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
 MOST_JOINED = 70
 """How many joined rows of symbols a query may have."""
@@ -43,95 +44,11 @@ Env = Mapping[Col, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of symbols: when it is there, and its cells."""
-
-    there: Any
-    cells: tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Joined:
     """A combination of rows of the sources: when it is there, and its columns."""
 
     there: Any
     columns: Env
-
-
-@dataclass(slots=True)
-class Tables:
-    """The tables of symbols."""
-
-    world: World
-    rows: int
-    texts: Sequence[str]
-    made: dict[str, list[Row]] = field(default_factory=dict)
-    conditions: list[Any] = field(default_factory=list)
-
-    def table(self, name: str) -> list[Row]:
-        """The rows of a table, with the conditions that its constraints put on them."""
-        if name in self.made:
-            return self.made[name]
-        facts = self.world.tables[name]
-        rows = [
-            Row(
-                z3.Bool(f"{name}.{index}"),
-                tuple(
-                    (
-                        NO if column in facts.not_null else z3.Bool(f"{name}.{index}.{column} is null"),
-                        _symbol(f"{name}.{index}.{column}", kind),
-                    )
-                    for column, kind in facts.kinds.items()
-                ),
-            )
-            for index in range(self.rows)
-        ]
-        self.made[name] = rows
-        places = {column: place for place, column in enumerate(facts.kinds)}
-        for earlier, later in pairwise(rows):
-            self.conditions.append(z3.Implies(later.there, earlier.there))
-        for key in facts.keys:
-            for index, one in enumerate(rows):
-                for other in rows[:index]:
-                    same = [_equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
-                    self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
-        for own, parent, referenced in facts.references:
-            self._reference(name, own, parent, referenced)
-        return rows
-
-    def _reference(self, name: str, own: tuple[str, ...], parent: str, referenced: tuple[str, ...]) -> None:
-        other = self.world.tables.get(parent)
-        target = referenced or (other.keys[0] if other is not None and other.keys else ())
-        if other is None or len(target) != len(own) or any(column not in other.kinds for column in target):
-            return
-        mine, theirs = list(self.world.tables[name].kinds), list(other.kinds)
-        parents = self.table(parent)
-        for row in self.made[name]:
-            cells = [row.cells[mine.index(column)] for column in own]
-            found = [
-                z3.And(
-                    one.there,
-                    *(
-                        _equal_values(cell, one.cells[theirs.index(column)])
-                        for cell, column in zip(cells, target, strict=True)
-                    ),
-                )
-                for one in parents
-            ]
-            self.conditions.append(z3.Implies(z3.And(row.there, *(z3.Not(null) for null, _ in cells)), z3.Or(*found)))
-
-
-def _symbol(name: str, kind: str) -> Any:
-    """A column's value: whole where its type is."""
-    return z3.ToReal(z3.Int(name)) if kind == "integer" else z3.Real(name)
-
-
-def _equal_values(one: Value, other: Value) -> Any:
-    return z3.And(z3.Not(one[0]), z3.Not(other[0]), one[1] == other[1])
-
-
-def _same(one: Value, other: Value) -> Any:
-    return z3.Or(z3.And(one[0], other[0]), _equal_values(one, other))
 
 
 class Evaluator:
@@ -259,9 +176,9 @@ class Evaluator:
             encoder = self._encoder({**outer, **row.columns}, None)
             keys.append([encoder.value(term) for term in block.group or ()])
         for index, row in enumerate(rows):
-            same = [z3.And(*(_same(a, b) for a, b in zip(keys[index], key, strict=True))) for key in keys]
-            first = z3.And(row.there, *(z3.Not(z3.And(rows[one].there, same[one])) for one in range(index)))
-            members = [z3.And(other.there, same[one]) for one, other in enumerate(rows)]
+            equal = [z3.And(*(same(a, b) for a, b in zip(keys[index], key, strict=True))) for key in keys]
+            first = z3.And(row.there, *(z3.Not(z3.And(rows[one].there, equal[one])) for one in range(index)))
+            members = [z3.And(other.there, equal[one]) for one, other in enumerate(rows)]
             yield self._group(block, rows, members, {**outer, **row.columns}, first)
 
     def _group(self, block: Block, rows: list[Joined], members: list[Any], env: Env, there: Any) -> Row:
@@ -272,7 +189,7 @@ class Evaluator:
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
                 values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
-            return _aggregated(agg, values)
+            return aggregated(agg, values)
 
         encoder = self._encoder(env, aggregate)
         condition = z3.And(there, *(encoder.truth(term) for term in conjunction(block.having, self.world)))
@@ -307,7 +224,7 @@ def _query(source: Source) -> Query:
 
 
 def _same_rows(one: Row, other: Row) -> Any:
-    return z3.And(*(_same(a, b) for a, b in zip(one.cells, other.cells, strict=True)))
+    return z3.And(*(same(a, b) for a, b in zip(one.cells, other.cells, strict=True)))
 
 
 def _once(rows: list[Row]) -> list[Row]:
@@ -318,41 +235,6 @@ def _once(rows: list[Row]) -> list[Row]:
         Row(z3.And(row.there, *(z3.Not(z3.And(one.there, _same_rows(row, one))) for one in rows[:index])), row.cells)
         for index, row in enumerate(rows)
     ]
-
-
-def _aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
-    """An aggregate over rows of symbols: whether each is in the group, and its value."""
-    counted = [z3.And(member, z3.Not(null)) for member, (null, _) in values]
-    numbers = [value for _, (_, value) in values]
-    if agg.distinct:
-        counted = [
-            z3.And(
-                one, *(z3.Not(z3.And(counted[before], numbers[before] == numbers[index])) for before in range(index))
-            )
-            for index, one in enumerate(counted)
-        ]
-    count = z3.Sum(*(z3.If(one, z3.RealVal(1), z3.RealVal(0)) for one in counted), z3.RealVal(0))
-    if agg.op == "count":
-        return NO, count
-    none = z3.Not(z3.Or(*counted)) if counted else YES
-    if agg.op in ("sum", "avg"):
-        total = z3.Sum(
-            *(z3.If(one, value, z3.RealVal(0)) for one, value in zip(counted, numbers, strict=True)), z3.RealVal(0)
-        )
-        if agg.op == "sum":
-            return none, total
-        mean = z3.RealVal(0)
-        for size in range(1, len(counted) + 1):
-            mean = z3.If(count == size, total / size, mean)
-        return none, mean
-    if agg.op not in ("min", "max"):
-        raise NotCovered(f"{agg.op.upper()} in the bounded check")
-    chosen, found = NO, z3.RealVal(0)
-    for one, value in zip(counted, numbers, strict=True):
-        better = value < found if agg.op == "min" else value > found
-        take = z3.And(one, z3.Or(z3.Not(chosen), better))
-        chosen, found = z3.Or(chosen, one), z3.If(take, value, found)
-    return none, found
 
 
 Model = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
