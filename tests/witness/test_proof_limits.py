@@ -106,3 +106,18 @@ def test_literals_are_read_as_sqlite_reads_them_beside_a_column() -> None:
     )
     assert isinstance(proof("SELECT S FROM T", "SELECT x.s FROM t AS X", schema=schema), Proof)
     assert isinstance(proof("SELECT DISTINCT n FROM t", "SELECT n FROM t GROUP BY n", schema=schema), Unproved)
+
+
+def nested(levels: int, age: int) -> str:
+    """IN within IN."""
+    inner = f"SELECT mentor_id FROM player WHERE age = {age}"
+    return "SELECT id FROM player WHERE id IN (" * levels + inner + ")" * levels
+
+
+@pytest.mark.parametrize("levels", range(1, 9))
+def test_queries_within_queries_are_compared_at_every_level(levels: int) -> None:
+    found = proof(nested(levels, 1), nested(levels, 1).replace("player WHERE age", "player AS p WHERE 1 = p.age"))
+    assert isinstance(found, Proof)
+    apart = proof(nested(levels, 1), nested(levels, 2))
+    assert isinstance(apart, Unproved)
+    assert apart.reason.startswith("conditions")

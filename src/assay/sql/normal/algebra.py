@@ -295,3 +295,16 @@ def sources_in(term: Term) -> frozenset[int]:
 def has_aggregate(term: Term) -> bool:
     """Whether the term holds an aggregate of its own level."""
     return any(isinstance(part, Agg) for part in parts_of(term))
+
+
+def depth(query: Query) -> int:
+    """How many levels of queries there are in a query."""
+    if isinstance(query, Combined):
+        return 1 + max(depth(part) for part in query.parts)
+    if isinstance(query, Rows):
+        return 1
+    if isinstance(query, FullJoin):
+        return 1 + max((depth(one.query) for one in (query.left, query.right) if one.query is not None), default=0)
+    inner = [one.query for one in (*query.sources, *left_sources(query.lefts)) if one.query is not None]
+    inner += [part.query for term in terms_of(query) for part in parts_of(term) if isinstance(part, Sub)]
+    return 1 + max((depth(one) for one in inner), default=0)

@@ -30,7 +30,7 @@ from assay.sql.normal.stopping import NotCovered
 from assay.sql.normal.world import World
 from assay.witness.proof.outputs import OneGroup, assigned, refines
 
-MOST_STEPS = 4_000
+MOST_STEPS = 12_000
 """How many pairings of tables are tried."""
 
 Columns = dict[Term, Term]
@@ -43,7 +43,7 @@ class BagMatching:
     def __init__(self, world: World, *, oracle: Oracle | None = None) -> None:
         self.world = world
         self._oracle = oracle
-        self._tokens: list[tuple[str, Query, Term]] = []
+        self._tokens: list[tuple[str, int, Query, Term]] = []
         self._seen: dict[tuple[str, Query, tuple[Term, ...], frozenset[int]], Term] = {}
         self._ordered: Query | None = None
         self._steps = 0

@@ -18,6 +18,7 @@ from assay.sql.normal.algebra import (
     Source,
     Sub,
     Term,
+    depth,
     left_sources,
     over_block,
     parts_of,
@@ -45,13 +46,16 @@ class Matching(BagMatching):
         return found
 
     def _token(self, kind: str, query: Query, facts: Facts, *, as_set: bool) -> Term:
-        for known_kind, known, term in self._tokens:
-            if known_kind == kind and self.pairing(known, query, facts, as_set=as_set, aligned=True) is not None:
+        """Compare a query with those that have a token; only with such as are nested as deeply, so that it ends."""
+        deep = depth(query)
+        for known_kind, known_deep, known, term in self._tokens:
+            alike = known_kind == kind and known_deep == deep
+            if alike and self.pairing(known, query, facts, as_set=as_set, aligned=True) is not None:
                 return term
         own = {source.id for source in self._inside(query)}
         outside = tuple(sorted((col for col in query_columns(query) if col.source not in own), key=repr))
         made = Call(f"query:{kind}:{len(self._tokens)}", outside)
-        self._tokens.append((kind, query, made))
+        self._tokens.append((kind, deep, query, made))
         return made
 
     def _without_subqueries(self, facts: Facts) -> Facts:
