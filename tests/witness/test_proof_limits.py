@@ -116,7 +116,7 @@ def nested(levels: int, age: int) -> str:
 
 @pytest.mark.parametrize("levels", range(1, 9))
 def test_queries_within_queries_are_compared_at_every_level(levels: int) -> None:
-    found = proof(nested(levels, 1), nested(levels, 1).replace("player WHERE age", "player AS p WHERE 1 = p.age"))
+    found = proof(nested(levels, 1), nested(levels, 1).replace("age = 1", "1 = age"))
     assert isinstance(found, Proof)
     apart = proof(nested(levels, 1), nested(levels, 2))
     assert isinstance(apart, Unproved)
