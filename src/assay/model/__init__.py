@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from assay.model.joining import ColumnUse, JoinedBy, Joining
     from assay.model.leniency import STRICT, Leniency
     from assay.model.metric import MetricInfo
+    from assay.model.proof import Proof, Unproved
     from assay.model.result import Cell, Execution, ExecutionStatus, Limits, Result, Row
     from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
     from assay.model.secret import Secret
@@ -153,6 +154,7 @@ __all__ = [
     "PairedTest",
     "PassRate",
     "Prediction",
+    "Proof",
     "Provenance",
     "Rate",
     "Repair",
@@ -190,6 +192,7 @@ __all__ = [
     "Turn",
     "TurnAnswer",
     "TurnScore",
+    "Unproved",
     "UsageTotals",
     "Verdict",
     "quoted",
@@ -197,7 +200,7 @@ __all__ = [
 
 _MODULES = (
     *("secret", "database", "failure", "field_names", "joining", "gate", "usage", "result", "schema", "verdict"),
-    *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff"),
+    *("leniency", "comparison", "selection", "case", "metric", "diagnosis", "evidence", "diff", "proof"),
 )
 """Modules that load fast come first: a name is looked up in this order."""
 

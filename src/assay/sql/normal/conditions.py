@@ -1,0 +1,283 @@
+"""Conditions as what must be true: NOT is pushed down to comparisons, so that no NULL hides under one.
+
+Each rule holds in SQL's three-valued logic, for *is true* of a whole from *is true* and *is false* of its parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assay.sql.normal.algebra import (
+    FALSE,
+    NULL,
+    ONE,
+    TRUE,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    Query,
+    Rows,
+    Sub,
+    Term,
+)
+from assay.sql.normal.literals import compared
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import World
+
+_OPPOSITE = {"eq": "ne", "ne": "eq", "same": "nsame", "nsame": "same", "isnull": "notnull", "notnull": "isnull"}
+_STRICT = frozenset(
+    [
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "like",
+        "ilike",
+        "glob",
+        "like:escape",
+        "ilike:escape",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "mod",
+        "neg",
+        "concat2",
+        "abs",
+        "round",
+        "lower",
+        "upper",
+        "length",
+        "substring",
+        "replace",
+    ]
+)
+"""Operators that give NULL wherever an argument is NULL."""
+BOOLEAN = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "same",
+        "nsame",
+        "isnull",
+        "notnull",
+        "in",
+        "like",
+        "ilike",
+        "glob",
+        "istrue",
+        "isfalse",
+    ]
+)
+
+
+def conjunction(terms: tuple[Term, ...], world: World) -> tuple[Term, ...]:
+    """The conditions that must be true for all of these to be, without AND at their top, each once."""
+    found: list[Term] = []
+    for term in terms:
+        held = holds(term, world)
+        found += held.args if isinstance(held, Call) and held.op == "and" else (held,)
+    kept = tuple(dict.fromkeys(term for term in found if term != TRUE))
+    return (FALSE,) if FALSE in kept else kept
+
+
+def holds(term: Term, world: World, *, wanted: bool = True) -> Term:
+    """The condition for a term to be true, or, where ``wanted`` is False, for it to be false."""
+    if isinstance(term, Const):
+        return _constant(term, wanted=wanted)
+    if isinstance(term, Sub) and term.kind == "exists":
+        return _exists(term.query, world, wanted=wanted)
+    if not isinstance(term, Call):
+        return Call("is" if wanted else "isnot", (term,))
+    if term.op in ("and", "or"):
+        return _joined(term.op if wanted else {"and": "or", "or": "and"}[term.op], term.args, world, wanted=wanted)
+    if term.op == "not":
+        return holds(term.args[0], world, wanted=not wanted)
+    if term.op == "in":
+        return _in(term, world, wanted=wanted)
+    if term.op == "istrue" and wanted:
+        return holds(term.args[0], world)
+    if term.op == "isfalse" and wanted:
+        return holds(term.args[0], world, wanted=False)
+    if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+        return _strictly(comparison(term.op, *term.args, wanted=wanted), world)
+    if term.op in ("isnull", "notnull"):
+        op = term.op if wanted else _OPPOSITE[term.op]
+        inner = term.args[0]
+        if isinstance(inner, Const):
+            return TRUE if (inner == NULL) == (op == "isnull") else FALSE
+        return Call(op, (inner,))
+    if term.op in ("is", "isnot"):
+        return term
+    return Call("is" if wanted else "isnot", (term,))
+
+
+def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term:
+    """A comparison, or its opposite: values are ordered totally, and with NULL both are not true."""
+    if op not in ("same", "nsame") and NULL in (left, right):
+        return FALSE
+    if not wanted and op in ("lt", "le"):
+        op, left, right = ("le" if op == "lt" else "lt"), right, left
+    elif not wanted:
+        op = _OPPOSITE[op]
+    if isinstance(left, Const) and isinstance(right, Const):
+        decided = between_constants(op, left, right)
+        if decided is not None:
+            return TRUE if decided else FALSE
+    return Call(op, (left, right))
+
+
+def _strictly(term: Term, world: World) -> Term:
+    """At least 2 is more than 1. Side condition: the value is whole, as a count always is, and an integer column where
+    the engine keeps other numbers out of it."""
+    if not isinstance(term, Call) or term.op != "le":
+        return term
+    low, high = term.args
+    if isinstance(low, Const) and low.kind == "integer" and _is_whole(high, world):
+        return Call("lt", (Const("integer", str(int(low.text) - 1)), high))
+    if isinstance(high, Const) and high.kind == "integer" and _is_whole(low, world):
+        return Call("lt", (low, Const("integer", str(int(high.text) + 1))))
+    return term
+
+
+def _is_whole(term: Term, world: World) -> bool:
+    if isinstance(term, Agg) and term.op == "count":
+        return True
+    return world.dialect != "sqlite" and world.is_stored(term) and world.kind(term) == "integer"
+
+
+def between_constants(op: str, left: Const, right: Const) -> bool | None:
+    """The truth of a comparison of two numbers or two equal texts; None where the engine would have to be asked."""
+    numbers = ("integer", "real")
+    if op in ("same", "nsame"):
+        return None
+    if left.kind in numbers and right.kind in numbers:
+        one, other = float(left.text), float(right.text)
+        if max(abs(one), abs(other)) >= 2**53:
+            return None
+        return {"eq": one == other, "ne": one != other, "lt": one < other, "le": one <= other}[op]
+    if left == right and left.kind != "null":
+        return op in ("eq", "le")
+    if (
+        left.kind == right.kind == "text"
+        and op in ("eq", "ne")
+        and left.text.casefold().strip() != right.text.casefold().strip()
+    ):
+        return op == "ne"
+    return None
+
+
+def _constant(value: Const, *, wanted: bool) -> Term:
+    if value.kind == "null":
+        return FALSE
+    if value.kind == "text":
+        return Call("is" if wanted else "isnot", (value,))
+    return TRUE if (float(value.text) != 0) == wanted else FALSE
+
+
+def _joined(op: str, parts: tuple[Term, ...], world: World, *, wanted: bool) -> Term:
+    absorbing, neutral = (FALSE, TRUE) if op == "and" else (TRUE, FALSE)
+    found: list[Term] = []
+    for part in parts:
+        held = holds(part, world, wanted=wanted)
+        found += held.args if isinstance(held, Call) and held.op == op else (held,)
+    kept = tuple(dict.fromkeys(term for term in found if term != neutral))
+    if absorbing in kept:
+        return absorbing
+    return neutral if not kept else kept[0] if len(kept) == 1 else Call(op, kept)
+
+
+def _in(term: Call, world: World, *, wanted: bool) -> Term:
+    """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL."""
+    *values, rows = term.args
+    assert isinstance(rows, Sub)
+    if world.width(rows.query) != len(values):
+        raise NotCovered("IN over a query of another width")
+    source = world.source(query=rows.query)
+    conditions: list[Term] = []
+    for place, value in enumerate(values):
+        equal = compared("eq", value, Col(source.id, str(place)), world)
+        assert isinstance(equal, Call)
+        nulls = tuple(Call("isnull", (side,)) for side in equal.args if not (isinstance(side, Const) and side != NULL))
+        conditions.append(equal if wanted else Call("or", (equal, *nulls)))
+    block = Block(sources=(source,), where=tuple(conditions), outputs=(ONE,))
+    return _exists(block, world, wanted=wanted)
+
+
+def _exists(query: Query, world: World, *, wanted: bool) -> Term:
+    """EXISTS asks for a row: its columns, their order and how often they occur do not matter."""
+    found: Term
+    if (
+        isinstance(query, Block) and query.group == () and not query.having and query.offset == 0 and query.limit != 0
+    ) or isinstance(query, Rows):
+        found = TRUE
+    else:
+        found = Sub("exists", bare_existence(query, world))
+    if found == TRUE:
+        return TRUE if wanted else FALSE
+    return found if wanted else Call("not", (found,))
+
+
+def bare_existence(query: Query, world: World) -> Block:
+    """A block that has a row where the query has one."""
+    if not isinstance(query, Block):
+        return Block(sources=(world.source(query=query),), outputs=(ONE,))
+    if query.offset or query.limit == 0:
+        return Block(sources=(world.source(query=query),), outputs=(ONE,))
+    group = query.group if query.having or query.group == () else None
+    return replace(query, outputs=(ONE,), distinct=False, order=(), limit=None, group=group)
+
+
+def rejected(term: Term) -> frozenset[Term]:
+    """The terms that cannot be NULL where a condition is true."""
+    if not isinstance(term, Call):
+        return frozenset()
+    if term.op == "and":
+        return frozenset().union(*(rejected(part) for part in term.args))
+    if term.op == "or":
+        first, *rest = (rejected(part) for part in term.args)
+        return first.intersection(*rest)
+    if term.op in ("eq", "ne", "lt", "le"):
+        return frozenset().union(*(_strict_parts(part) for part in term.args))
+    if term.op in ("notnull", "is", "isnot"):
+        return _strict_parts(term.args[0])
+    return frozenset()
+
+
+def _strict_parts(term: Term) -> frozenset[Term]:
+    """The parts whose NULL would make the term NULL, itself among them."""
+    inner: frozenset[Term] = frozenset({term})
+    if isinstance(term, Call) and (term.op in _STRICT or term.op.startswith("cast:")):
+        return inner.union(*(_strict_parts(arg) for arg in term.args))
+    return inner
+
+
+def is_total(op: str) -> bool:
+    """Whether the operator's value is not NULL where no argument is: no division by zero, no failed cast."""
+    return op in (
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "concat2",
+        "lower",
+        "upper",
+        "length",
+        "abs",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "like",
+    )
+
+
+__all__ = ["Agg", "Combined", "conjunction", "holds", "rejected"]

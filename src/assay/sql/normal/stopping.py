@@ -1,0 +1,7 @@
+"""What stops a proof."""
+
+from __future__ import annotations
+
+
+class NotCovered(Exception):
+    """A construct that no rule speaks of; its text names it for the reader. Never leaves the proof."""

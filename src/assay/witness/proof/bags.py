@@ -1,0 +1,332 @@
+"""Are two queries one and the same bag of rows? They are where their tables can be paired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+
+from assay.sql.normal.algebra import (
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    FullJoin,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Term,
+    columns_of,
+    left_sources,
+    over_block,
+    substituted,
+)
+from assay.sql.normal.facts import Facts
+from assay.sql.normal.keys import Closure
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import World
+from assay.witness.proof.outputs import OneGroup, assigned, refines
+
+MOST_STEPS = 12_000
+"""How many pairings of tables are tried."""
+
+Columns = dict[Term, Term]
+Oracle = Callable[[Facts, Term], bool]
+
+
+class BagMatching:
+    """Compares queries as bags; comparing them as sets, and subqueries in terms, is left to a subclass."""
+
+    def __init__(self, world: World, *, oracle: Oracle | None = None) -> None:
+        self.world = world
+        self._oracle = oracle
+        self._tokens: list[tuple[str, int, Query, Term]] = []
+        self._seen: dict[tuple[str, Query, tuple[Term, ...], frozenset[int]], Term] = {}
+        self._ordered: Query | None = None
+        self._steps = 0
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise NotCovered("too many ways to pair the tables")
+
+    def pairing(self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
+        """For each output of the first the equal one's place in the second; None where equality is not found.
+
+        ``aligned`` asks for the same order of columns.
+        """
+        self._step()
+        if self.world.width(one) != self.world.width(other):
+            return None
+        if isinstance(one, FullJoin) or isinstance(other, FullJoin):
+            found = self._full(one, other, facts)
+            straight = found is None or found == tuple(range(len(found)))
+            return found if straight or not aligned else None
+        if isinstance(one, Block) and isinstance(other, Block):
+            found = self._blocks(one, other, facts, as_set=as_set, aligned=aligned)
+            if found is not None or not (as_set or (self.drops(one) and self.drops(other))):
+                return found
+            if one.cuts or other.cuts or one is self._ordered:
+                return self._lifted(one, other, facts, aligned=aligned)
+        if not isinstance(one, Block) or not isinstance(other, Block):
+            found = self._part_by_part(one, other, facts, as_set=as_set, aligned=aligned)
+            if found is not None:
+                return found
+        if as_set or (self.drops(one) and self.drops(other)):
+            return self.as_unions(one, other, facts, aligned=aligned)
+        return None
+
+    def _lifted(self, one: Block, other: Block, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
+        """DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by."""
+        first, second = self._lift(one), self._lift(other)
+        if first is None or second is None:
+            return None
+        if one is self._ordered:
+            self._ordered = first
+        return self._blocks(first, second, facts, as_set=False, aligned=aligned)
+
+    def _lift(self, block: Block) -> Block | None:
+        if not block.distinct or any(key.term not in block.outputs for key in block.order):
+            return None
+        inner = replace(block, order=(), limit=None, offset=0)
+        source = self.world.source(query=inner)
+        outputs = tuple(Col(source.id, str(place)) for place in range(len(block.outputs)))
+        order = tuple(replace(key, term=outputs[block.outputs.index(key.term)]) for key in block.order)
+        return Block(sources=(source,), outputs=outputs, order=order, limit=block.limit, offset=block.offset)
+
+    def _orders(self, count: int, *, aligned: bool) -> Iterator[tuple[int, ...]]:
+        yield tuple(range(count))
+        if not aligned and 1 < count <= 5:
+            yield from (one for one in permutations(range(count)) if one != tuple(range(count)))
+
+    def _full(self, one: Query, other: Query, facts: Facts) -> tuple[int, ...] | None:
+        """FULL JOINs of the same two sides, perhaps the other way round."""
+        if not isinstance(one, FullJoin) or not isinstance(other, FullJoin):
+            return None
+        for left, right in ((other.left, other.right), (other.right, other.left)):
+            first, second = self._source_columns(one.left, left, facts), self._source_columns(one.right, right, facts)
+            if first is None or second is None:
+                continue
+            new = {**first, **second}
+            on = tuple(substituted(term, new) for term in other.on)
+            mine, theirs = Facts(self.world, self, one.on), Facts(self.world, self, on)
+            if all(mine.implies(term) for term in on) and all(theirs.implies(term) for term in one.on):
+                places = [col for source in (other.left, other.right) for col in self._columns(source)]
+                targets: list[Term] = [col for source in (one.left, one.right) for col in self._columns(source)]
+                back = {new[col]: place for place, col in enumerate(places)}
+                return tuple(back[col] for col in targets)
+        return None
+
+    def _columns(self, source: Source) -> list[Col]:
+        return [Col(source.id, name) for name in self.world.columns(source)]
+
+    def _source_columns(self, one: Source, other: Source, facts: Facts) -> Columns | None:
+        """The second source's columns in terms of the first's, where the two hold the same rows."""
+        if one.table or other.table:
+            if one.table != other.table:
+                return None
+            return {Col(other.id, name): Col(one.id, name) for name in self.world.columns(one)}
+        assert one.query is not None
+        assert other.query is not None
+        found = self.pairing(one.query, other.query, facts, as_set=False, aligned=False)
+        if found is None:
+            return None
+        return {Col(other.id, str(theirs)): Col(one.id, str(mine)) for mine, theirs in enumerate(found)}
+
+    def _part_by_part(
+        self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool
+    ) -> tuple[int, ...] | None:
+        if isinstance(one, Rows) and isinstance(other, Rows):
+            for order in self._orders(self.world.width(one), aligned=aligned):
+                theirs = [tuple(facts.canonical(row[place]) for place in order) for row in other.rows]
+                mine = [tuple(facts.canonical(cell) for cell in row) for row in one.rows]
+                if sorted(mine, key=repr) == sorted(theirs, key=repr) or (as_set and set(mine) == set(theirs)):
+                    return order
+            return None
+        if not isinstance(one, Combined) or not isinstance(other, Combined):
+            return None
+        if (one.op, one.all) != (other.op, other.all) or len(one.parts) != len(other.parts):
+            return None
+        for order in self._orders(self.world.width(one), aligned=aligned):
+            if self._parts(one, other, order, facts, as_set=as_set or not one.all):
+                return order
+        return None
+
+    def _parts(self, one: Combined, other: Combined, order: tuple[int, ...], facts: Facts, *, as_set: bool) -> bool:
+        """Whether each part has its equal, in any order but for EXCEPT, whose first part stays first."""
+        left = [self._turned(part, order) for part in other.parts]
+        if any(part is None for part in left):
+            return False
+        as_set = as_set if one.op == "union" else not one.all
+        for place, part in enumerate(one.parts):
+            candidates = left[:1] if one.op == "except" and place == 0 else list(left)
+            found = next(
+                (
+                    candidate
+                    for candidate in candidates
+                    if candidate is not None
+                    and self.pairing(part, candidate, facts, as_set=as_set, aligned=True) is not None
+                ),
+                None,
+            )
+            if found is None:
+                return False
+            left.remove(found)
+        return True
+
+    def _turned(self, query: Query, order: tuple[int, ...]) -> Query | None:
+        """The query with its outputs in another order."""
+        if order == tuple(range(len(order))):
+            return query
+        if isinstance(query, Block):
+            return replace(query, outputs=tuple(query.outputs[place] for place in order))
+        if isinstance(query, Rows):
+            return Rows(tuple(tuple(row[place] for place in order) for row in query.rows))
+        if isinstance(query, Combined):
+            parts = [self._turned(part, order) for part in query.parts]
+            return Combined(query.op, query.all, tuple(part for part in parts if part is not None))
+        return None
+
+    def _blocks(self, one: Block, other: Block, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
+        if (one.group is None) != (other.group is None) or (one.limit, one.offset) != (other.limit, other.offset):
+            return None
+        if one.distinct != other.distinct and (one.cuts or not as_set):
+            return None
+        for seen, moved in self._pairings(one, other, facts):
+            found = self._rest(one, moved, seen, aligned=aligned)
+            if found is not None:
+                return found
+        return None
+
+    def _pairings(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Facts, Block]]:
+        """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
+        for _, seen, moved in self._moves(one, other, facts):
+            yield seen, moved
+
+    def _moves(self, one: Block, other: Block, facts: Facts) -> Iterator[tuple[Columns, Facts, Block]]:
+        """The second block in the first's columns, for each pairing of tables under which they join the same rows."""
+        if len(one.sources) != len(other.sources) or len(one.lefts) != len(other.lefts):
+            return
+        padded = frozenset(source.id for source in left_sources(one.lefts)) | facts.padded
+        sources = (*facts.sources, *one.sources)
+        mine = Facts(self.world, self, (*facts.terms, *one.where), padded=padded, sources=sources)
+        early = self._early(facts, one) if one.lefts else facts
+        for columns in self._source_pairings(one.sources, other.sources, {}, facts):
+            for whole in self._left_pairings(one.lefts, other.lefts, columns, early):
+                moved = over_block(other, lambda term, new=whole: substituted(term, new))  # type: ignore[misc]
+                self._step()
+                if not all(mine.implies(term) for term in moved.where):
+                    continue
+                theirs = Facts(self.world, self, (*facts.terms, *moved.where), padded=padded, sources=sources)
+                if all(theirs.implies(term) for term in one.where):
+                    yield whole, mine, moved
+
+    def _source_pairings(
+        self, ones: tuple[Source, ...], others: tuple[Source, ...], columns: Columns, facts: Facts
+    ) -> Iterator[Columns]:
+        if not ones:
+            yield columns
+            return
+        for other in others:
+            self._step()
+            found = self._source_columns(ones[0], other, facts)
+            if found is not None:
+                rest = tuple(source for source in others if source is not other)
+                yield from self._source_pairings(ones[1:], rest, {**columns, **found}, facts)
+
+    def _left_pairings(
+        self, ones: tuple[LeftJoin, ...], others: tuple[LeftJoin, ...], columns: Columns, early: Facts
+    ) -> Iterator[Columns]:
+        """The ways to pair left joins; ``early`` facts hold of the rows on their left, whatever is joined to these."""
+        if not ones:
+            yield columns
+            return
+        one = ones[0]
+        for other in others:
+            self._step()
+            if len(one.sources) != len(other.sources) or len(one.lefts) != len(other.lefts):
+                continue
+            for inner in self._source_pairings(one.sources, other.sources, columns, early):
+                for whole in self._left_pairings(one.lefts, other.lefts, inner, early):
+                    if self._same_on(one, other, whole, early):
+                        rest = tuple(left for left in others if left is not other)
+                        yield from self._left_pairings(ones[1:], rest, whole, early)
+
+    def _same_on(self, one: LeftJoin, other: LeftJoin, columns: Columns, early: Facts) -> bool:
+        """Whether two left joins find the same rows for the rows on their left."""
+        on = tuple(substituted(term, columns) for term in other.on)
+        sources = (*early.sources, *one.sources)
+        padded = early.padded - {source.id for source in one.sources}
+        mine = Facts(self.world, self, (*early.terms, *one.on), padded=padded, sources=sources)
+        theirs = Facts(self.world, self, (*early.terms, *on), padded=padded, sources=sources)
+        return all(mine.implies(term) for term in on) and all(theirs.implies(term) for term in one.on)
+
+    def _early(self, facts: Facts, block: Block) -> Facts:
+        """What is true of a block's rows before anything is joined on the left."""
+        joined = {source.id for source in left_sources(block.lefts)}
+        terms = [term for term in (*facts.terms, *block.where) if not {col.source for col in columns_of(term)} & joined]
+        sources = tuple(source for source in (*facts.sources, *block.sources) if source.id not in joined)
+        return Facts(self.world, self, terms, padded=facts.padded | joined, sources=sources)
+
+    def _rest(self, one: Block, other: Block, seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
+        """Groups, outputs and cut of two blocks that join the same rows, the second in the first's columns."""
+        if one.group is not None and other.group is not None:
+            if bool(one.group) != bool(other.group):
+                return None
+            mine, theirs = Closure(one, seen, one.group), Closure(one, seen, other.group)
+            if not all(mine.determines(term) for term in other.group) or not all(
+                theirs.determines(term) for term in one.group
+            ):
+                return None
+            seen = self._of_groups(one, seen)
+            first, second = seen.extended(one.having), seen.extended(other.having)
+            if not all(first.implies(term) for term in other.having) or not all(
+                second.implies(term) for term in one.having
+            ):
+                return None
+            seen = first
+        order = assigned(one.outputs, other.outputs, seen, aligned=aligned)
+        needs_order = one.cuts or one is self._ordered
+        if order is None or (needs_order and not refines(other.order, one.order, one, seen)):
+            return None
+        return order
+
+    def _of_groups(self, block: Block, seen: Facts) -> Facts:
+        """What is true of groups: with keys, each has a row."""
+        grouped = bool(block.group)
+        own = (Call("lt", (Const("integer", "0"), Agg("count", ()))),) if grouped else ()
+        terms = seen.terms if grouped else ()
+        return (
+            Facts(self.world, self, (*terms, *own), padded=seen.padded, sources=seen.sources, grouped=grouped)
+            if grouped
+            else OneGroup(self.world, self, seen)
+        )
+
+    # what a subclass says
+
+    def as_unions(self, one: Query, other: Query, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
+        """The order of columns in which two queries are one set."""
+        raise NotImplementedError
+
+    def drops(self, query: Query) -> bool:
+        """Whether no two rows of a query are equal."""
+        raise NotImplementedError
+
+    def token(self, kind: str, query: Query, facts: Facts) -> Term:
+        """The same term for queries that are equal where the facts hold."""
+        raise NotImplementedError
+
+    def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
+        """Whether a block has a row, given blocks that have one."""
+        raise NotImplementedError
+
+    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
+        """A block in the columns of another."""
+        raise NotImplementedError
+
+    def oracle(self, facts: Facts, wanted: Term) -> bool:
+        """Whether a solver finds that a condition follows."""
+        raise NotImplementedError

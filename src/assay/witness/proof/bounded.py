@@ -1,0 +1,339 @@
+"""Check two queries on all databases of a few rows a table at once: tables of symbols, given to the solver.
+
+Each table has N rows that may be there or not, with cells that may be NULL; the declared keys, NOT NULL and foreign
+keys are conditions on them. A query becomes rows of symbols, each with the condition under which it is there. Two
+queries are equivalent up to N rows a table where no values make the bags of rows differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import Any
+
+import z3
+
+from assay.sql.normal.algebra import (
+    NULL,
+    Agg,
+    Block,
+    Call,
+    Col,
+    Combined,
+    Const,
+    FullJoin,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    parts_of,
+)
+from assay.sql.normal.conditions import conjunction
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import World
+from assay.witness.proof.solver import NO, YES, Encoder, Value, solver
+from assay.witness.proof.symbols import Row, Tables, aggregated, same
+
+MOST_JOINED = 70
+"""How many joined rows of symbols a query may have."""
+MOST_SOLVER_STEPS = 6_000_000
+Env = Mapping[Col, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A combination of rows of the sources: when it is there, and its columns."""
+
+    there: Any
+    columns: Env
+
+
+class Evaluator:
+    """Evaluates queries over tables of symbols."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, self.world = tables, tables.world
+
+    def rows(self, query: Query, outer: Env) -> list[Row]:
+        """The rows of a query; one may be there several times."""
+        if isinstance(query, Rows):
+            encoder = self._encoder(outer, None)
+            return [Row(YES, tuple(encoder.value(cell) for cell in row)) for row in query.rows]
+        if isinstance(query, Combined):
+            return self._combined(query, outer)
+        if isinstance(query, FullJoin):
+            return self._full(query, outer)
+        return self._block(query, outer)
+
+    def _combined(self, query: Combined, outer: Env) -> list[Row]:
+        parts = [self.rows(part, outer) for part in query.parts]
+        if query.op == "union":
+            everything = [row for part in parts for row in part]
+            return everything if query.all else _once(everything)
+        if query.all:
+            raise NotCovered(f"{query.op.upper()} ALL")
+        kept = parts[0]
+        for part in parts[1:]:
+            found = [(row, z3.Or(*(z3.And(one.there, _same_rows(row, one)) for one in part))) for row in kept]
+            wanted = query.op == "intersect"
+            kept = [Row(z3.And(row.there, has if wanted else z3.Not(has)), row.cells) for row, has in found]
+        return _once(kept)
+
+    def _full(self, query: FullJoin, outer: Env) -> list[Row]:
+        left, right = self._source(query.left, outer), self._source(query.right, outer)
+        matched = [
+            [
+                self._all(query.on, {**outer, **one.columns, **other.columns}, (one.there, other.there))
+                for other in right
+            ]
+            for one in left
+        ]
+        names = [self._names(query.left), self._names(query.right)]
+        empty: Value = (YES, z3.RealVal(0))
+        found = []
+        for i, one in enumerate(left):
+            mine = tuple(one.columns[col] for col in names[0])
+            for j, other in enumerate(right):
+                found.append(Row(matched[i][j], (*mine, *(other.columns[col] for col in names[1]))))
+            alone = z3.And(one.there, *(z3.Not(match) for match in matched[i]))
+            found.append(Row(alone, (*mine, *(empty for _ in names[1]))))
+        for j, other in enumerate(right):
+            alone = z3.And(other.there, *(z3.Not(matched[i][j]) for i in range(len(left))))
+            found.append(Row(alone, (*(empty for _ in names[0]), *(other.columns[col] for col in names[1]))))
+        return found
+
+    def _names(self, source: Source) -> list[Col]:
+        return [Col(source.id, name) for name in self.world.columns(source)]
+
+    def _source(self, source: Source, outer: Env) -> list[Joined]:
+        rows = self.tables.table(source.table) if source.table else self.rows(_query(source), outer)
+        names = self._names(source)
+        return [Joined(row.there, dict(zip(names, row.cells, strict=True))) for row in rows]
+
+    def _joined(self, sources: tuple[Source, ...], outer: Env) -> list[Joined]:
+        found = [self._source(source, outer) for source in sources]
+        size = 1
+        for one in found:
+            size *= len(one)
+            if size > MOST_JOINED:
+                raise NotCovered(f"joins of more than {MOST_JOINED} symbolic rows")
+        return [
+            Joined(
+                z3.And(*(one.there for one in rows)), {col: cell for one in rows for col, cell in one.columns.items()}
+            )
+            for rows in product(*found)
+        ]
+
+    def _with_lefts(self, rows: list[Joined], lefts: tuple[LeftJoin, ...], outer: Env) -> list[Joined]:
+        for left in lefts:
+            if left.lefts:
+                raise NotCovered("an outer join inside of an outer join")
+            others = self._joined(left.sources, outer)
+            empty: dict[Col, Value] = {
+                col: (YES, z3.RealVal(0)) for source in left.sources for col in self._names(source)
+            }
+            found: list[Joined] = []
+            for row in rows:
+                matches = []
+                for other in others:
+                    columns = {**row.columns, **other.columns}
+                    matches.append(self._all(left.on, {**outer, **columns}, (row.there, other.there)))
+                    found.append(Joined(matches[-1], columns))
+                alone = z3.And(row.there, *(z3.Not(match) for match in matches))
+                found.append(Joined(alone, {**row.columns, **empty}))
+            rows = found
+            if len(rows) > MOST_JOINED:
+                raise NotCovered(f"joins of more than {MOST_JOINED} symbolic rows")
+        return rows
+
+    def _all(self, terms: Sequence[Term], env: Env, given: Sequence[Any] = ()) -> Any:
+        encoder = self._encoder(env, None)
+        return z3.And(*given, *(encoder.truth(term) for term in conjunction(tuple(terms), self.world)))
+
+    def _block(self, block: Block, outer: Env) -> list[Row]:
+        if block.cuts or block.windowed:
+            raise NotCovered("LIMIT or a window in the bounded check")
+        rows = self._with_lefts(self._joined(block.sources, outer), block.lefts, outer)
+        rows = [Joined(self._all(block.where, {**outer, **row.columns}, (row.there,)), row.columns) for row in rows]
+        if block.group is None:
+            found = []
+            for row in rows:
+                encoder = self._encoder({**outer, **row.columns}, None)
+                found.append(Row(row.there, tuple(encoder.value(term) for term in block.outputs)))
+        else:
+            found = list(self._groups(block, rows, outer))
+        return _once(found) if block.distinct else found
+
+    def _groups(self, block: Block, rows: list[Joined], outer: Env) -> Iterator[Row]:
+        if block.group == ():
+            yield self._group(block, rows, [row.there for row in rows], outer, YES)
+            return
+        keys = []
+        for row in rows:
+            encoder = self._encoder({**outer, **row.columns}, None)
+            keys.append([encoder.value(term) for term in block.group or ()])
+        for index, row in enumerate(rows):
+            equal = [z3.And(*(same(a, b) for a, b in zip(keys[index], key, strict=True))) for key in keys]
+            first = z3.And(row.there, *(z3.Not(z3.And(rows[one].there, equal[one])) for one in range(index)))
+            members = [z3.And(other.there, equal[one]) for one, other in enumerate(rows)]
+            yield self._group(block, rows, members, {**outer, **row.columns}, first)
+
+    def _group(self, block: Block, rows: list[Joined], members: list[Any], env: Env, there: Any) -> Row:
+        base = dict(env)
+
+        def aggregate(agg: Agg) -> Value:
+            values = []
+            for row, member in zip(rows, members, strict=True):
+                encoder = self._encoder({**base, **row.columns}, None)
+                values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
+            return aggregated(agg, values)
+
+        encoder = self._encoder(env, aggregate)
+        condition = z3.And(there, *(encoder.truth(term) for term in conjunction(block.having, self.world)))
+        return Row(condition, tuple(encoder.value(term) for term in block.outputs))
+
+    def _encoder(self, env: Env, aggregate: Any) -> Encoder:
+        def column(col: Col) -> Value:
+            if col not in env:
+                raise NotCovered("a column that the bounded check does not know")
+            return env[col]
+
+        def other(term: Term) -> Value:
+            if isinstance(term, Agg) and aggregate is not None:
+                found: Value = aggregate(term)
+                return found
+            if isinstance(term, Sub) and term.kind == "scalar":
+                single = isinstance(term.query, Block) and term.query.group == () and not term.query.having
+                rows = self.rows(term.query, env)
+                if single and len(rows) == 1:
+                    return rows[0].cells[0]
+            raise NotCovered("a subquery as a value that may have several rows")
+
+        def exists(term: Sub) -> Any:
+            return z3.Or(*(row.there for row in self.rows(term.query, env)))
+
+        return Encoder(self.world, self.tables.texts, column, other, exists)
+
+
+def _query(source: Source) -> Query:
+    assert source.query is not None
+    return source.query
+
+
+def _same_rows(one: Row, other: Row) -> Any:
+    return z3.And(*(same(a, b) for a, b in zip(one.cells, other.cells, strict=True)))
+
+
+def _once(rows: list[Row]) -> list[Row]:
+    """Each row only where no equal one is there before it."""
+    if len(rows) > MOST_JOINED:
+        raise NotCovered(f"more than {MOST_JOINED} symbolic rows without duplicates")
+    return [
+        Row(z3.And(row.there, *(z3.Not(z3.And(one.there, _same_rows(row, one))) for one in rows[:index])), row.cells)
+        for index, row in enumerate(rows)
+    ]
+
+
+Model = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
+
+
+def equivalent_up_to(one: Query, other: Query, world: World, rows: int) -> bool | Model | None:
+    """Whether two queries give one bag of rows on all tables of so many rows, columns in one order for all.
+
+    A model of tables on which they seem to differ, where the solver finds one: to be executed before it is believed.
+    None where it gives up. Raises NotCovered for what it has no symbols for.
+    """
+    if world.width(one) != world.width(other):
+        return None
+    _families(one, other, world)
+    tables = Tables(world, rows, sorted(_texts(one) | _texts(other)))
+    evaluator = Evaluator(tables)
+    first, second = evaluator.rows(one, {}), evaluator.rows(other, {})
+    if len(first) + len(second) > 3 * MOST_JOINED:
+        raise NotCovered("too many symbolic rows to compare")
+    count = world.width(one)
+    orders = [tuple(range(count))]
+    orders += [order for order in permutations(range(count)) if order != orders[0]] if 1 < count <= 3 else []
+    model: Model | None = None
+    for order in orders:
+        turned = [Row(row.there, tuple(row.cells[place] for place in order)) for row in second]
+        asked = solver(steps=MOST_SOLVER_STEPS, timeout_ms=20_000)
+        asked.add(*tables.conditions, z3.Or(*_differences(first, turned)))
+        answer = asked.check()
+        if answer == z3.unsat:
+            return True
+        if answer != z3.sat:
+            return None
+        model = model or _model(asked.model(), tables)
+    return model
+
+
+def _families(one: Query, other: Query, world: World) -> None:
+    """Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both."""
+    for query in (one, other):
+        for place in range(world.width(query)):
+            kind = world.output_kind(query, place)
+            if kind in ("folded", "text") and world.dialect not in ("sqlite", "duckdb"):
+                raise NotCovered("texts under a collation")
+
+
+def _differences(first: list[Row], second: list[Row]) -> Iterator[Any]:
+    for row in (*first, *second):
+        counts = [
+            z3.Sum(
+                *(z3.If(z3.And(one.there, _same_rows(row, one)), z3.IntVal(1), z3.IntVal(0)) for one in side),
+                z3.IntVal(0),
+            )
+            for side in (first, second)
+        ]
+        yield z3.And(row.there, counts[0] != counts[1])
+
+
+def _texts(query: Query) -> set[str]:
+    from assay.sql.normal.algebra import over_query
+
+    found: set[str] = set()
+
+    def look(term: Term) -> Term:
+        for part in parts_of(term):
+            if isinstance(part, Const) and part.kind == "text":
+                found.add(part.text)
+            elif isinstance(part, Sub):
+                found.update(_texts(part.query))
+        return term
+
+    over_query(query, look)
+    return found
+
+
+def _model(model: Any, tables: Tables) -> Model:
+    """The solver's tables as rows of values."""
+    found = []
+    for name, rows in tables.made.items():
+        kinds = list(tables.world.tables[name].kinds.values())
+        there = [row for row in rows if z3.is_true(model.eval(row.there, model_completion=True))]
+        cells = tuple(
+            tuple(_cell(model, cell, kind, tables) for cell, kind in zip(row.cells, kinds, strict=True))
+            for row in there
+        )
+        found.append((name, cells))
+    return tuple(found)
+
+
+def _cell(model: Any, cell: Value, kind: str, tables: Tables) -> object:
+    if z3.is_true(model.eval(cell[0], model_completion=True)):
+        return None
+    value = model.eval(cell[1], model_completion=True)
+    number = float(value.as_fraction()) if z3.is_rational_value(value) else 0.0
+    if kind == "text":
+        place = int(number // 1000) - 1
+        exact = number == 1000 * (place + 1) and 0 <= place < len(tables.texts)
+        before = tables.texts[place] if 0 <= place < len(tables.texts) else ""
+        return before if exact else f"{before} {number:g}"
+    return int(number) if number == int(number) else number
+
+
+__all__ = ["NULL", "Call", "Model", "equivalent_up_to"]

@@ -1,0 +1,243 @@
+"""Are two queries in normal form one and the same? As bags by a pairing of their tables, as sets by two inclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from assay.sql.normal.algebra import (
+    FALSE,
+    Agg,
+    Block,
+    Call,
+    Combined,
+    FullJoin,
+    LeftJoin,
+    Query,
+    Rows,
+    Source,
+    Sub,
+    Term,
+    depth,
+    left_sources,
+    over_block,
+    parts_of,
+    query_columns,
+    substituted,
+)
+from assay.sql.normal.facts import Facts
+from assay.sql.normal.joins import drop_parent, merge_same_row
+from assay.sql.normal.keys import unique_on
+from assay.witness.proof.bags import BagMatching, Columns
+from assay.witness.proof.outputs import assigned
+
+
+class Matching(BagMatching):
+    """Compares queries that share a `World`. What it says is equal is; what it does not may be equal all the same."""
+
+    def token(self, kind: str, query: Query, facts: Facts) -> Term:
+        """The same term for queries that are equal where the facts hold."""
+        as_set = kind != "scalar"
+        seen = (kind, query, facts.terms, facts.padded)
+        if seen in self._seen:
+            return self._seen[seen]
+        found = self._token(kind, query, self._without_subqueries(facts), as_set=as_set)
+        self._seen[seen] = found
+        return found
+
+    def _token(self, kind: str, query: Query, facts: Facts, *, as_set: bool) -> Term:
+        """Compare a query with those that have a token; only with such as are nested as deeply, so that it ends."""
+        deep = depth(query)
+        for known_kind, known_deep, known, term in self._tokens:
+            alike = known_kind == kind and known_deep == deep
+            if alike and self.pairing(known, query, facts, as_set=as_set, aligned=True) is not None:
+                return term
+        own = {source.id for source in self._inside(query)}
+        outside = tuple(sorted((col for col in query_columns(query) if col.source not in own), key=repr))
+        made = Call(f"query:{kind}:{len(self._tokens)}", outside)
+        self._tokens.append((kind, deep, query, made))
+        return made
+
+    def _without_subqueries(self, facts: Facts) -> Facts:
+        """Facts that can be closed without comparing subqueries."""
+        terms = [term for term in facts.terms if not any(isinstance(part, Sub) for part in parts_of(term))]
+        return Facts(self.world, self, terms, padded=facts.padded, sources=facts.sources)
+
+    def oracle(self, facts: Facts, wanted: Term) -> bool:
+        """Whether the solver finds that a condition follows; False where there is none."""
+        return self._oracle is not None and self._oracle(facts, wanted)
+
+    def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
+        """Whether a block has a row, given the facts, their sources' rows, and blocks that have one."""
+        if wanted.group is not None or wanted.cuts or wanted.windowed:
+            return any(self.pairing(one, wanted, facts, as_set=True, aligned=True) is not None for one in known)
+        plain = [one for one in known if one.group is None and not one.cuts and not one.windowed]
+        terms = [term for one in plain for term in one.where if term not in facts.terms]
+        padded = frozenset(source.id for one in plain for source in left_sources(one.lefts))
+        seen = Facts(
+            self.world,
+            self,
+            (*facts.terms, *terms),
+            padded=facts.padded | padded,
+            sources=(*facts.sources, *(source for one in plain for source in one.sources)),
+            splits=0,
+        )
+        lefts = tuple(left for one in plain for left in one.lefts)
+        return next(self._embeddings(wanted, seen.sources, lefts, seen), None) is not None
+
+    def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
+        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        for columns, seen, moved in self._moves(one, other, facts):
+            if assigned(one.outputs, moved.outputs, seen, aligned=True) is not None:
+                return over_block(whole, lambda term, new=columns: substituted(term, new))  # type: ignore[misc]
+        return None
+
+    def _inside(self, query: Query) -> Iterator[Source]:
+        """Every source inside of a query, at any level."""
+        if isinstance(query, Combined):
+            for part in query.parts:
+                yield from self._inside(part)
+            return
+        if isinstance(query, Rows):
+            return
+        own = [query.left, query.right] if isinstance(query, FullJoin) else list(self.world.all_sources(query))
+        for source in own:
+            yield source
+            if source.query is not None:
+                yield from self._inside(source.query)
+        if isinstance(query, Block):
+            terms = [
+                *query.where,
+                *(query.group or ()),
+                *query.having,
+                *query.outputs,
+                *(key.term for key in query.order),
+            ]
+            terms += [term for left in query.lefts for term in left.on]
+            for term in terms:
+                yield from self._inside_term(term)
+
+    def _inside_term(self, term: Term) -> Iterator[Source]:
+        if isinstance(term, Sub):
+            yield from self._inside(term.query)
+        elif isinstance(term, Call | Agg):
+            for arg in term.args:
+                yield from self._inside_term(arg)
+
+    def equal(self, gold: Query, other: Query, *, ordered: bool) -> bool:
+        """Whether every answer of the second query is one that gold allows, columns in any order."""
+        self._ordered = gold if ordered and not (isinstance(gold, Block) and gold.cuts) else None
+        if ordered and not (isinstance(gold, Block) and isinstance(other, Block)):
+            return False
+        return self.pairing(gold, other, Facts(self.world, self), as_set=False, aligned=False) is not None
+
+    def drops(self, query: Query) -> bool:
+        """Whether no two rows of a query are equal."""
+        if isinstance(query, Block) and query.distinct:
+            return True
+        return unique_on(query, list(range(self.world.width(query))), self.world, self)
+
+    def as_unions(self, one: Query, other: Query, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
+        """Whether each part of either is in a part of the other."""
+        ones, others = self._union_parts(one), self._union_parts(other)
+        if ones is None or others is None:
+            return None
+        for order in self._orders(self.world.width(one), aligned=aligned):
+            turned = [self._turned(part, order) for part in others]
+            theirs = [part for part in turned if isinstance(part, Block)]
+            if len(theirs) != len(others):
+                return None
+            if all(self._covered(part, ones, facts, 3) for part in theirs) and all(
+                self._covered(part, theirs, facts, 3) for part in ones
+            ):
+                return order
+        return None
+
+    def _union_parts(self, query: Query) -> list[Block] | None:
+        """The blocks of which a query is the union; None where it is none of blocks."""
+        if isinstance(query, Block):
+            return [self._opened(query)]
+        if isinstance(query, Combined) and query.op == "union" and all(isinstance(part, Block) for part in query.parts):
+            return [self._opened(part) for part in query.parts if isinstance(part, Block)]
+        return None
+
+    def _opened(self, block: Block) -> Block:
+        """The block with the rows that EXISTS finds joined to it, which is the same as a set, and parents dropped."""
+        if block.group is not None or block.cuts or block.windowed:
+            return block
+        for term in block.where:
+            if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) and term.query.plain:
+                inner = term.query
+                rest = tuple(one for one in block.where if one != term)
+                return self._opened(
+                    replace(
+                        block,
+                        sources=(*block.sources, *inner.sources),
+                        lefts=(*block.lefts, *inner.lefts),
+                        where=(*rest, *inner.where),
+                    )
+                )
+        padded = frozenset(source.id for source in left_sources(block.lefts))
+        seen = Facts(self.world, self, block.where, padded=padded, sources=block.sources)
+        dropped = drop_parent(merge_same_row(block, seen), seen)
+        return block if dropped == block else self._opened(dropped)
+
+    def _covered(self, part: Block, parts: Sequence[Block], facts: Facts, splits: int) -> bool:
+        """Whether each row of a part is in one of the parts; where a condition is an OR, each of its cases is tried."""
+        if (FALSE in part.where and part.group != ()) or any(self._within(part, whole, facts) for whole in parts):
+            return True
+        for place, term in enumerate(part.where):
+            if isinstance(term, Call) and term.op == "or" and splits and len(term.args) <= 12:
+                rest = (*part.where[:place], *part.where[place + 1 :])
+                cases = [self._opened(replace(part, where=(*rest, *_conjuncts(case)))) for case in term.args]
+                return all(self._covered(case, parts, facts, splits - 1) for case in cases)
+        return False
+
+    def _within(self, part: Block, whole: Block, facts: Facts) -> bool:
+        """Whether each row of the one block is a row of the other: its tables can be mapped into the one's."""
+        self._step()
+        if any(one.group is not None or one.cuts or one.windowed for one in (part, whole)):
+            return self._blocks(whole, part, facts, as_set=True, aligned=True) is not None
+        padded = frozenset(source.id for source in left_sources(part.lefts)) | facts.padded
+        seen = Facts(
+            self.world, self, (*facts.terms, *part.where), padded=padded, sources=(*facts.sources, *part.sources)
+        )
+        if seen.contradictory:
+            return True
+        return any(
+            assigned(part.outputs, tuple(substituted(term, columns) for term in whole.outputs), seen, aligned=True)
+            is not None
+            for columns in self._embeddings(whole, seen.sources, part.lefts, seen)
+        )
+
+    def _embeddings(
+        self, block: Block, sources: tuple[Source, ...], lefts: tuple[LeftJoin, ...], seen: Facts
+    ) -> Iterator[Columns]:
+        """The ways to find the block's rows among the sources' rows, all its conditions being true of them."""
+        if block.lefts and len(lefts) != len(block.lefts):
+            return
+        early = self._early(seen, Block(sources=(), lefts=lefts, outputs=())) if block.lefts else seen
+        for columns in self._into(block.sources, sources, {}, seen):
+            for whole in self._left_pairings(lefts, block.lefts, columns, early) if block.lefts else [columns]:
+                self._step()
+                if all(seen.implies(substituted(term, whole)) for term in block.where):
+                    yield whole
+
+    def _into(
+        self, wanted: tuple[Source, ...], sources: tuple[Source, ...], columns: Columns, seen: Facts
+    ) -> Iterator[Columns]:
+        if not wanted:
+            yield columns
+            return
+        for source in sources:
+            self._step()
+            found = self._source_columns(source, wanted[0], Facts(self.world, self))
+            if found is not None:
+                yield from self._into(wanted[1:], sources, {**columns, **found}, seen)
+
+
+def _conjuncts(term: Term) -> tuple[Term, ...]:
+    return term.args if isinstance(term, Call) and term.op == "and" else (term,)
+
+
+__all__ = ["Matching"]

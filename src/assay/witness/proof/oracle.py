@@ -1,0 +1,85 @@
+"""Ask the solver whether a condition follows from others, row by row; unbounded, for it speaks of one row alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from assay.sql.normal.algebra import Agg, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.normal.facts import Facts
+from assay.sql.normal.stopping import NotCovered
+
+MOST_QUESTIONS = 60
+"""How often the solver is asked in one proof."""
+MOST_CONDITIONS = 40
+MOST_SOLVER_STEPS = 200_000
+TIMEOUT_MS = 2_000
+
+
+def available() -> bool:
+    """Whether the extra ``prove`` is installed."""
+    return find_spec("z3") is not None
+
+
+def row_oracle() -> Callable[[Facts, Term], bool]:
+    """A function that says whether a condition follows from facts; it says False once it was asked too often."""
+    asked: dict[object, bool] = {}
+
+    def follows(facts: Facts, wanted: Term) -> bool:
+        question = (facts.terms, wanted, facts.padded)
+        if question not in asked:
+            if len(asked) >= MOST_QUESTIONS or len(facts.terms) > MOST_CONDITIONS or not _worthwhile(facts, wanted):
+                return False
+            asked[question] = _follows(facts, wanted)
+        return asked[question]
+
+    return follows
+
+
+_WORTH = frozenset({"or", "case", "coalesce", "nullif", "add", "sub", "isnull", "same", "nsame", "is", "isnot"})
+
+
+def _worthwhile(facts: Facts, wanted: Term) -> bool:
+    """Whether there is anything that the plain rules do not see through."""
+    return any(
+        isinstance(part, Call) and part.op in _WORTH for term in (*facts.terms, wanted) for part in parts_of(term)
+    )
+
+
+def _follows(facts: Facts, wanted: Term) -> bool:
+    import z3
+
+    from assay.witness.proof.solver import NO, Encoder, solver, texts_of
+
+    made: dict[Term, tuple[Any, Any]] = {}
+    known: list[Any] = []
+
+    def variable(term: Term) -> tuple[Any, Any]:
+        chosen = facts.canonical(term)
+        if isinstance(chosen, Const):
+            return encoder.value(chosen)
+        if chosen not in made:
+            name = str(len(made))
+            null = NO if facts.present(term) else z3.Bool(f"null{name}")
+            made[chosen] = (null, z3.Real(f"value{name}"))
+        return made[chosen]
+
+    def exists(term: Sub) -> Any:
+        token = facts.canonical(term)
+        return z3.Bool(f"exists {token!r}")
+
+    def column(col: Col) -> tuple[Any, Any]:
+        return variable(col)
+
+    terms = (*facts.terms, wanted)
+    constants = [facts.canonical(part) for term in terms for part in parts_of(term) if isinstance(part, Col | Agg)]
+    encoder = Encoder(facts.world, texts_of((*terms, *constants)), column, variable, exists)
+    try:
+        known += [encoder.truth(term) for term in facts.terms]
+        goal = encoder.truth(wanted)
+    except (NotCovered, ValueError, z3.Z3Exception):
+        return False
+    asked = solver(steps=MOST_SOLVER_STEPS, timeout_ms=TIMEOUT_MS)
+    asked.add(*known, z3.Not(goal))
+    return bool(asked.check() == z3.unsat)

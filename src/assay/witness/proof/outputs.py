@@ -1,0 +1,79 @@
+"""What two matched blocks put out: equal terms, keys in order, and the one group that may have no row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.sql.normal.algebra import Agg, Block, Key, Term
+from assay.sql.normal.facts import Facts, Matcher
+from assay.sql.normal.keys import Closure
+from assay.sql.normal.world import World
+
+
+class OneGroup(Facts):
+    """What is true of the one group without keys, which may have no row: aggregates know what its rows say."""
+
+    def __init__(self, world: World, matcher: Matcher, rows: Facts) -> None:
+        self._rows = rows
+        super().__init__(world, matcher, (), padded=rows.padded)
+
+    def extended(self, terms: Iterable[Term], *, splits: int | None = None) -> Facts:  # noqa: ARG002 - as in Facts
+        """Conditions on the group say nothing of rows; they are compared as they stand."""
+        made = OneGroup(self.world, self.matcher, self._rows)
+        made.terms = tuple(terms)
+        made._atoms = {made.canonical(term) for term in made.terms}
+        return made
+
+    def _built(self, term: Term) -> Term:
+        if isinstance(term, Agg):
+            return self._rows.canonical(term)
+        return super()._built(term)
+
+
+def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
+    """For each of the terms the place of an equal one among the others, each used once."""
+    mine, theirs = [seen.canonical(term) for term in ones], [seen.canonical(term) for term in others]
+    if len(mine) != len(theirs):
+        return None
+    if aligned:
+        return tuple(range(len(mine))) if mine == theirs else None
+    found: list[int] = []
+    for place, term in enumerate(mine):
+        near = [place, *range(len(theirs))]
+        at = next((index for index in near if index not in found and theirs[index] == term), None)
+        if at is None:
+            return None
+        found.append(at)
+    return tuple(found)
+
+
+def refines(keys: tuple[Key, ...], wanted: tuple[Key, ...], block: Block, seen: Facts) -> bool:
+    """Whether rows in the order of ``keys`` are in the wanted order too, ties in it broken in some way.
+
+    Keys that the ones before them determine say nothing.
+    """
+    mine, theirs = _telling(keys, block, seen), _telling(wanted, block, seen)
+    return mine[: len(theirs)] == theirs
+
+
+def _telling(keys: tuple[Key, ...], block: Block, seen: Facts) -> list[tuple[Term, bool, bool]]:
+    found: list[tuple[Term, bool, bool]] = []
+    before: list[Term] = []
+    for key in keys:
+        term = seen.canonical(key.term)
+        if _determined(key.term, before, block, seen):
+            continue
+        found.append((term, key.descending, not seen.present(key.term) and key.nulls_first))
+        before.append(key.term)
+    return found
+
+
+def _determined(term: Term, before: list[Term], block: Block, seen: Facts) -> bool:
+    if any(seen.canonical(term) == seen.canonical(one) for one in before):
+        return True
+    if block.group == ():
+        return True
+    if block.group is None:
+        return Closure(block, seen, before).determines(term)
+    keys = Closure(block, seen, before)
+    return bool(block.group) and all(keys.determines(one) for one in block.group)

@@ -1,0 +1,128 @@
+"""The way from two texts to a proof, or to what stopped it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.model import DatabaseSchema, Proof, Unproved
+from assay.sql import is_nondeterministic, same_text
+from assay.sql.normal.algebra import Block, Query
+from assay.sql.normal.normalising import Normaliser
+from assay.sql.normal.reading import MOST_CHARACTERS, read_query
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import World
+from assay.witness.proof.matching import Matching
+from assay.witness.proof.oracle import available, row_oracle
+
+
+def prove(
+    a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool, max_rows: int = 0
+) -> Proof | Unproved:
+    """Prove that two queries give the same answer under the verdict's comparison, or say what stops it. Never raises.
+
+    ``a`` is gold: rows are compared as bags, columns in any order, and with ``ordered``, which says whether gold's
+    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With
+    ``max_rows``, what no rule decides is checked on all tables of so many rows, if the extra ``prove`` is installed.
+    """
+    if max(len(a), len(b)) > MOST_CHARACTERS:
+        return Unproved(reason=f"a text of {max(len(a), len(b)):,} characters; the limit is {MOST_CHARACTERS:,}")
+    try:
+        return _proved(a, b, World(schema, dialect), ordered=ordered, max_rows=max_rows)
+    except RecursionError:
+        return Unproved(reason="expressions nested too deeply")
+
+
+def _proved(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    if is_nondeterministic(a, world.dialect) or is_nondeterministic(b, world.dialect):
+        return Unproved(reason="a function that gives another value each time")
+    if same_text(a, b, world.dialect):
+        return Proof(rules=("same text",), up_to_choice=True)
+    alone = []
+    for text, where in _sides(a, b):
+        try:
+            alone.append(read_query(text, World(world.schema, world.dialect)))
+        except NotCovered as stopped:
+            return Unproved(reason=str(stopped), where=where)
+    if alone[0] == alone[1]:
+        return Proof(rules=("same query in other words",), up_to_choice=True)
+    return _compared(a, b, world, ordered=ordered, max_rows=max_rows)
+
+
+def _sides(a: str, b: str) -> tuple[tuple[str, Literal["first", "second"]], ...]:
+    return (a, "first"), (b, "second")
+
+
+def _compared(a: str, b: str, world: World, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    matching = Matching(world)
+    normaliser = Normaliser(world, matching)
+    read: list[Query] = []
+    normal: list[Query] = []
+    for text, where in _sides(a, b):
+        try:
+            read.append(read_query(text, world))
+            normal.append(normaliser.root(read[-1], ordered=ordered))
+        except NotCovered as stopped:
+            return Unproved(reason=str(stopped), where=where)
+    oracles = (None, row_oracle()) if available() else (None,)
+    try:
+        for oracle in oracles:
+            if Matching(world, oracle=oracle).equal(normal[0], normal[1], ordered=ordered):
+                used = world.used | ({"what conditions imply of a row (z3)"} if oracle else set())
+                return Proof(rules=tuple(sorted(used)), up_to_choice=world.open_choice)
+    except NotCovered as stopped:
+        return Unproved(reason=str(stopped))
+    reason = _difference(normal[0], normal[1])
+    return (
+        _bounded(normal[0], normal[1], world, reason, ordered=ordered, max_rows=max_rows)
+        if max_rows
+        else Unproved(reason=reason)
+    )
+
+
+def _bounded(one: Query, other: Query, world: World, reason: str, *, ordered: bool, max_rows: int) -> Proof | Unproved:
+    """Check small tables, one row more at a time, and keep the most that was decided."""
+    if not available():
+        return Unproved(reason=f"{reason}; small tables are checked with z3: pip install 'assay[prove]'")
+    if ordered:
+        return Unproved(reason=f"{reason}; the check of small tables knows no order")
+    from assay.witness.proof.bounded import equivalent_up_to
+
+    decided = 0
+    for rows in range(1, max_rows + 1):
+        try:
+            found = equivalent_up_to(one, other, world, rows)
+        except NotCovered as stopped:
+            return Unproved(reason=f"{reason}; {stopped}")
+        if isinstance(found, tuple):
+            return Unproved(reason=f"{reason}; the solver sees a difference, to be executed", model=found)
+        if found is None:
+            break
+        decided = rows
+    if decided:
+        return Proof(rules=("small tables (z3)",), up_to_rows=decided, up_to_choice=world.open_choice)
+    return Unproved(reason=f"{reason}; the solver gave up")
+
+
+def _difference(one: Query, other: Query) -> str:
+    """What of two normal forms differs first."""
+    if type(one) is not type(other):
+        return "a set operation on one side only"
+    if not isinstance(one, Block) or not isinstance(other, Block):
+        return "set operations whose parts no rule makes equal"
+    if len(one.outputs) != len(other.outputs):
+        return "another number of columns"
+    if (one.limit, one.offset) != (other.limit, other.offset):
+        return "a LIMIT on one side only, or another one"
+    if (one.group is None) != (other.group is None):
+        return "GROUP BY or aggregates on one side only"
+    if one.distinct != other.distinct:
+        return "DISTINCT on one side only"
+    tables = [sorted(source.table or "(query)" for source in block.sources) for block in (one, other)]
+    if tables[0] != tables[1]:
+        return f"other tables: {', '.join(tables[0]) or 'none'} and {', '.join(tables[1]) or 'none'}"
+    if len(one.lefts) != len(other.lefts):
+        return "an outer join on one side only"
+    return "conditions, groups, outputs or order that no rule makes equal"
+
+
+__all__ = ["prove"]

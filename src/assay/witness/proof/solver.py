@@ -1,0 +1,208 @@
+"""Terms and conditions for the solver z3: three-valued logic as pairs of *is NULL* and a value.
+
+Numbers and texts are points of the real line: only their order matters, and texts keep theirs where the dialect
+compares them by code points. What is no comparison, sum or choice is a function of which nothing is known. So whatever
+the solver finds impossible is impossible; what it finds possible need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from assay.sql.normal.algebra import Agg, Block, Call, Col, Const, Sub, Term, parts_of
+from assay.sql.normal.conditions import holds
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import NUMBERS, World
+
+MOST_MEMORY_MB = 1024
+YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
+Value = tuple[Any, Any]
+"""Whether it is NULL, and what it is otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Encodes terms; ``column`` gives a column's value, ``other`` that of an aggregate or a subquery."""
+
+    world: World
+    texts: Sequence[str]
+    column: Callable[[Col], Value]
+    other: Callable[[Term], Value]
+    exists: Callable[[Sub], Any]
+
+    def value(self, term: Term) -> Value:
+        """A term's value."""
+        if isinstance(term, Const):
+            return self._constant(term)
+        if isinstance(term, Col):
+            return self.column(term)
+        if isinstance(term, Agg | Sub):
+            return self.other(term)
+        if _is_whole(term, self.world):
+            return self._sum(term)
+        if term.op == "case":
+            return self._case(term)
+        if term.op == "coalesce":
+            return self._first(term.args)
+        if term.op == "nullif":
+            null, value = self.value(term.args[0])
+            return z3.Or(null, self.truth(Call("eq", term.args))), value
+        return self._unknown(term)
+
+    def truth(self, term: Term) -> Any:
+        """Whether a condition is true."""
+        if isinstance(term, Const):
+            return z3.BoolVal(term.kind not in ("null", "text") and float(term.text) != 0)
+        if isinstance(term, Sub) and term.kind == "exists":
+            return self.exists(term)
+        if not isinstance(term, Call):
+            null, value = self.value(term)
+            return z3.And(z3.Not(null), value != 0)
+        if term.op in ("and", "or"):
+            parts = [self.truth(arg) for arg in term.args]
+            return z3.And(*parts) if term.op == "and" else z3.Or(*parts)
+        if term.op == "not":
+            return z3.Not(self.truth(term.args[0])) if isinstance(term.args[0], Sub) else self._false(term.args[0])
+        if term.op in ("isnull", "notnull"):
+            null = self.value(term.args[0])[0]
+            return null if term.op == "isnull" else z3.Not(null)
+        if term.op in ("eq", "ne", "lt", "le", "same", "nsame"):
+            return self._comparison(term)
+        if term.op in ("is", "isnot"):
+            return self._is(term)
+        null, value = self.value(term)
+        return z3.And(z3.Not(null), value != 0)
+
+    def _is(self, term: Call) -> Any:
+        inner = term.args[0]
+        null, value = self.value(inner)
+        return z3.And(z3.Not(null), value != 0 if term.op == "is" else value == 0)
+
+    def _false(self, term: Term) -> Any:
+        null, value = self.value(term)
+        return z3.And(z3.Not(null), value == 0)
+
+    def _comparison(self, term: Call) -> Any:
+        if not self._comparable(*term.args):
+            null, value = self._unknown(term)
+            return z3.And(z3.Not(null), value != 0)
+        (first_null, first), (second_null, second) = (self.value(arg) for arg in term.args)
+        present = z3.And(z3.Not(first_null), z3.Not(second_null))
+        if term.op in ("same", "nsame"):
+            same = z3.Or(z3.And(first_null, second_null), z3.And(present, first == second))
+            return same if term.op == "same" else z3.Not(same)
+        compared = {"eq": first == second, "ne": first != second, "lt": first < second, "le": first <= second}[term.op]
+        return z3.And(present, compared)
+
+    def _comparable(self, one: Term, other: Term) -> bool:
+        first, second = family(one, self.world), family(other, self.world)
+        ordered = self.world.dialect in ("sqlite", "duckdb") or first != "text"
+        return (first == second and bool(first) and ordered) or "null" in (first, second)
+
+    def _constant(self, term: Const) -> Value:
+        if term.kind == "null":
+            return YES, z3.RealVal(0)
+        if term.kind == "text":
+            return NO, z3.RealVal(1000 * (1 + self.texts.index(term.text)))
+        return NO, z3.RealVal(term.text if "e" not in term.text else float(term.text))
+
+    def _sum(self, term: Call) -> Value:
+        values = [self.value(arg) for arg in term.args]
+        null = z3.Or(*(one for one, _ in values))
+        if term.op == "neg":
+            return null, -values[0][1]
+        return null, values[0][1] + values[1][1] if term.op == "add" else values[0][1] - values[1][1]
+
+    def _case(self, term: Call) -> Value:
+        kinds = {family(arg, self.world) for arg in (*term.args[1::2], term.args[-1])} - {"null"}
+        if len(kinds) > 1 or "" in kinds:
+            return self._unknown(term)
+        null, value = self.value(term.args[-1])
+        for condition, result in reversed(list(zip(term.args[:-1:2], term.args[1:-1:2], strict=True))):
+            chosen, (one_null, one) = self.truth(holds(condition, self.world)), self.value(result)
+            null, value = z3.If(chosen, one_null, null), z3.If(chosen, one, value)
+        return null, value
+
+    def _first(self, args: tuple[Term, ...]) -> Value:
+        if len({family(arg, self.world) for arg in args} - {"null"}) != 1:
+            return self._unknown(Call("coalesce", args))
+        null, value = self.value(args[-1])
+        for arg in reversed(args[:-1]):
+            one_null, one = self.value(arg)
+            null, value = z3.And(one_null, null), z3.If(one_null, value, one)
+        return null, value
+
+    def _unknown(self, term: Term) -> Value:
+        """A function of its arguments of which nothing is known but that it is one."""
+        if not isinstance(term, Call):
+            raise NotCovered("a term that the solver cannot be told")
+        values = [self.value(arg) for arg in term.args]
+        flat = [z3.If(null, z3.RealVal(0), value) for null, value in values]
+        nulls = [z3.If(null, z3.RealVal(1), z3.RealVal(0)) for null, _ in values]
+        sorts = [z3.RealSort()] * (len(flat) + len(nulls))
+        value = z3.Function(f"value {term.op} {len(values)}", *sorts, z3.RealSort())(*flat, *nulls)
+        null = z3.Function(f"null {term.op} {len(values)}", *sorts, z3.BoolSort())(*flat, *nulls)
+        return null, value
+
+
+def family(term: Term, world: World) -> str:
+    """Whether a term is a number or a text; empty where that is not known."""
+    kind = _result_kind(term, world)
+    return "number" if kind in NUMBERS else kind if kind in ("text", "null") else ""
+
+
+def _result_kind(term: Term, world: World) -> str:
+    if isinstance(term, Call):
+        if term.op in ("add", "sub", "neg"):
+            return "real" if all(_result_kind(arg, world) in NUMBERS for arg in term.args) else "any"
+        if term.op == "case":
+            return _common([_result_kind(arg, world) for arg in (*term.args[1::2], term.args[-1])])
+        if term.op in ("coalesce", "nullif"):
+            return _common([_result_kind(arg, world) for arg in term.args])
+    if isinstance(term, Col):
+        query = world.sources[term.source].query
+        return _result_kind(query.outputs[int(term.name)], world) if isinstance(query, Block) else world.kind(term)
+    if isinstance(term, Agg) and term.op in ("sum", "avg"):
+        return "real" if _result_kind(term.args[0], world) in NUMBERS else "any"
+    return world.kind(term)
+
+
+def _common(kinds: list[str]) -> str:
+    found = {("number" if kind in NUMBERS else kind) for kind in kinds} - {"null"}
+    if len(found) != 1:
+        return "any"
+    one = found.pop()
+    return "real" if one == "number" else one
+
+
+def _is_whole(term: Term, world: World) -> bool:
+    """Whether a term is a sum of whole numbers: of others, an engine's sum is not the real one."""
+    if isinstance(term, Call):
+        return term.op in ("add", "sub", "neg") and all(
+            _is_whole(arg, world) if isinstance(arg, Call) else world.kind(arg) == "integer" for arg in term.args
+        )
+    return False
+
+
+def texts_of(terms: Sequence[Term]) -> list[str]:
+    """The text literals in terms, in the order of their code points."""
+    found: set[str] = set()
+    for term in terms:
+        for part in parts_of(term):
+            if isinstance(part, Const) and part.kind == "text":
+                found.add(part.text)
+    return sorted(found)
+
+
+def solver(*, steps: int, timeout_ms: int) -> Any:
+    """A solver with a fixed seed. It stops after its steps, on every machine alike; the time is a last resort."""
+    z3.set_param("memory_max_size", MOST_MEMORY_MB)
+    made = z3.Solver()
+    made.set("rlimit", steps)
+    made.set("timeout", timeout_ms)
+    made.set("random_seed", 0)
+    return made

@@ -1,0 +1,134 @@
+"""Tables of symbols: rows that may be there or not, cells that may be NULL, under the declared constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import z3
+
+from assay.sql.normal.algebra import Agg
+from assay.sql.normal.stopping import NotCovered
+from assay.sql.normal.world import World
+from assay.witness.proof.solver import NO, YES, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of symbols: when it is there, and its cells."""
+
+    there: Any
+    cells: tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class Tables:
+    """The tables of symbols."""
+
+    world: World
+    rows: int
+    texts: Sequence[str]
+    made: dict[str, list[Row]] = field(default_factory=dict)
+    conditions: list[Any] = field(default_factory=list)
+
+    def table(self, name: str) -> list[Row]:
+        """The rows of a table, with the conditions that its constraints put on them."""
+        if name in self.made:
+            return self.made[name]
+        facts = self.world.tables[name]
+        rows = [
+            Row(
+                z3.Bool(f"{name}.{index}"),
+                tuple(
+                    (
+                        NO if column in facts.not_null else z3.Bool(f"{name}.{index}.{column} is null"),
+                        _symbol(f"{name}.{index}.{column}", kind),
+                    )
+                    for column, kind in facts.kinds.items()
+                ),
+            )
+            for index in range(self.rows)
+        ]
+        self.made[name] = rows
+        places = {column: place for place, column in enumerate(facts.kinds)}
+        for earlier, later in pairwise(rows):
+            self.conditions.append(z3.Implies(later.there, earlier.there))
+        for key in facts.keys:
+            for index, one in enumerate(rows):
+                for other in rows[:index]:
+                    same = [equal_values(one.cells[places[name]], other.cells[places[name]]) for name in key]
+                    self.conditions.append(z3.Not(z3.And(one.there, other.there, *same)))
+        for own, parent, referenced in facts.references:
+            self._reference(name, own, parent, referenced)
+        return rows
+
+    def _reference(self, name: str, own: tuple[str, ...], parent: str, referenced: tuple[str, ...]) -> None:
+        other = self.world.tables.get(parent)
+        target = referenced or (other.keys[0] if other is not None and other.keys else ())
+        if other is None or len(target) != len(own) or any(column not in other.kinds for column in target):
+            return
+        mine, theirs = list(self.world.tables[name].kinds), list(other.kinds)
+        parents = self.table(parent)
+        for row in self.made[name]:
+            cells = [row.cells[mine.index(column)] for column in own]
+            found = [
+                z3.And(
+                    one.there,
+                    *(
+                        equal_values(cell, one.cells[theirs.index(column)])
+                        for cell, column in zip(cells, target, strict=True)
+                    ),
+                )
+                for one in parents
+            ]
+            self.conditions.append(z3.Implies(z3.And(row.there, *(z3.Not(null) for null, _ in cells)), z3.Or(*found)))
+
+
+def _symbol(name: str, kind: str) -> Any:
+    """A column's value: whole where its type is."""
+    return z3.ToReal(z3.Int(name)) if kind == "integer" else z3.Real(name)
+
+
+def equal_values(one: Value, other: Value) -> Any:
+    return z3.And(z3.Not(one[0]), z3.Not(other[0]), one[1] == other[1])
+
+
+def same(one: Value, other: Value) -> Any:
+    return z3.Or(z3.And(one[0], other[0]), equal_values(one, other))
+
+
+def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
+    """An aggregate over rows of symbols: whether each is in the group, and its value."""
+    counted = [z3.And(member, z3.Not(null)) for member, (null, _) in values]
+    numbers = [value for _, (_, value) in values]
+    if agg.distinct:
+        counted = [
+            z3.And(
+                one, *(z3.Not(z3.And(counted[before], numbers[before] == numbers[index])) for before in range(index))
+            )
+            for index, one in enumerate(counted)
+        ]
+    count = z3.Sum(*(z3.If(one, z3.RealVal(1), z3.RealVal(0)) for one in counted), z3.RealVal(0))
+    if agg.op == "count":
+        return NO, count
+    none = z3.Not(z3.Or(*counted)) if counted else YES
+    if agg.op in ("sum", "avg"):
+        total = z3.Sum(
+            *(z3.If(one, value, z3.RealVal(0)) for one, value in zip(counted, numbers, strict=True)), z3.RealVal(0)
+        )
+        if agg.op == "sum":
+            return none, total
+        mean = z3.RealVal(0)
+        for size in range(1, len(counted) + 1):
+            mean = z3.If(count == size, total / size, mean)
+        return none, mean
+    if agg.op not in ("min", "max"):
+        raise NotCovered(f"{agg.op.upper()} in the bounded check")
+    chosen, found = NO, z3.RealVal(0)
+    for one, value in zip(counted, numbers, strict=True):
+        better = value < found if agg.op == "min" else value > found
+        take = z3.And(one, z3.Or(z3.Not(chosen), better))
+        chosen, found = z3.Or(chosen, one), z3.If(take, value, found)
+    return none, found
