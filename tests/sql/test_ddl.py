@@ -28,7 +28,7 @@ TEXTS = {
         CREATE TABLE t (a int, b int, c int);
         CREATE UNIQUE INDEX one ON t (b DESC, a);
         CREATE INDEX two ON t (a, c)""",
-    "strict": "CREATE TABLE t (a INT NOT NULL PRIMARY KEY, b TEXT) STRICT, WITHOUT ROWID; CREATE TABLE u (a INT) STRICT",
+    "strict": "CREATE TABLE t (a INT PRIMARY KEY, b TEXT) STRICT, WITHOUT ROWID; CREATE TABLE u (a INT) STRICT",
     "temporary and if not exists": "CREATE TABLE IF NOT EXISTS t (a int); CREATE TABLE main.u (b int)",
 }
 
