@@ -211,7 +211,7 @@ class SqliteTrial:
         found: dict[str, set[str]] = {}
         try:
             rows = self._connection.execute(
-                'SELECT i.name, lower(c.name) FROM pragma_index_list(?) i, pragma_index_info(i.name) c '
+                "SELECT i.name, lower(c.name) FROM pragma_index_list(?) i, pragma_index_info(i.name) c "
                 'WHERE i."unique"',
                 (table.name,),
             ).fetchall()
