@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from assay.model import Comparison, ComparisonOptions, DatabaseSchema, Execution, Result, Row
@@ -19,10 +19,12 @@ class TrialDatabase(Protocol):
     has_boolean_type: bool
     engine: str
     """The engine's name and version."""
-    statements: tuple[str, ...]
-    """What made its tables and views."""
     refused: tuple[str, ...]
     """Tables, views or constraints that could not be made, a sentence each."""
+
+    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
+        """What made these tables, by their names as a query writes them, and the views that the queries may name."""
+        ...
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The columns of a table that rows may be given for; none for a table that could not be made."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from assay.engines import outcomes
 from assay.model import DatabaseSchema, Execution, Row, TableSchema, quoted
 from assay.ports import Engine
 
@@ -25,7 +26,7 @@ class DuckdbTrial:
     dialect = "duckdb"
     has_boolean_type = True
 
-    __slots__ = ("_connection", "_engine", "_filled", "_names", "engine", "refused", "statements")
+    __slots__ = ("_connection", "_engine", "_filled", "_made", "_names", "_views", "engine", "refused")
 
     def __init__(
         self,
@@ -41,7 +42,8 @@ class DuckdbTrial:
         self._engine = engine
         self._filled: list[tuple[str, str]] = []
         self._names: dict[str, tuple[str, ...]] = {}
-        made: list[str] = []
+        self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
+        self._made: list[tuple[str | None, str]] = []
         refused: list[str] = []
         for statement, shown, why, table in _wanted(schema, keyless=keyless):
             try:
@@ -49,12 +51,14 @@ class DuckdbTrial:
             except Exception as error:  # noqa: BLE001 - the library's errors, which only one module may import
                 refused.append(f"{why}: {str(error).partition(chr(10))[0]}")
                 continue
-            if shown:
-                made.append(shown)
+            self._made.append((None if table is None else table.quoted_name, shown))
             if table is not None:
                 self._names[table.quoted_name] = tuple(column.name for column in table.columns)
-        self.statements = tuple(made)
         self.refused = tuple(refused)
+
+    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
+        """What made these tables, their schemas, and the views that the queries may name."""
+        return outcomes.wanted_statements(self._made, self._views, tables, queries)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The columns of a table that rows may be given for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from assay.engines import outcomes
 from assay.engines.sqlite.guard import Guard
@@ -45,11 +45,12 @@ class SqliteTrial:
         "_guard",
         "_inserts",
         "_limits",
+        "_made",
         "_names",
         "_reads",
+        "_views",
         "engine",
         "refused",
-        "statements",
     )
 
     def __init__(self, schema: DatabaseSchema, *, keyless: bool = False, timeout_s: float = 0.25) -> None:
@@ -61,26 +62,30 @@ class SqliteTrial:
         self._inserts: list[str] = []
         self._deletes: list[str] = []
         self._reads: list[str] = []
-        made: list[str] = []
+        self._made: list[tuple[str | None, str]] = []
+        self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         refused: list[str] = []
         for pragma in ("temp_store=MEMORY", "trusted_schema=OFF", "journal_mode=OFF", "synchronous=OFF"):
             self._connection.execute(f"PRAGMA {pragma}")
-        for statement, why in self._wanted(schema, keyless=keyless):
+        for table_name, statement, why in self._wanted(schema, keyless=keyless):
             try:
                 self._connection.execute(statement)
-                made.append(statement)
+                self._made.append((table_name, statement))
             except _ERRORS as error:
                 refused.append(f"{why}: {outcomes.first_line(error)}")
         for table in schema.tables:
             if table.kind == "table":
                 self._names[table.quoted_name] = self._insertable(table)
-        self.statements = tuple(made)
         self.refused = tuple(refused)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MOST_BYTES)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
         self._guard.attach(self._connection)
+
+    def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
+        """What made these tables, and the views that the queries may name."""
+        return outcomes.wanted_statements(self._made, self._views, tables, queries)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The columns of a table that rows may be given for."""
@@ -185,26 +190,27 @@ class SqliteTrial:
         """Release it. Closing twice is harmless."""
         self._connection.close()
 
-    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str, str]]:
+    def _wanted(self, schema: DatabaseSchema, *, keyless: bool) -> Iterator[tuple[str | None, str, str]]:
         """What makes the tables, their further unique indexes, and the views; with what is lost where one fails."""
         own = schema.dialect == "sqlite"
         for table in schema.tables:
             if table.kind != "table":
                 continue
             made = table.ddl if own and table.ddl and not keyless else created(table, keyless=keyless)
-            yield made, f"the table {table.name} cannot be made"
+            yield table.quoted_name, made, f"the table {table.name} cannot be made"
             there = () if keyless else self._unique(table)
             for number, columns in enumerate(() if keyless else table.unique):
                 if {name.lower() for name in columns} in there:
                     continue
                 name, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
                 yield (
+                    table.quoted_name,
                     f"CREATE UNIQUE INDEX {name} ON {table.quoted_name} ({names})",
                     f"a UNIQUE constraint of {table.name} cannot be made",
                 )
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
-                yield view.ddl, f"the view {view.name} cannot be made"
+                yield None, view.ddl, f"the view {view.name} cannot be made"
 
     def _unique(self, table: TableSchema) -> list[set[str]]:
         """The sets of columns that the table's own statement keeps unique."""

@@ -46,6 +46,8 @@ class PairFacts:
     second: QueryReading
     tables: tuple[str, ...]
     """The stored tables that the queries read, also through views, in lower case, in the schema's order."""
+    read: frozenset[str]
+    """Those of ``tables`` that the queries name, or views that they name; the others are referred to by keys."""
     columns: frozenset[ColumnKey]
     """The columns that they read."""
     classes: tuple[frozenset[ColumnKey], ...]

@@ -43,11 +43,14 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
             )
         except (RecursionError, SqlglotError, ValueError):
             return None
+    read = frozenset(found.tables)
+    found.read_checks(schema)
     found.equate_keys(schema)
     return PairFacts(
         first=readings[0],
         second=readings[1],
         tables=tuple(table.name.lower() for table in schema.tables if table.name.lower() in found.tables),
+        read=read,
         columns=frozenset(found.columns),
         classes=found.classes(),
         constants={key: tuple(dict.fromkeys(values)) for key, values in sorted(found.constants.items())},
@@ -114,6 +117,16 @@ class _Found:
                     waiting.append(other)
                 for ours, theirs in zip(key.columns, key.referenced or other.primary_key, strict=False):
                     self.equate([(table.name.lower(), ours.lower()), (other.name.lower(), theirs.lower())])
+
+    def read_checks(self, schema: DatabaseSchema) -> None:
+        """The constants of CHECK constraints: values near them meet these."""
+        for table in schema.tables:
+            for check in table.checks if table.name.lower() in self.tables else ():
+                parsed = parse_query(f"SELECT 1 FROM {table.quoted_name} WHERE {check}", self.dialect)
+                if parsed is not None:
+                    columns, counts = set(self.columns), list(self.counts)
+                    self.read(parsed.tree)
+                    self.columns, self.counts = columns, counts
 
     def classes(self) -> tuple[frozenset[ColumnKey], ...]:
         groups: dict[ColumnKey, set[ColumnKey]] = {}
