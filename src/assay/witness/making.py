@@ -79,6 +79,8 @@ class Maker:
         rng = self._rng
         kind = rng.random()
         tables = self._plan.tables
+        if not tables:
+            return []
         if self._counts and kind > 0.8:
             wanted = _pick(rng, self._counts) + _pick(rng, (0, 1, 1, 2, -1))
             large = rng.randrange(len(tables)) if tables else 0

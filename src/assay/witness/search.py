@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -21,6 +21,7 @@ Database = list[list[Row]]
 _MOST_JUDGED = 60
 _MOST_BY_ORDER = 20
 _CLOCK_EVERY = 32
+_FAILING = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +82,12 @@ class Search:
         rng = Random(seed)
         maker = Maker(rules.plan, rules.pools, self._facts.counts, real, rng)
         judged = by_order = 0
-        for number in range(trials):
+        for number in range(trials if rules.plan.tables else 1):
             if number % _CLOCK_EVERY == 0 and time.thread_time() > until:
                 self.tally.out_of_time = True
                 return None
+            if number == _FAILING and max(self.tally.failed) == self.tally.trials > 0:
+                return None  # it fails on whatever it is given
             made = maker.make()
             if made is None or not self._fits(rules, made):
                 continue
@@ -155,9 +158,6 @@ class Search:
     def _note_stored(self, made: Database) -> None:
         if len(self.tally.stored) < len(made):
             self.tally.stored |= {number for number, rows in enumerate(self._trial.content()) if rows}
-
-
-Found = Callable[[Database], bool]
 
 
 def finds_nothing(rows: Sequence[Row]) -> bool:
