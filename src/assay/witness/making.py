@@ -51,6 +51,10 @@ class Maker:
         self._rng = rng
         self._narrowed: dict[tuple[Cell, ...], Sequence[Cell]] = {}
         self._style = _Style(null=0, near=0, hit=0, skew=0, narrow=0)
+        self._alone = {
+            table.name: frozenset(places[0] for places in table.unique if len(places) == 1) for table in plan.tables
+        }
+        """The columns of each table that are unique by themselves."""
         self._late = [
             (number, link) for number, table in enumerate(plan.tables) for link in table.links if link.table >= number
         ]
@@ -92,6 +96,7 @@ class Maker:
             sizes = [min(size, 2) if table.links == () else size + 2 for size, table in zip(sizes, tables, strict=True)]
         if rng.random() < 0.1:
             sizes[rng.randrange(len(sizes))] = 0
+        sizes = [size if table.read else min(size, 2) for size, table in zip(sizes, tables, strict=True)]
         return [max(size, 1) if table.filled else size for size, table in zip(sizes, tables, strict=True)]
 
     def _rows(
@@ -149,9 +154,9 @@ class Maker:
     def _cell(self, table: PlanTable, pools: Sequence[Pool], place: int, number: int, attempt: int) -> Cell:
         rng, style = self._rng, self._style
         column, pool = table.columns[place], pools[place]
-        alone = any(places == (place,) for places in table.unique)
-        if not column.never_null and rng.random() < style.null:
+        if style.null and not column.never_null and rng.random() < style.null:
             return None
+        alone = place in self._alone[table.name]
         if alone and (attempt == _TRIES - 1 or not column.used or rng.random() < 0.4):
             return pool.fresh(number + (attempt * 7 if attempt else 0))
         if pool.hits and rng.random() < style.hit:

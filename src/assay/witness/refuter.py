@@ -18,7 +18,7 @@ from assay.witness.difference import Difference, Judged
 from assay.witness.observed import Held, RangeHeld, RealTable, mine, violated_keys
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, make_pools
-from assay.witness.search import Database, Rules, Search, finds_nothing
+from assay.witness.search import Clock, Database, Rules, Search, finds_nothing
 from assay.witness.showing import make_witness, tags_of, told_difference
 from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
 
@@ -91,7 +91,7 @@ class Refuter:
         ``first`` is the reference: its ORDER BY decides whether row order counts. Without ``read_real`` nothing is
         assumed but the declared constraints.
         """
-        began, spent = time.monotonic(), time.thread_time()
+        began = time.monotonic()
         budget = budget or Budget()
         refused = self._refused(first, second, schema, dialect)
         if refused is not None:
@@ -111,7 +111,7 @@ class Refuter:
             trial=trial,
             keyless=keyless,
             budget=budget,
-            until=spent + budget.seconds,
+            clock=Clock(budget.seconds),
             seed=seed,
         )
         found = pair.refute(self._reads_answers, self._options, read_real)
@@ -154,7 +154,7 @@ class _Pair:
         trial: TrialDatabase,
         keyless: TrialDatabase,
         budget: Budget,
-        until: float,
+        clock: Clock,
         seed: int,
     ) -> None:
         self._queries = queries
@@ -163,7 +163,7 @@ class _Pair:
         self._trial = trial
         self._keyless = keyless
         self._budget = budget
-        self._until = until
+        self._clock = clock
         self._seed = seed
         self._real = RealData()
         self._held: list[Held] = []
@@ -237,7 +237,7 @@ class _Pair:
         )
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
-        return self._search.find(rules, self._rows, trials=trials, until=self._until, seed=self._seed)
+        return self._search.find(rules, self._rows, trials=trials, clock=self._clock, seed=self._seed)
 
     def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
         """The highest step of the ladder on which a witness stands."""
