@@ -120,10 +120,10 @@ class Difference:
         second = self._answers(self._facts.second.doubts, 1, two.result)
         if second.open and self._within(second, one.result):
             return replace(judged, finding="tie")
-        contents = trial.content()
-        if self._is_tie(contents, one.result, two.result, is_open=first.open or second.open):
-            return replace(judged, finding="tie")
+        pairs = self._rearranged(trial.content(), one.result, two.result)
         trial.fill(database)
+        if pairs is None or self._is_tie(pairs, first, is_open=first.open or second.open):
+            return replace(judged, finding="tie")
         return replace(judged, finding="genuine")
 
     def _answers(self, doubts: frozenset[str], number: int, result: Result) -> PossibleAnswers:
@@ -135,8 +135,10 @@ class Difference:
     def _within(self, second: PossibleAnswers, first: Result) -> bool:
         return second.compare(first, self._quick).equal
 
-    def _is_tie(self, contents: Sequence[Sequence[Row]], first: Result, second: Result, *, is_open: bool) -> bool:
-        """Whether another order of stored rows may make the results agree, or changes either of them."""
+    def _rearranged(
+        self, contents: Sequence[Sequence[Row]], first: Result, second: Result
+    ) -> list[tuple[Result, Result]] | None:
+        """The results with the rows stored in other orders, these first; None where a query fails there."""
         pairs = [(first, second)]
         for arranged in _arrangements(contents, self._seed, _MOST_ORDERS if self.doubtful else _FEW_ORDERS):
             self._keyless.fill(arranged)
@@ -147,23 +149,19 @@ class Difference:
                 if turned:
                     self._keyless.reverse(turned=False)
                 if found[0] is None or found[1] is None:
-                    return True  # what fails on the same rows in another order is no evidence
+                    return None  # what fails on the same rows in another order is no evidence
                 pairs.append((found[0], found[1]))
-        if self._agree_somewhere(pairs):
+        return pairs
+
+    def _is_tie(self, pairs: Sequence[tuple[Result, Result]], first: PossibleAnswers, *, is_open: bool) -> bool:
+        """Whether another order of stored rows may make the results agree, or changes either of them."""
+        if compare(pairs[0][1], Answer.bag(pairs[0][0]), self._quick).equal:
+            # Only the order differs. What the first query asks for is known if it keeps to that itself.
+            return is_open or not all(first.compare(one, self._quick).equal for one, _ in pairs)
+        if any(compare(two, Answer.bag(one), self._quick).equal for one, two in pairs[1:]):
             return True
         steady = not is_open and all(_alike(one, pairs[0][0]) and _alike(two, pairs[0][1]) for one, two in pairs)
         return not steady and not self._apart(pairs)
-
-    def _agree_somewhere(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
-        """Whether the results agree in some order, but for the row order that only the first query asks for."""
-        chance = self._ordered and not self._facts.second.ordered
-        for one, two in pairs[1:]:
-            bag = compare(two, Answer.bag(one), self._quick).equal
-            if bag and not chance and (not self._ordered or one.rows == two.rows):
-                return True
-            if bag and chance and not compare(pairs[0][1], Answer.bag(pairs[0][0]), self._quick).equal:
-                return True
-        return False
 
     def _apart(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
         """Whether no choice can make the results agree: their row counts or their columns never do."""
