@@ -60,6 +60,7 @@ def refute(
         check_databases([url], {})
     else:
         made, notes = _schema(schema, dialect)
+        dialect = dialect or ("duckdb" if made.dialect == "duckdb" else None)
     task = WitnessTask(
         first=first_sql, second=second_sql, url=url, schema=made, dialect=dialect, seconds=seconds, seed=seed
     )
@@ -87,6 +88,9 @@ def _schema(
             why = getattr(error, "strerror", None) or error
             raise InputError(f"{place}: the schema cannot be read ({why}): name a text file of CREATE TABLE") from None
     reading = read_ddl(str(given), dialect or "sqlite")
+    if dialect is None and reading.unread:
+        other = read_ddl(str(given), "duckdb")
+        reading = other if len(other.unread) < len(reading.unread) else reading
     if not reading.schema.tables:
         why = f": {reading.unread[0]}" if reading.unread else ""
         raise InputError(f"{place} holds no CREATE TABLE that can be read{why}")

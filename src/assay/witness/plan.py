@@ -152,6 +152,8 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
         if column.name.lower() in fillable
         and (column.name.lower() in used or column.not_null or column.name.lower() in own_key | (keys & referred))
     )
+    if not columns:  # its rows are only counted, and a row needs some column
+        columns = (_filler(table, name, min(fillable)),) if fillable else ()
     places = {column.name.lower(): place for place, column in enumerate(columns)}
     unique = []
     for group in (table.primary_key, *table.unique):
@@ -164,6 +166,14 @@ def _table(table: TableSchema, facts: PairFacts, trial: TrialDatabase, schema: D
         columns=columns,
         unique=tuple(dict.fromkeys(unique)),
         read=bool(used) or name not in _parents_only(facts, schema),
+    )
+
+
+def _filler(table: TableSchema, name: str, chosen: str) -> PlanColumn:
+    column = next(one for one in table.columns if one.name.lower() == chosen)
+    family = type_family(column.type) if column.type else "other"
+    return PlanColumn(
+        name=column.name, key=(name, chosen), type=column.type, family=family, never_null=False, used=False
     )
 
 

@@ -171,6 +171,9 @@ class _Pair:
         self._rows: list[list[Row]] = []
 
     def refute(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> Refutation:
+        absent = [name for name in self._facts.tables if not self._columns_of(name)]
+        if absent:
+            return _unknown("constraints", "; ".join(self._trial.refused) or f"no rows can be given to {absent[0]}")
         plan = self._planned(read_real)
         for database in (self._trial, self._keyless):
             database.prepare(plan.filled)
@@ -191,6 +194,11 @@ class _Pair:
             return replace(self._nothing(plan), notes=notes, trials=self._search.tally.trials)
         outcome = self._climb(plan, declared, found)
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
+
+    def _columns_of(self, name: str) -> tuple[str, ...]:
+        """The columns of a table, by its name in lower case, that rows may be given for."""
+        names = [table.quoted_name for table in self._schema.tables if table.name.lower() == name]
+        return self._trial.columns(names[0]) if names else ()
 
     def _planned(self, read_real: ReadReal | None) -> Plan:
         plan = make_plan(self._schema, self._facts, self._trial)
@@ -285,7 +293,7 @@ class _Pair:
         judged = self._search.judge(found)
         broken = [one for one in self._held if one.broken_by(found) is not None]
         selects = self._unselected(judged)
-        if len(broken) + len(selects) <= 1:
+        if len(broken) + bool(selects) <= 1:
             return rules, found
         trials = max(100, self._budget.trials // 8)
         if selects:
@@ -310,16 +318,11 @@ class _Pair:
 
     def _broken(self, database: Database, judged: Judged) -> list[Assumption]:
         found = [assumption for one in self._held if (assumption := one.broken_by(database)) is not None]
-        for number in self._unselected(judged):
-            which = ("first", "second")[number]
-            found.append(
-                Assumption(
-                    kind="selects",
-                    table="",
-                    text=f"the {which} query finds something",
-                    broken=f"the {which} query finds nothing",
-                )
-            )
+        unselected = self._unselected(judged)
+        if unselected:
+            which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
+            text, broken = f"{which} finds something", f"{which} finds nothing"
+            found.append(Assumption(kind="selects", table="", text=text, broken=broken))
         return found
 
     def _shown(self, rules: Rules, database: Database) -> tuple[Witness, Judged]:
