@@ -22,6 +22,8 @@ class _Style:
     """What the databases of one trial look like."""
 
     null: float
+    empty: int
+    """The place of a column that is NULL in most rows, over all tables; -1: none."""
     near: float
     """How likely a row is a copy of another, but for a cell or two."""
     hit: float
@@ -50,11 +52,21 @@ class Maker:
         """Rows of the real data by table, for databases that are parts of it; empty where there are none."""
         self._rng = rng
         self._narrowed: dict[tuple[Cell, ...], Sequence[Cell]] = {}
-        self._style = _Style(null=0, near=0, hit=0, skew=0, narrow=0)
+        self._style = _Style(null=0, empty=-1, near=0, hit=0, skew=0, narrow=0)
         self._alone = {
             table.name: frozenset(places[0] for places in table.unique if len(places) == 1) for table in plan.tables
         }
         """The columns of each table that are unique by themselves."""
+        self._first: dict[str, int] = {}
+        """The place of each table's first column among all columns."""
+        self._nullable: list[int] = []
+        count = 0
+        for table in plan.tables:
+            self._first[table.name] = count
+            self._nullable += [
+                count + place for place, column in enumerate(table.columns) if column.used and not column.never_null
+            ]
+            count += len(table.columns)
         self._late = [
             (number, link) for number, table in enumerate(plan.tables) for link in table.links if link.table >= number
         ]
@@ -67,6 +79,7 @@ class Maker:
         real = bool(self._real) and kind < 0.25
         self._style = _Style(
             null=_pick(rng, (0.0, 0.0, 0.0, 0.15, 0.15, 0.5)),
+            empty=_pick(rng, self._nullable) if self._nullable and rng.random() < 0.25 else -1,
             near=_pick(rng, (0.0, 0.0, 0.5, 0.5, 0.85)),
             hit=_pick(rng, (0.2, 0.6, 0.6, 0.9)),
             skew=_pick(rng, (0.0, 0.0, 0.7, 0.9)),
@@ -154,8 +167,11 @@ class Maker:
     def _cell(self, table: PlanTable, pools: Sequence[Pool], place: int, number: int, attempt: int) -> Cell:
         rng, style = self._rng, self._style
         column, pool = table.columns[place], pools[place]
-        if style.null and not column.never_null and rng.random() < style.null:
-            return None
+        if not column.never_null:
+            if style.null and rng.random() < style.null:
+                return None
+            if style.empty == self._first[table.name] + place and rng.random() < 0.7:
+                return None
         alone = place in self._alone[table.name]
         if alone and (attempt == _TRIES - 1 or not column.used or rng.random() < 0.4):
             return pool.fresh(number + (attempt * 7 if attempt else 0))

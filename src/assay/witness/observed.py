@@ -15,6 +15,7 @@ from assay.witness.plan import Link, Plan, PlanTable
 LEAST_ROWS = 5
 """In a table of fewer rows everything looks unique."""
 _CLOSED_VALUES = 20
+_SHAPES = ("text", "number", "date")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Database = Sequence[Sequence[Row]]
@@ -213,10 +214,12 @@ class RangeHeld:
         if self.closed is not None:
             return value in self.closed
         if self.spellings is not None:
-            if not isinstance(value, str) or _shape(value) != self.shape:
-                return False
+            if not isinstance(value, str) or not value:
+                return value in self.spellings.get("", ())
             there = self.spellings.get(value.casefold())
-            if there is not None and value not in there:
+            if there is not None:
+                return value in there
+            if self.shape != "text" and _shape(value) != self.shape:
                 return False
             if self.shape == "number":
                 return float(self.low or 0) <= float(value) <= float(self.high or 0)
@@ -234,7 +237,7 @@ class RangeHeld:
             table=self.title,
             columns=(self.name,),
             text=f"every {self.title}.{self.name} is {self._said()}",
-            broken=f"{self.title}.{self.name} is {wrong!r}, and in the data it is {self._said()}",
+            broken=f"{self.title}.{self.name} is {wrong!r} (in the data it is {self._said()})",
         )
 
     def _said(self) -> str:
@@ -318,11 +321,13 @@ def _of_column(table: PlanTable, number: int, place: int, values: Sequence[Cell]
     there = [value for value in values if value is not None]
     if len(there) == len(values) and not column.never_null:
         held.append(NeverNullHeld(number, place, table.title, column.name))
-    if there:
+    declared = any(set(places) <= {place} for places in table.unique)
+    linked = any(place in link.columns for link in table.links)
+    # A new row has a new key: no range bounds it.
+    if there and not declared and not linked:
         found = _range(table, number, place, there)
         if found is not None:
             held.append(found)
-    declared = any(set(places) <= {place} for places in table.unique)
     if len(there) >= LEAST_ROWS and not declared and len(set(there)) == len(there):
         held.append(UniqueHeld(number, (place,), table.title, (column.name,)))
     return held
@@ -339,19 +344,25 @@ def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) ->
     texts = [value for value in distinct if isinstance(value, str)]
     if len(texts) <= _CLOSED_VALUES and len(values) >= 3 * len(texts):
         return RangeHeld(number, place, table.title, name, closed=frozenset(texts))
-    shapes = {_shape(text) for text in texts}
-    shape = shapes.pop() if len(shapes) == 1 else "text"
+    # A few that are unlike the rest, such as 'null' among numbers, may occur again; others like them may not.
+    shape, same = max(((kind, [one for one in texts if _shape(one) == kind]) for kind in _SHAPES), key=_size)
+    if len(same) < 0.8 * len(texts):
+        shape = "text"
     low: float | str | None = None
     high: float | str | None = None
     if shape == "number":
-        low, high = min(map(float, texts)), max(map(float, texts))
+        low, high = min(map(float, same)), max(map(float, same))
     elif shape == "date":
-        low, high = min(texts), max(texts)
+        low, high = min(same), max(same)
     spellings: dict[str, set[str]] = {}
     for text in texts:
         spellings.setdefault(text.casefold(), set()).add(text)
     frozen = {folded: frozenset(there) for folded, there in spellings.items()}
     return RangeHeld(number, place, table.title, name, low=low, high=high, spellings=frozen, shape=shape)
+
+
+def _size(found: tuple[str, list[str]]) -> int:
+    return len(found[1])
 
 
 def _shape(text: str) -> str:

@@ -93,7 +93,10 @@ def _pool(
         values = {value: None for value in values if allowed(column.key, value)}
         gathered.hits = {value: None for value in gathered.hits if value in values}
     # 1 and 1.0 are one key: where values of both kinds are wanted, the first stands.
-    return Pool(values=tuple(values), hits=tuple(gathered.hits), fresh=_fresh(family, real, given))
+    fresh = _fresh(family, real, given)
+    if allowed is not None and not allowed(column.key, fresh(0)):
+        fresh = _fresh_within(tuple(values), real, fresh)
+    return Pool(values=tuple(values), hits=tuple(gathered.hits), fresh=fresh)
 
 
 def _family(column: PlanColumn, real: Sequence[Cell]) -> TypeFamily:
@@ -134,6 +137,15 @@ def _fresh(family: TypeFamily, real: Sequence[Cell], given: Sequence[Cell]) -> C
     if family == "real":
         return lambda number: float(1 + number)
     return lambda number: 1 + number
+
+
+def _fresh_within(values: Sequence[Cell], real: Sequence[Cell], usual: Callable[[int], Cell]) -> Callable[[int], Cell]:
+    """Further values where the usual ones are not allowed: numbers from the least on, else the same ones again."""
+    numbers = [value for value in (*values, *real) if isinstance(value, int | float) and not isinstance(value, bool)]
+    if numbers and all(isinstance(value, int | float) for value in values):
+        least = min(numbers)
+        return lambda number: least + number
+    return (lambda number: values[number % len(values)]) if values else usual
 
 
 def _fitting(value: Cell, family: TypeFamily) -> Cell:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Protocol
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
-from assay.model.witness import Assumption, AssumptionLevel, Refutation, WhyUnknown, Witness
+from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
 from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
@@ -33,11 +33,23 @@ _KEPT = 4
 _REAL_VALUES = 8
 _REAL_ROWS = 200
 _MOST_EXPLAINED = 6
-_LEVELS: tuple[tuple[AssumptionLevel, frozenset[str]], ...] = (
+_LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
     ("observed", frozenset()),
     ("without_ranges", frozenset({"range"})),
     ("without_never_null", frozenset({"range", "never_null"})),
 )
+_STEPS: tuple[frozenset[AssumptionKind], ...] = (
+    frozenset({"range"}),
+    frozenset({"never_null"}),
+    frozenset({"unique"}),
+    frozenset({"not_empty", "selects"}),
+    frozenset({"inclusion"}),
+    frozenset({"unique", "dependency"}),
+    frozenset({"range", "never_null"}),
+    frozenset({"unique", "dependency", "never_null"}),
+    frozenset({"unique", "dependency", "inclusion", "not_empty", "selects"}),
+)
+"""What is given up, one kind after the other: a witness that breaks one kind alone says most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,28 +272,32 @@ class _Pair:
                 witness=witness,
                 tags=tags_of(witness, judged),
             )
-        for level, without in _LEVELS:
-            rules = self._rules(
-                plan, [one for one in self._held if one.kind not in without], selects=self._real.selects
-            )
-            higher = self._find(rules, self._budget.trials // 2)
-            if higher is not None:
-                return self._outcome(plan, level, rules, higher)
-        return self._outcome(plan, "declared", declared, found)
+        trials = max(1, self._budget.trials // 3)
+        observed = self._rules(plan, self._held, selects=self._real.selects)
+        if (higher := self._find(observed, trials)) is not None:
+            return self._outcome(observed, self._search.shrink(observed, higher))
+        for without in _STEPS:
+            rules = self._without(plan, without)
+            if (higher := self._find(rules, trials // 3)) is not None:
+                return self._outcome(*self._explained(plan, rules, self._search.shrink(rules, higher)))
+        # Values that the data could hold are plainer than others, as far as the difference lets them be.
+        plain = replace(declared, pools=observed.pools)
+        return self._outcome(declared, self._search.shrink(plain, found))
 
-    def _outcome(self, plan: Plan, level: AssumptionLevel, rules: Rules, found: Database) -> Refutation:
-        smaller = self._search.shrink(rules, found)
-        if level != "observed":
-            rules, smaller = self._explained(plan, rules, smaller)
+    def _without(self, plan: Plan, kinds: Collection[AssumptionKind]) -> Rules:
+        """All that was observed but the regularities of these kinds."""
+        selects = (False, False) if "selects" in kinds else self._real.selects
+        return self._rules(plan, [one for one in self._held if one.kind not in kinds], selects=selects)
+
+    def _outcome(self, rules: Rules, smaller: Database) -> Refutation:
         witness, judged = self._shown(rules, smaller)
         broken = tuple(self._broken(smaller, judged))
-        if not broken:
-            level = "observed"
+        kinds = {one.kind for one in broken}
+        level: AssumptionLevel = next((level for level, allowed in _LEVELS if kinds <= allowed), "declared")
+        holds = level == "observed"
         return Refutation(
-            kind="refuted" if level == "observed" else "conditional",
-            reason=refuted_sentence(witness, real=True)
-            if level == "observed"
-            else conditional_sentence(broken, witness),
+            kind="refuted" if holds else "conditional",
+            reason=refuted_sentence(witness, real=True) if holds else conditional_sentence(broken, witness),
             witness=witness,
             level=level,
             broken=broken,
@@ -290,20 +306,13 @@ class _Pair:
 
     def _explained(self, plan: Plan, rules: Rules, found: Database) -> tuple[Rules, Database]:
         """A witness that breaks a single regularity, where there is one: the sentence for the reader is then exact."""
-        judged = self._search.judge(found)
         broken = [one for one in self._held if one.broken_by(found) is not None]
-        selects = self._unselected(judged)
-        if len(broken) + bool(selects) <= 1:
+        if len(broken) + bool(self._unselected(self._search.judge(found))) <= 1:
             return rules, found
-        trials = max(100, self._budget.trials // 8)
-        if selects:
-            alone = self._rules(plan, self._held)
-            if (other := self._find(alone, trials)) is not None:
-                return alone, self._search.shrink(alone, other)
-        for one in sorted(broken, key=lambda each: each.kind == "range")[:_MOST_EXPLAINED]:
+        for one in broken[:_MOST_EXPLAINED]:
             rest = [other for other in self._held if other is not one]
             alone = self._rules(plan, rest, selects=self._real.selects)
-            if (other := self._find(alone, trials)) is not None:
+            if (other := self._find(alone, max(1, self._budget.trials // 12))) is not None:
                 return alone, self._search.shrink(alone, other)
         return rules, found
 
