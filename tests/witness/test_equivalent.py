@@ -129,7 +129,8 @@ def test_order_counts_as_far_as_the_first_query_asks_for_it() -> None:
     assert look(plain, fine, DDL, trials=600).why == "no_difference"
     for first, second in ((fine, coarse), (coarse, plain), (fine, plain)):
         outcome = look(first, second, DDL, trials=600)
-        assert (outcome.kind, outcome.tags) == ("refuted", ("order_only",))
+        assert outcome.kind == "refuted"
+        assert "order_only" in outcome.tags
 
 
 def test_a_tie_does_not_hide_a_difference() -> None:
@@ -142,3 +143,60 @@ def test_a_tie_does_not_hide_a_difference() -> None:
     assert outcome.kind == "refuted"
     assert outcome.witness is not None
     assert len(outcome.witness.first.rows) != len(outcome.witness.second.rows)
+
+
+STAFF = """CREATE TABLE dept (deptno INT PRIMARY KEY, name TEXT);
+CREATE TABLE emp (empno INT PRIMARY KEY, name TEXT, job TEXT, boss INT, hired DATE, pay INT, bonus INT,
+    deptno INT NOT NULL REFERENCES dept(deptno))"""
+
+DIFFERENT = {
+    "a boundary behind four conditions": (
+        "SELECT name FROM emp WHERE deptno = 10 AND job = 'CLERK' AND pay BETWEEN 100 AND 200 AND boss = 7",
+        "SELECT name FROM emp WHERE deptno = 10 AND job = 'CLERK' AND pay BETWEEN 100 AND 199 AND boss = 7",
+    ),
+    "on or where": (
+        "SELECT * FROM emp LEFT JOIN dept ON emp.deptno = dept.deptno WHERE dept.name = 'x'",
+        "SELECT * FROM emp LEFT JOIN dept ON emp.deptno = dept.deptno AND dept.name = 'x'",
+    ),
+    "a count that is reached": (
+        "SELECT name FROM dept d WHERE (SELECT count(*) FROM emp e WHERE e.deptno = d.deptno AND e.job = 'x') >= 4",
+        "SELECT name FROM dept d WHERE (SELECT count(*) FROM emp e WHERE e.deptno = d.deptno AND e.job = 'x') > 4",
+    ),
+    "sum and count": (
+        "SELECT job FROM emp GROUP BY job HAVING sum(pay) > 5000 AND count(*) > 3",
+        "SELECT job FROM emp GROUP BY job HAVING sum(pay) > 5000 AND count(*) >= 3",
+    ),
+    "ranks": ("SELECT rank() OVER (ORDER BY pay) FROM emp", "SELECT dense_rank() OVER (ORDER BY pay) FROM emp"),
+    "offset": (
+        "SELECT name FROM emp ORDER BY pay DESC, empno LIMIT 3 OFFSET 1",
+        "SELECT name FROM emp ORDER BY pay DESC, empno LIMIT 3",
+    ),
+    "correlated": (
+        "SELECT name FROM emp e WHERE pay > (SELECT avg(pay) FROM emp WHERE deptno = e.deptno)",
+        "SELECT name FROM emp e WHERE pay > (SELECT avg(pay) FROM emp)",
+    ),
+    "integer division": ("SELECT avg(pay) FROM emp", "SELECT sum(pay) / count(pay) FROM emp"),
+    "three-valued": ("SELECT count(*) FROM emp WHERE bonus > 5 OR bonus <= 5", "SELECT count(*) FROM emp"),
+    "dates": ("SELECT name FROM emp WHERE hired > '2010-01-01'", "SELECT name FROM emp WHERE hired >= '2010-01-01'"),
+    "a part of a date": (
+        "SELECT name FROM emp WHERE strftime('%Y', hired) = '2013'",
+        "SELECT name FROM emp WHERE strftime('%Y', hired) = '2014'",
+    ),
+    "patterns": ("SELECT name FROM emp WHERE name LIKE 'A%'", "SELECT name FROM emp WHERE name LIKE '%A%'"),
+    "a part of a text": (
+        "SELECT name FROM emp WHERE substr(job, 1, 2) = 'ab'",
+        "SELECT name FROM emp WHERE job = 'ab'",
+    ),
+    "values": ("SELECT * FROM (VALUES (1, 2), (3, 4))", "SELECT * FROM (VALUES (1, 2), (3, 5))"),
+    "all and distinct": (
+        "SELECT deptno FROM emp UNION ALL SELECT deptno FROM dept",
+        "SELECT deptno FROM emp UNION SELECT deptno FROM dept",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_pairs_that_differ_are_refuted(name: str) -> None:
+    """Constructs of every kind, and conditions that few rows meet."""
+    one, two = DIFFERENT[name]
+    assert look(one, two, STAFF, trials=4000).kind == "refuted"

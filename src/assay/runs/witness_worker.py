@@ -169,7 +169,7 @@ class WitnessWorker:
             if result is not None:
                 tables[_plain(table)] = RealTable(
                     columns=tuple(columns),
-                    rows=result.rows[:_REAL_ROWS],
+                    rows=tuple(result.rows[:_REAL_ROWS]),
                     complete=len(result.rows) <= _REAL_ROWS,
                 )
         found = []

@@ -173,7 +173,7 @@ class Maker:
             if style.empty == self._first[table.name] + place and rng.random() < 0.7:
                 return None
         alone = place in self._alone[table.name]
-        if alone and (attempt == _TRIES - 1 or not column.used or rng.random() < 0.4):
+        if alone and (attempt == _TRIES - 1 or not (column.used or pool.hits) or rng.random() < 0.4):
             return pool.fresh(number + (attempt * 7 if attempt else 0))
         if pool.hits and rng.random() < style.hit:
             return _pick(rng, pool.hits)

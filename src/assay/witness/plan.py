@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay.model import DatabaseSchema, ForeignKey, TableSchema
 from assay.ports import TrialDatabase
-from assay.sql.facts.model import TypeFamily
-from assay.sql.facts.names import SchemaNames, type_family
+from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
 from assay.sql.witness_facts import ColumnKey, PairFacts
 
 

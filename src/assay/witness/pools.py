@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from assay.model import Cell
-from assay.sql.facts.model import TypeFamily
+from assay.sql.schema_names import TypeFamily
 from assay.sql.witness_facts import ColumnKey, Constant, PairFacts
 from assay.witness.plan import Plan, PlanColumn
 
@@ -217,7 +217,7 @@ def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool
 
 def _near_number(number: int | float, use: str) -> Iterator[tuple[Cell, bool]]:
     step = 1 if number == int(number) else 0.5
-    yield number, use in ("equal", "other")
+    yield number, True  # the boundary itself is what strict comparisons and others part at
     yield number + step, use == "above"
     yield number - step, use == "below"
     if use in ("above", "below"):
@@ -234,7 +234,7 @@ def _near_text(text: str, use: str) -> Iterator[tuple[Cell, bool]]:
             day = None
         if day is not None and date(2, 1, 1) < day < date(9998, 1, 1):
             rest = text[found.end() :]
-            yield text, use in ("equal", "other")
+            yield text, True
             yield f"{day + timedelta(days=1)}{rest}", use == "above"
             yield f"{day - timedelta(days=1)}{rest}", use == "below"
             return

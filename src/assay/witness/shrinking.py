@@ -105,7 +105,7 @@ class Shrinker:
         plain = [pool.fresh(0), pool.fresh(1), pool.fresh(2)]
         usual = [one for one in (*plain, *pool.hits[:2]) if one in pool.values or one in plain]
         if value is None:
-            return usual[:2]
+            return list(dict.fromkeys([*usual, *pool.values[:4]]))
         if value in plain:
             return plain[: plain.index(value)]
         return usual[:3] if value not in pool.hits else plain[:2]

@@ -6,6 +6,8 @@ Top level: ``format`` (``assay-refutation``), ``version``, and the fields of `as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.model import Result, Row
 from assay.model.cell_json import cell_to_json
 from assay.model.witness import Refutation, Witness
@@ -65,5 +67,5 @@ def _result(result: Result) -> dict[str, object]:
     return {"columns": list(result.columns), "rows": _rows(result.rows)}
 
 
-def _rows(rows: tuple[Row, ...]) -> list[list[object]]:
+def _rows(rows: Sequence[Row]) -> list[list[object]]:
     return [[cell_to_json(cell) for cell in row] for row in rows]
