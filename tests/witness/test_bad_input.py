@@ -105,6 +105,15 @@ def test_keys_in_a_circle() -> None:
     assert all(row[1] in departments for row in rows['"boss"'])
 
 
+def test_children_of_a_table_that_refers_to_itself() -> None:
+    """No row refers to one that is gone, whatever had to go."""
+    ddl = """CREATE TABLE person (id INTEGER PRIMARY KEY, boss INT NOT NULL REFERENCES person(id), age INT);
+    CREATE TABLE sale (id INTEGER PRIMARY KEY, by INT NOT NULL REFERENCES person(id), price INT)"""
+    joined = "SELECT price FROM sale JOIN person ON by = person.id JOIN person AS boss ON person.boss = boss.id"
+    for seed in range(3):
+        assert look("SELECT price FROM sale", joined, ddl, trials=800, seed=seed).why == "no_difference"
+
+
 def test_rows_that_are_only_counted() -> None:
     """A table of which no column is read, and that has no key, has rows none the less."""
     ddl = "CREATE TABLE t (a INT, b TEXT); CREATE TABLE u (c INT)"

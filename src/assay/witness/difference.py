@@ -14,6 +14,7 @@ from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
 from assay.ports import PossibleAnswers, ReadsAnswers, TrialDatabase
 from assay.sql.witness_facts import PairFacts
+from assay.witness.clock import Clock
 
 Finding = Literal["genuine", "tie", "same", "fails"]
 
@@ -60,6 +61,7 @@ class Difference:
         reads_answers: ReadsAnswers,
         options: ComparisonOptions,
         seed: int,
+        clock: Clock,
     ) -> None:
         self._queries = queries
         self._facts = facts
@@ -69,6 +71,7 @@ class Difference:
         self._options = replace(options, boolean_is_integer=not trial.has_boolean_type, sample_rows=0)
         self._quick = replace(self._options, near_misses=False)
         self._seed = seed
+        self._clock = clock
         self._mapping: tuple[int, ...] | None = None
         """The second query's columns in the first's order, where that made them agree last time."""
         self._ordered = facts.first.ordered
@@ -122,6 +125,8 @@ class Difference:
             return replace(judged, finding="tie")
         pairs = self._rearranged(trial.content(), one.result, two.result)
         trial.fill(database)
+        if pairs is None and self._clock.is_over:
+            return judged  # there is no time left to find out
         if pairs is None or self._is_tie(pairs, first, is_open=first.open or second.open):
             return replace(judged, finding="tie")
         return replace(judged, finding="genuine")
@@ -138,9 +143,11 @@ class Difference:
     def _rearranged(
         self, contents: Sequence[Sequence[Row]], first: Result, second: Result
     ) -> list[tuple[Result, Result]] | None:
-        """The results with the rows stored in other orders, these first; None where a query fails there."""
+        """The results with the rows stored in other orders, these first; None where too few could be had."""
         pairs = [(first, second)]
         for arranged in _arrangements(contents, self._seed, _MOST_ORDERS if self.doubtful else _FEW_ORDERS):
+            if self._clock.is_over:
+                return None if len(pairs) <= _FEW_ORDERS else pairs
             self._keyless.fill(arranged)
             for turned in (False, True):
                 if turned and not self._keyless.reverse(turned=True):

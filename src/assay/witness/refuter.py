@@ -14,11 +14,12 @@ from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Ref
 from assay.ports import ReadsAnswers, TrialDatabase
 from assay.sql import same_text
 from assay.sql.witness_facts import ColumnKey, PairFacts, read_pair
+from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.observed import Held, RangeHeld, RealTable, mine, violated_keys
 from assay.witness.plan import Plan, make_plan
 from assay.witness.pools import distinct_values, make_pools
-from assay.witness.search import Clock, Database, Rules, Search, finds_nothing
+from assay.witness.search import Database, Rules, Search, finds_nothing
 from assay.witness.showing import make_witness, tags_of, told_difference
 from assay.witness.wording import conditional_sentence, not_found_sentence, refuted_sentence, unknown_sentence
 
@@ -197,14 +198,17 @@ class _Pair:
             reads_answers=reads_answers,
             options=options,
             seed=self._seed,
+            clock=self._clock,
         )
-        self._search = Search(self._queries, self._facts, self._trial, difference)
+        self._search = Search(self._queries, self._facts, trial=self._trial, difference=difference, clock=self._clock)
         notes = (*self._trial.refused, *plan.notes)
         declared = self._rules(plan, ())
         found = self._find(declared, self._budget.trials)
         if found is None:
             return replace(self._nothing(plan), notes=notes, trials=self._search.tally.trials)
         outcome = self._climb(plan, declared, found)
+        if self._clock.is_over:
+            notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
 
     def _columns_of(self, name: str) -> tuple[str, ...]:
@@ -257,7 +261,7 @@ class _Pair:
         )
 
     def _find(self, rules: Rules, trials: int) -> Database | None:
-        return self._search.find(rules, self._rows, trials=trials, clock=self._clock, seed=self._seed)
+        return self._search.find(rules, self._rows, trials=trials, seed=self._seed)
 
     def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
         """The highest step of the ladder on which a witness stands."""

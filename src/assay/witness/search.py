@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -10,6 +9,7 @@ from random import Random
 from assay.model import Row
 from assay.ports import TrialDatabase
 from assay.sql.witness_facts import PairFacts
+from assay.witness.clock import Clock
 from assay.witness.difference import Difference, Judged
 from assay.witness.making import Maker
 from assay.witness.observed import Held
@@ -47,26 +47,6 @@ class Rules:
         return not (self.selects[0] and finds_nothing(first)) and not (self.selects[1] and finds_nothing(second))
 
 
-class Clock:
-    """Whether this thread has computed for long enough. Waiting does not count: a busy machine finds no less."""
-
-    __slots__ = ("_ends", "_look_at")
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = time.thread_time() + seconds
-        self._look_at = time.monotonic() + seconds
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        now = time.monotonic()
-        if now < self._look_at:  # no thread computes for longer than time passes, and asking takes milliseconds
-            return False
-        left = self._ends - time.thread_time()
-        self._look_at = now + left
-        return left <= 0
-
-
 @dataclass(slots=True)
 class Tally:
     """What all searches of a pair came across."""
@@ -87,23 +67,22 @@ class Search:
     """Searches for one pair of queries."""
 
     def __init__(
-        self, queries: tuple[str, str], facts: PairFacts, trial: TrialDatabase, difference: Difference
+        self, queries: tuple[str, str], facts: PairFacts, *, trial: TrialDatabase, difference: Difference, clock: Clock
     ) -> None:
         self._queries = queries
         self._facts = facts
         self._trial = trial
         self._difference = difference
+        self._clock = clock
         self.tally = Tally()
 
-    def find(
-        self, rules: Rules, real: Sequence[Sequence[Row]], *, trials: int, clock: Clock, seed: int
-    ) -> Database | None:
+    def find(self, rules: Rules, real: Sequence[Sequence[Row]], *, trials: int, seed: int) -> Database | None:
         """A database on which the queries genuinely differ; None where none was found."""
         rng = Random(seed)
         maker = Maker(rules.plan, rules.pools, self._facts.counts, real, rng)
         judged = by_order = 0
         for number in range(trials if rules.plan.tables else 1):
-            if number % _CLOCK_EVERY == 0 and clock.is_over:
+            if number % _CLOCK_EVERY == 0 and self._clock.is_over:
                 self.tally.out_of_time = True
                 return None
             if number == _FAILING and max(self.tally.failed) == self.tally.trials > 0:
@@ -111,13 +90,13 @@ class Search:
             made = maker.make()
             if made is None or not self._fits(rules, made):
                 continue
-            complete = self._trial.fill(made)
+            self._trial.fill(made)
             seen, kept = self._differ(rules)
             if seen == "none" or not kept:
                 self._note_stored(made)
                 continue
             database = self._trial.content()
-            if not complete and not rules.kept_by(database):
+            if not rules.kept_by(database):
                 continue
             if seen == "order":
                 by_order += 1
@@ -138,7 +117,7 @@ class Search:
         closely = self._difference.doubtful or self._facts.first.ordered
 
         def keeps(smaller: Database) -> bool:
-            if not keys_hold(rules.plan, smaller) or not self._fits(rules, smaller):
+            if self._clock.is_over or not keys_hold(rules.plan, smaller) or not self._fits(rules, smaller):
                 return False
             if not self._trial.fill(smaller):
                 return False
