@@ -43,6 +43,7 @@ _STEPS: tuple[frozenset[AssumptionKind], ...] = (
     frozenset({"range"}),
     frozenset({"never_null"}),
     frozenset({"unique"}),
+    frozenset({"selects"}),
     frozenset({"not_empty", "selects"}),
     frozenset({"inclusion"}),
     frozenset({"unique", "dependency"}),
