@@ -196,3 +196,11 @@ def test_misuse_raises(tmp_path: Path) -> None:
         assay.refute("SELECT 1", "SELECT 2", database=f"sqlite:///{tmp_path}/absent.sqlite")
     with pytest.raises(InputError, match="template"):
         assay.refute("SELECT 1", "SELECT 2", database="sqlite:///{db_id}.sqlite")
+
+
+def test_keys_of_two_types() -> None:
+    """A text that refers to a number is the number's text, as SQLite compares them."""
+    ddl = "CREATE TABLE p (id INT PRIMARY KEY, x TEXT); CREATE TABLE c (p TEXT NOT NULL REFERENCES p(id), y INT)"
+    outcome = look("SELECT x FROM p JOIN c ON p = id", "SELECT DISTINCT x FROM p JOIN c ON p = id", ddl)
+    assert outcome.kind == "refuted"
+    assert look("SELECT y FROM c", "SELECT y FROM c JOIN p ON p = id", ddl, trials=600).why == "no_difference"

@@ -10,7 +10,7 @@ from typing import Protocol
 from assay.model import Cell, ForeignKey, Row
 from assay.model.witness import Assumption, AssumptionKind
 from assay.sql.witness_facts import ColumnKey, PairFacts
-from assay.witness.plan import Link, Plan, PlanTable
+from assay.witness.plan import Link, Plan, PlanTable, loosely
 
 LEAST_ROWS = 5
 """In a table of fewer rows everything looks unique."""
@@ -173,8 +173,8 @@ class InclusionHeld:
     kind: AssumptionKind = "inclusion"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        there = {row[self.other_column] for row in database[self.other]}
-        if all(row[self.column] is None or row[self.column] in there for row in database[self.table]):
+        there = {loosely(row[self.other_column]) for row in database[self.other]}
+        if all(row[self.column] is None or loosely(row[self.column]) in there for row in database[self.table]):
             return None
         ours, theirs = f"{self.titles[0]}.{self.names[0]}", f"{self.titles[1]}.{self.names[1]}"
         return Assumption(
@@ -270,18 +270,11 @@ def violated_keys(
             mine, there = _places(ours, key.columns), _places(theirs, others)
             if mine is None or there is None:
                 continue
-            values = {tuple(_loosely(row[place]) for place in there) for row in theirs.rows}
-            wanted = (tuple(_loosely(row[place]) for place in mine) for row in ours.rows)
+            values = {tuple(loosely(row[place]) for place in there) for row in theirs.rows}
+            wanted = (tuple(loosely(row[place]) for place in mine) for row in ours.rows)
             if any(None not in one and one not in values for one in wanted):
                 found.add(key)
     return frozenset(found)
-
-
-def _loosely(value: Cell) -> Cell:
-    """Numbers and their texts are one key: SQLite compares them by the column's declared type."""
-    if isinstance(value, int | float):
-        return str(int(value)) if value == int(value) else str(value)
-    return value
 
 
 def _places(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
@@ -303,7 +296,8 @@ def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[He
             held.append(FilledHeld(number, table.title))
         cells: list[list[Cell] | None] = []
         for column in table.columns:
-            found = _places(rows, (column.name,))
+            # What holds of a column that no query reads says nothing about their results.
+            found = _places(rows, (column.name,)) if column.used else None
             cells.append(None if found is None else [row[found[0]] for row in rows.rows])
         for place, values in enumerate(cells):
             if values is not None:
@@ -399,9 +393,15 @@ def _of_pairs(
             if first < second and both and not alone[second] and len(pairs) == len(ours) and None not in ours:
                 held.append(UniqueHeld(number, (first, second), table.title, (names[first], names[second])))
     rows = list(zip(*[values for values in cells if values is not None], strict=True))
-    if rows and not any(alone) and len(set(rows)) == len(rows) and all(values is not None for values in cells):
-        held.append(UniqueHeld(number, tuple(range(len(names))), table.title, tuple(names)))
+    places = tuple(place for place, values in enumerate(cells) if values is not None)
+    if rows and not any(alone[place] for place in places) and len(set(rows)) == len(rows) and _is_all(table, places):
+        held.append(UniqueHeld(number, places, table.title, tuple(names[place] for place in places)))
     return held
+
+
+def _is_all(table: PlanTable, places: Sequence[int]) -> bool:
+    """Whether these are all the columns that the table gets values for: rows with further ones are never equal."""
+    return len(places) == len(table.columns)
 
 
 def _inclusions(
@@ -415,7 +415,7 @@ def _inclusions(
         mates = sorted(key for key in group if key in columns)
         for key in mates:
             number, place, values = columns[key]
-            ours = {value for value in values if value is not None}
+            ours = {loosely(value) for value in values if value is not None}
             for other in mates:
                 theirs, their_place, other_values = columns[other]
                 declared = any(
@@ -423,7 +423,13 @@ def _inclusions(
                     for link in plan.tables[number].links
                 )
                 complete = real[other[0]].complete
-                if other == key or declared or not complete or len(ours) < 3 or not ours <= set(other_values):
+                if (
+                    other == key
+                    or declared
+                    or not complete
+                    or len(ours) < 3
+                    or not ours <= set(map(loosely, other_values))
+                ):
                     continue
                 titles = (plan.tables[number].title, plan.tables[theirs].title)
                 names = (plan.tables[number].columns[place].name, plan.tables[theirs].columns[their_place].name)

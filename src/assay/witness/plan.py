@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.model import DatabaseSchema, ForeignKey, TableSchema
+from assay.model import Cell, DatabaseSchema, ForeignKey, TableSchema
 from assay.ports import TrialDatabase
 from assay.sql.schema_names import SchemaNames, TypeFamily, type_family
 from assay.sql.witness_facts import ColumnKey, PairFacts
@@ -76,6 +76,13 @@ class Plan:
                 if column.key == key:
                     return number, place
         return None
+
+
+def loosely(value: Cell) -> Cell:
+    """A value as keys compare it: numbers and their texts are one, since SQLite stores them as a column's type says."""
+    if isinstance(value, int | float) and value == value // 1:
+        return str(int(value))
+    return str(value) if isinstance(value, float) else value
 
 
 def make_plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Cell, Row
-from assay.witness.plan import Plan
+from assay.witness.plan import Plan, loosely
 from assay.witness.pools import Pool
 
 Keeps = Callable[[list[list[Row]]], bool]
@@ -71,12 +71,8 @@ class Shrinker:
             changed = False
             for number, table in enumerate(self._plan.tables):
                 for link in table.links:
-                    there = {tuple([row[place] for place in link.others]) for row in smaller[link.table]}
-                    kept = [
-                        row
-                        for row in smaller[number]
-                        if None in (key := tuple([row[place] for place in link.columns])) or key in there
-                    ]
+                    there = {_key(row, link.others) for row in smaller[link.table]}
+                    kept = [row for row in smaller[number] if None in (key := _key(row, link.columns)) or key in there]
                     if len(kept) < len(smaller[number]):
                         smaller[number] = kept
                         changed = True
@@ -135,12 +131,16 @@ def links_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
         for link in table.links:
             if not database[number]:
                 continue
-            there = {tuple([row[place] for place in link.others]) for row in database[link.table]}
+            there = {_key(row, link.others) for row in database[link.table]}
             for row in database[number]:
-                key = tuple([row[place] for place in link.columns])
+                key = _key(row, link.columns)
                 if None not in key and key not in there:
                     return False
     return True
+
+
+def _key(row: Row, places: Sequence[int]) -> tuple[Cell, ...]:
+    return tuple([loosely(row[place]) for place in places])
 
 
 def keys_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
