@@ -193,5 +193,5 @@ def _use(node: exp.Expr, predicate: exp.Expr) -> Use:
         case exp.LT() | exp.LTE():
             return "above" if on_left else "below"
         case exp.Between():
-            return "above" if predicate.args.get("low") is node else "below"
+            return "above" if any(one is node for one in predicate.args["low"].walk()) else "below"
     return "equal"
