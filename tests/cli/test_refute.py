@@ -119,3 +119,14 @@ def test_hostile_text_does_not_steer_a_terminal(folder: Path) -> None:
     shown = _refute(folder, 'SELECT a FROM "t\x1b[31m"', 'SELECT DISTINCT a FROM "t\x1b[31m"', "--schema", "evil.sql")
     assert "REFUTED" in shown.stdout
     assert "\x1b" not in shown.stdout
+
+
+def test_another_process_finds_the_same_witness(folder: Path) -> None:
+    """Nothing depends on how a process hashes text."""
+    documents = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        arguments = ["refute", *PAIR, "--db", "sqlite:///real.sqlite", "--json"]
+        documents.append(json.loads(commands.run(arguments, env=environment, cwd=folder).stdout))
+        del documents[-1]["seconds"]
+    assert documents[0] == documents[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -94,12 +95,13 @@ class SqliteTrial:
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
         self._inserts, self._deletes, self._reads = [], [], []
+        own = os.urandom(8).hex()  # the driver keeps statements by their text: no query may have one of these
         for table, columns in filled.items():
             names = ", ".join(map(quoted, columns))
             places = ", ".join("?" * len(columns))
             # What a constraint refuses is left out, whichever it is but a foreign key.
-            self._inserts.append(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})")
-            self._deletes.append(f"DELETE FROM {table}")
+            self._inserts.append(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({places}) -- {own}")
+            self._deletes.append(f"DELETE FROM {table} -- {own}")
             self._reads.append(f"SELECT {names} FROM {table}")
 
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
